@@ -1,0 +1,122 @@
+"""Entries: a signature bound to a kernel and to the objects of the process, and their chain on an instance."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import object_layout, records, result_pool, runtime
+from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
+from .vectorcall_type import get_entry, set_entry
+
+_install_lock = threading.Lock()
+
+
+class BoundEntry:
+    """A signature that is ready to be installed on an instance.
+
+    Keeps alive what the native code relies on: the record, the kernel (its owner), static objects, captured arrays, callables.
+    """
+
+    __slots__ = ("signature", "_installed", "_record", "_references")
+
+    def __init__(self, signature: CallSignature, record: records.Entry, references: Sequence[object]) -> None:
+        self.signature = signature
+        self._installed = False
+        self._record = record
+        self._references = tuple(references)
+
+
+def bind_entry(
+    signature: CallSignature,
+    kernel: int,
+    owner: object,
+    *,
+    statics: Sequence[object] = (),
+    captures: Sequence[np.ndarray] = (),
+    structure: Callable[[tuple[Any, ...]], Any] | None = None,
+    raise_error: Callable[[int], Any] | None = None,
+) -> BoundEntry:
+    """Binds a signature to a compiled kernel.
+
+    kernel: the address of a function ``i32 (ptr arguments, ptr results)``: an array of pointers to the data of the arguments
+        (static ones left out) and of the captured arrays, and an array of pointers to the memory of the results (those that are
+        arguments left out). It returns 0, or a code for raise_error.
+    owner: any object that keeps the kernel in memory.
+    statics, captures: the objects of the signature's StaticGuards, and its captured arrays, each in the signature's order.
+    structure: makes what the call returns of the tuple of results (result_structure "call").
+    raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError. Where
+        the kernel has set a Python exception itself, that one stands and raise_error is not called.
+
+    Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
+    takes no native entries.
+    """
+    reason = object_layout.unsupported_reason()
+    if reason is not None:
+        raise RuntimeError(f"native entries are not available: {reason}")
+    if not kernel:
+        raise ValueError("bind_entry requires the address of a kernel; given a null address")
+    static_count = sum(isinstance(guard, StaticGuard) for guard in signature.arguments)
+    for kind, given, required in (("statics", statics, static_count), ("captures", captures, len(signature.captures))):
+        if len(given) != required:
+            raise ValueError(f"bind_entry requires as many {kind} as the signature has, {required}; given {len(given)}")
+    for array in captures:
+        if type(array) is not np.ndarray:
+            raise TypeError(f"bind_entry requires captures to be of type numpy.ndarray; given {type(array)!r}")
+    if (structure is not None) != (signature.result_structure == "call"):
+        raise TypeError(
+            "bind_entry requires structure, a callable, with result_structure 'call' and only with it; "
+            f"given {structure!r} with {signature.result_structure!r}"
+        )
+
+    builder = records.Builder()
+    static_objects = iter(statics)
+    arguments = [
+        builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None) for guard in signature.arguments
+    ]
+    captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
+    results = [builder.result(result, _allocator(result)) for result in signature.results]
+    record = builder.entry(signature, kernel, arguments, captured, results)
+    record.keyword_names = builder.object_array([sys.intern(name) for name in signature.keyword_names])
+    record.structure = None if structure is None else builder.object(structure)
+    record.error = builder.object(_no_error_function if raise_error is None else raise_error)
+    return BoundEntry(signature, record, (owner, *builder.references))
+
+
+def install_entry(instance: Any, entry: BoundEntry) -> None:
+    """Makes the calls of `instance` that fit `entry` execute it, before the entries that it has already.
+
+    instance: of a type made by `make_vectorcall_type`; it keeps the entry alive from then on. An entry belongs to one instance.
+    Safe while other threads call the instance. Raises as `set_entry` does, and ValueError if the instance has the entry.
+    """
+    with _install_lock:
+        if entry._installed:
+            raise ValueError("install_entry requires an entry that is not installed yet; given one that is")
+        _, entry._record.next = get_entry(instance)
+        instance._bound_entries = (entry, *getattr(instance, "_bound_entries", ()))
+        set_entry(instance, runtime.entry_address(), ctypes.addressof(entry._record))
+        entry._installed = True
+
+
+def remove_entries(instance: Any) -> None:
+    """Sends all further calls of `instance` to ``_miss``.
+
+    The instance keeps the code of its entries in memory: another thread may be executing it. Raises as `set_entry` does.
+    """
+    with _install_lock:
+        set_entry(instance, None, None)
+
+
+def _allocator(result: ResultSpec | ArgumentResult) -> int:
+    if isinstance(result, ResultSpec) and result.nbytes >= result_pool.POOLED_BYTES:
+        return result_pool.pooled_empty_address()
+    return object_layout.numpy_api_address("PyArray_Empty")
+
+
+def _no_error_function(code: int) -> None:
+    raise SystemError(f"a kernel ended with code {code}, and its entry was bound without an error function")

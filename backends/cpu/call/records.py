@@ -1,0 +1,187 @@
+"""The records that the native code of `dispatch` reads: an entry, its argument guards and its results."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int32, c_int64, c_void_p
+
+import numpy as np
+
+from . import dispatch
+from . import object_layout as layout
+from .signature import (
+    RESULT_STRUCTURES,
+    ArgumentGuard,
+    ArgumentResult,
+    ArrayGuard,
+    CallSignature,
+    NumPyScalarGuard,
+    PythonScalarGuard,
+    ResultSpec,
+)
+
+
+class Argument(ctypes.Structure):
+    """A guard. expected: the object's type, or a static object; captured: the captured array of a hidden argument."""
+
+    _fields_ = [
+        ("kind", c_int64),
+        ("expected", c_void_p),
+        ("flags", c_int32),
+        ("rank", c_int32),
+        ("dtype", c_void_p),
+        ("shape", c_void_p),
+        ("captured", c_void_p),
+    ]
+
+
+class Result(ctypes.Structure):
+    """What a result is made of. allocate: a function with the type of PyArray_Empty; argument: the position of the argument."""
+
+    _fields_ = [
+        ("kind", c_int64),
+        ("dtype", c_void_p),
+        ("rank", c_int32),
+        ("fortran", c_int32),
+        ("shape", c_void_p),
+        ("allocate", c_void_p),
+        ("argument", c_int64),
+    ]
+
+
+class Entry(ctypes.Structure):
+    """One signature: what to accept, the kernel, what to return, and the division of the stack frame of a call."""
+
+    _fields_ = [
+        ("next", c_void_p),
+        ("positional_count", c_int64),
+        ("keyword_count", c_int64),
+        ("keyword_names", c_void_p),
+        ("argument_count", c_int64),
+        ("arguments", c_void_p),
+        ("capture_count", c_int64),
+        ("captures", c_void_p),
+        ("kernel", c_void_p),
+        ("release_gil", c_int64),
+        ("result_count", c_int64),
+        ("results", c_void_p),
+        ("result_structure", c_int64),
+        ("structure", c_void_p),
+        ("error", c_void_p),
+        ("frame_size", c_int64),
+        ("data_offset", c_int64),
+        ("memory_offset", c_int64),
+        ("objects_offset", c_int64),
+        ("cells_offset", c_int64),
+    ]
+
+
+def names() -> dict[str, int]:
+    """The offsets and constants that the assembly of `dispatch` names."""
+    values = {
+        f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset
+        for record in (Entry, Argument, Result)
+        for field in record._fields_
+    }
+    values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result)}
+    for module in (layout, dispatch):
+        values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
+    return values
+
+
+class Builder:
+    """Builds the records of one entry and keeps what they point to: every address is that of an object in `references`."""
+
+    def __init__(self) -> None:
+        self.references: list[object] = []
+
+    def object(self, value: object) -> int:
+        """The address of a Python object, kept alive."""
+        self.references.append(value)
+        return id(value)
+
+    def memory(self, value: ctypes.Array | ctypes.Structure) -> int:
+        """The address of C data, kept alive."""
+        self.references.append(value)
+        return ctypes.addressof(value)
+
+    def object_array(self, values: list[str]) -> int:
+        """The address of an array of pointers to Python objects, all kept alive."""
+        return self.memory((c_void_p * len(values))(*map(self.object, values)))
+
+    def shape(self, shape: tuple[int, ...]) -> int:
+        """The address of the dimensions as npy_intp."""
+        return self.memory((c_int64 * max(len(shape), 1))(*shape))
+
+    def dtype(self, dtype: np.dtype) -> int:
+        """The address of the descriptor that arrays of this dtype share, which an unpickled dtype is not."""
+        return self.object(np.dtype(dtype.type) if dtype.num >= 256 else np.dtype(dtype.char))
+
+    def argument(self, guard: ArgumentGuard, static: object) -> Argument:
+        """The record of a guard; static is the object of a StaticGuard."""
+        match guard:
+            case ArrayGuard():
+                return self.array(guard)
+            case NumPyScalarGuard(dtype=dtype):
+                return Argument(kind=dispatch.ARGUMENT_INLINE, expected=self.object(dtype.type))
+            case PythonScalarGuard(type=kind):
+                kinds = {int: dispatch.ARGUMENT_INTEGER, bool: dispatch.ARGUMENT_BOOL}
+                return Argument(kind=kinds.get(kind, dispatch.ARGUMENT_INLINE), expected=self.object(kind))
+        return Argument(kind=dispatch.ARGUMENT_STATIC, expected=self.object(static))
+
+    def array(self, guard: ArrayGuard, captured: np.ndarray | None = None) -> Argument:
+        """The record of an array argument, or of a captured array."""
+        order = layout.C_CONTIGUOUS if guard.order == "C" else layout.F_CONTIGUOUS
+        return Argument(
+            kind=dispatch.ARGUMENT_ARRAY,
+            expected=self.object(np.ndarray),
+            flags=layout.ALIGNED | order | (layout.WRITEABLE if guard.writeable else 0),
+            rank=len(guard.shape),
+            dtype=self.dtype(guard.dtype),
+            shape=self.shape(guard.shape),
+            captured=None if captured is None else self.object(captured),
+        )
+
+    def result(self, result: ResultSpec | ArgumentResult, allocate: int) -> Result:
+        """The record of a result; allocate is the address of the function for arrays."""
+        if isinstance(result, ArgumentResult):
+            return Result(kind=dispatch.RESULT_ARGUMENT, argument=result.index)
+        return Result(
+            kind=dispatch.RESULT_ARRAY if result.shape else dispatch.RESULT_SCALAR,
+            dtype=self.dtype(result.dtype),
+            rank=len(result.shape),
+            fortran=result.order == "F",
+            shape=self.shape(result.shape),
+            allocate=allocate,
+        )
+
+    def entry(
+        self, signature: CallSignature, kernel: int, arguments: list[Argument], captures: list[Argument], results: list[Result]
+    ) -> Entry:
+        """The record of the whole; its fields `next`, `structure` and `error` are left empty."""
+        record = Entry(
+            positional_count=len(arguments) - len(signature.keyword_names),
+            keyword_count=len(signature.keyword_names),
+            argument_count=len(arguments),
+            arguments=self.memory((Argument * len(arguments))(*arguments)),
+            capture_count=len(captures),
+            captures=self.memory((Argument * len(captures))(*captures)),
+            kernel=kernel,
+            release_gil=signature.release_gil,
+            result_count=len(results),
+            results=self.memory((Result * len(results))(*results)),
+            result_structure=RESULT_STRUCTURES.index(signature.result_structure),
+        )
+        # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to data, pointers to result
+        # memory, the result objects, and a cell for the value of each argument that needs one.
+        size = 16 * len(results)
+        for name, count in (
+            ("data_offset", len(arguments) + len(captures)),
+            ("memory_offset", len(results)),
+            ("objects_offset", len(results)),
+            ("cells_offset", len(arguments)),
+        ):
+            setattr(record, name, size)
+            size += 8 * count
+        record.frame_size = max(size, 16)
+        return record

@@ -1,0 +1,1 @@
+"""Emitters that turn HLO into LLVM IR."""

@@ -1,0 +1,240 @@
+"""Floating-point building blocks that read the same for scalars and for fixed vectors.
+
+Every helper takes an `llvmlite.ir.IRBuilder` first. An operand may be an `ir.Value` or a Python number; a number becomes
+a constant of the type of the operation (splat over the lanes of a vector).
+
+>>> from llvmlite import ir
+>>> str(constant(ir.VectorType(ir.FloatType(), 4), 1.0))
+'<4 x float> splat (float 0x3ff0000000000000)'
+"""
+
+from functools import lru_cache
+
+from llvmlite import ir
+
+FLOAT = ir.FloatType()
+DOUBLE = ir.DoubleType()
+
+
+class SplatConstant(ir.Constant):
+    """A vector constant with equal lanes, printed as `splat (type value)` so that the text does not grow with the width."""
+
+    def __init__(self, vector_type, value):
+        self.type = vector_type
+        self.constant = ir.Constant(vector_type.element, value)
+
+    def _get_reference(self):
+        return f"splat ({self.constant})"
+
+
+def element_type(value_type):
+    """Return the scalar type of a scalar or vector type."""
+    return value_type.element if isinstance(value_type, ir.VectorType) else value_type
+
+
+def lane_count(value_type):
+    """Return the number of lanes of a type, 1 for a scalar."""
+    return value_type.count if isinstance(value_type, ir.VectorType) else 1
+
+
+def with_element_type(value_type, scalar_type):
+    """Return `value_type` with its scalar type replaced and its lanes kept."""
+    return ir.VectorType(scalar_type, value_type.count) if isinstance(value_type, ir.VectorType) else scalar_type
+
+
+@lru_cache(maxsize=None)
+def integer_type(value_type):
+    """Return the integer type of the same width and lanes as a floating-point type."""
+    return with_element_type(value_type, ir.IntType(32 if element_type(value_type) == FLOAT else 64))
+
+
+@lru_cache(maxsize=4096)
+def _cached_constant(value_type, value, sign):
+    return SplatConstant(value_type, value) if isinstance(value_type, ir.VectorType) else ir.Constant(value_type, value)
+
+
+def constant(value_type, value):
+    """Return the constant `value` of a scalar type, or its splat for a vector type."""
+    # The repr tells 0.0 from -0.0 and NaN from itself, which the equality that a cache uses does not.
+    return _cached_constant(value_type, value, repr(value))
+
+
+def is_single(x):
+    """Return True for f32 (scalar or vector) and False for f64; raise TypeError for anything else."""
+    scalar = element_type(x.type)
+    if scalar != FLOAT and scalar != DOUBLE:
+        raise TypeError(f"an elementary function takes float, double or a vector of them, got {x.type}")
+    return scalar == FLOAT
+
+
+def _promote(operands):
+    for operand in operands:
+        if isinstance(operand, ir.Value):
+            value_type = operand.type
+            return [o if isinstance(o, ir.Value) else constant(value_type, o) for o in operands]
+    raise TypeError(f"at least one operand must be an ir.Value, got {operands}")
+
+
+def add(builder, x, y):
+    """Return x + y."""
+    return builder.fadd(*_promote((x, y)))
+
+
+def subtract(builder, x, y):
+    """Return x - y."""
+    return builder.fsub(*_promote((x, y)))
+
+
+def multiply(builder, x, y):
+    """Return x * y."""
+    return builder.fmul(*_promote((x, y)))
+
+
+def divide(builder, x, y):
+    """Return x / y."""
+    return builder.fdiv(*_promote((x, y)))
+
+
+def negate(builder, x):
+    """Return -x, with the sign bit of zeros and NaNs flipped too."""
+    return builder.fneg(x)
+
+
+def compare(builder, predicate, x, y):
+    """Return the ordered comparison `x predicate y` (`<`, `<=`, `==`, ...): false where an operand is NaN."""
+    return builder.fcmp_ordered(predicate, *_promote((x, y)))
+
+
+def is_nan(builder, x):
+    """Return true where x is NaN."""
+    return builder.fcmp_unordered("uno", x, x)
+
+
+def select(builder, condition, x, y):
+    """Return x where the condition holds, else y."""
+    return builder.select(condition, *_promote((x, y)))
+
+
+def type_suffix(value_type):
+    """Return the suffix that LLVM gives a type in a mangled name, such as `v16f32`."""
+    scalar = element_type(value_type)
+    suffix = f"i{scalar.width}" if isinstance(scalar, ir.IntType) else ("f32" if scalar == FLOAT else "f64")
+    return f"v{value_type.count}{suffix}" if isinstance(value_type, ir.VectorType) else suffix
+
+
+def intrinsic(builder, name, *operands):
+    """Call the LLVM intrinsic `llvm.<name>` overloaded on the type of its operands, which is also its result type."""
+    operands = _promote(operands)
+    value_type = operands[0].type
+    mangled = f"llvm.{name}.{type_suffix(value_type)}"
+    function = builder.module.globals.get(mangled)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(value_type, [value_type] * len(operands)), mangled)
+    return builder.call(function, operands)
+
+
+def fma(builder, x, y, z):
+    """Return x * y + z rounded once."""
+    return intrinsic(builder, "fma", x, y, z)
+
+
+def absolute(builder, x):
+    """Return |x|."""
+    return intrinsic(builder, "fabs", x)
+
+
+def copysign(builder, magnitude, sign):
+    """Return `magnitude` with the sign bit of `sign`."""
+    return intrinsic(builder, "copysign", magnitude, sign)
+
+
+def square_root(builder, x):
+    """Return the correctly rounded square root."""
+    return intrinsic(builder, "sqrt", x)
+
+
+def truncate(builder, x):
+    """Return x rounded to an integral value towards zero."""
+    return intrinsic(builder, "trunc", x)
+
+
+def to_bits(builder, x):
+    """Reinterpret floating-point lanes as integers."""
+    return builder.bitcast(x, integer_type(x.type))
+
+
+def from_bits(builder, bits, value_type):
+    """Reinterpret integer lanes as the floating-point type `value_type`."""
+    return builder.bitcast(bits, value_type)
+
+
+def widen(builder, x):
+    """Convert f32 lanes to f64 (exact)."""
+    return builder.fpext(x, with_element_type(x.type, DOUBLE))
+
+
+def narrow(builder, x):
+    """Convert f64 lanes to f32, correctly rounded."""
+    return builder.fptrunc(x, with_element_type(x.type, FLOAT))
+
+
+def clamp_above(builder, x, limit):
+    """Return min(x, limit), NaN where x is NaN."""
+    return select(builder, compare(builder, "<", constant(x.type, limit), x), limit, x)
+
+
+def clamp_below(builder, x, limit):
+    """Return max(x, limit), NaN where x is NaN."""
+    return select(builder, compare(builder, ">", constant(x.type, limit), x), limit, x)
+
+
+def polynomial(builder, x, coefficients):
+    """Return sum of coefficients[i] * x**i by Horner's rule with fused operations; two chains when it is long."""
+    if len(coefficients) < 9:
+        result = constant(x.type, coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            result = fma(builder, result, x, coefficient)
+        return result
+    # A single chain this long would leave the machine waiting on the latency of each step.
+    square = multiply(builder, x, x)
+    even = polynomial_chain(builder, square, coefficients[0::2])
+    odd = polynomial_chain(builder, square, coefficients[1::2])
+    return fma(builder, odd, x, even)
+
+
+def polynomial_chain(builder, x, coefficients):
+    """Return sum of coefficients[i] * x**i by Horner's rule with fused operations in one chain."""
+    result = constant(x.type, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = fma(builder, result, x, coefficient)
+    return result
+
+
+def set_sign_of(builder, magnitude, x):
+    """Set the sign bit of `magnitude` where x has it set; `magnitude` may already carry it."""
+    bits = integer_type(x.type)
+    sign_mask = constant(bits, 1 << (element_type(bits).width - 1))
+    sign = builder.and_(to_bits(builder, x), sign_mask)
+    return from_bits(builder, builder.or_(to_bits(builder, magnitude), sign), x.type)
+
+
+def any_lane(builder, condition):
+    """Return an i1 that is true when the condition holds in any lane."""
+    if not isinstance(condition.type, ir.VectorType):
+        return condition
+    mask_type = ir.IntType(condition.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
+
+
+def round_by_magic(builder, x, factor, half_integer=False):
+    """Return (n, bits) with n the integer nearest to x * factor, also as the low bits of an integer.
+
+    Valid for |x * factor| < 2**21 (f32) or 2**50 (f64). The high bits of `bits` are not zero: shift or mask them away.
+    With `half_integer`, n + 1/2 is the half-integer nearest to x * factor.
+    """
+    magic = 1.5 * 2.0**23 if is_single(x) else 1.5 * 2.0**52
+    if half_integer:
+        shifted = add(builder, fma(builder, x, factor, -0.5), magic)
+    else:
+        shifted = fma(builder, x, factor, magic)
+    return subtract(builder, shifted, magic), to_bits(builder, shifted)

@@ -1,0 +1,193 @@
+"""Range reduction of sine, cosine and tan for arguments of any size, on a path of its own that is rarely taken.
+
+Method: M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functions", 1983. The argument is an integer m of
+53 bits times 2**e; only a window of 192 bits of 2 / pi, chosen by e, decides x * 2 / pi modulo 4 to about 126 bits.
+"""
+
+from llvmlite import ir
+
+from .arithmetic import (
+    DOUBLE,
+    FLOAT,
+    any_lane,
+    compare,
+    element_type,
+    lane_count,
+    multiply,
+    to_bits,
+    type_suffix,
+)
+from .double_double import fast_two_sum, two_product
+
+I64 = ir.IntType(64)
+I128 = ir.IntType(128)
+PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
+# The bits of 2 / pi with weights 2**63 (a run of zeros, for small exponents) down to 2**-1216.
+TABLE_WORDS = 20
+
+
+def two_over_pi_words():
+    """Return the words of 2 / pi, most significant first, computed from Machin's formula for pi.
+
+    >>> [hex(word) for word in two_over_pi_words()[:2]]
+    ['0x0', '0xa2f9836e4e441529']
+    """
+    precision = 1400
+
+    def arctangent_of_inverse(n):
+        term = (1 << precision) // n
+        total, divisor, sign = 0, 1, 1
+        while term:
+            total += sign * (term // divisor)
+            term //= n * n
+            divisor, sign = divisor + 2, -sign
+        return total
+
+    pi = 4 * (4 * arctangent_of_inverse(5) - arctangent_of_inverse(239))
+    bits = 64 * (TABLE_WORDS - 1)
+    value = (1 << (precision + 1 + bits)) // pi
+    return [value >> (64 * (TABLE_WORDS - 1 - i)) & (2**64 - 1) for i in range(TABLE_WORDS)]
+
+
+def _table(module):
+    name = "phlox.two_over_pi"
+    if name in module.globals:
+        return module.globals[name]
+    table_type = ir.ArrayType(I64, TABLE_WORDS)
+    table = ir.GlobalVariable(module, table_type, name)
+    table.linkage, table.global_constant = "internal", True
+    table.initializer = ir.Constant(table_type, two_over_pi_words())
+    return table
+
+
+def reduce_huge(builder, x, *, modulus_bits, quarter_turns=0):
+    """Return (n, r, r_low) for a finite double x >= 2**16: x + quarter_turns pi/2 = n P + r + r_low, |r| <= P / 2.
+
+    P is pi/2 for `modulus_bits` 0 and pi for 1; n (i64) is right modulo 2.
+    """
+    bits = to_bits(builder, x)
+    exponent = builder.lshr(bits, I64(52))
+    mantissa = builder.or_(builder.and_(bits, I64((1 << 52) - 1)), I64(1 << 52))
+    # x = mantissa * 2**(exponent - 1075); the window begins at the bit of weight 2**(2 - (exponent - 1075) - 1).
+    position = builder.sub(exponent, I64(1075 - 62))
+    word, shift = builder.lshr(position, I64(6)), builder.and_(position, I64(63))
+    table = _table(builder.module)
+    words = []
+    for i in range(4):
+        address = builder.gep(table, [I64(0), builder.add(word, I64(i))], inbounds=True)
+        words.append(builder.load(address))
+    name = "llvm.fshl.i64"
+    funnel_shift = builder.module.globals.get(name)
+    if funnel_shift is None:
+        funnel_shift = ir.Function(builder.module, ir.FunctionType(I64, [I64] * 3), name)
+    window = [builder.call(funnel_shift, [words[i], words[i + 1], shift]) for i in range(3)]
+
+    wide_mantissa = builder.zext(mantissa, I128)
+    product_low = builder.mul(builder.zext(window[2], I128), wide_mantissa)
+    product_middle = builder.mul(builder.zext(window[1], I128), wide_mantissa)
+    carried = builder.add(product_middle, builder.lshr(product_low, I128(64)))
+    top = builder.shl(builder.zext(builder.mul(window[0], mantissa), I128), I128(64))
+    # x * 2 / pi modulo 4, in units of 2**-126.
+    turns = builder.add(builder.add(top, carried), I128(quarter_turns << 126))
+    fraction = builder.shl(turns, I128(2 - modulus_bits))
+    negative = builder.icmp_signed("<", fraction, I128(0))
+    # Rounding to the nearest multiple: a fraction of one half or more, seen as negative, belongs to the next.
+    n = builder.add(builder.trunc(builder.lshr(turns, I128(126 + modulus_bits)), I64), builder.zext(negative, I64))
+    magnitude = builder.select(negative, builder.sub(I128(0), fraction), fraction)
+    high_word = builder.trunc(builder.lshr(magnitude, I128(64)), I64)
+    low_word = builder.trunc(magnitude, I64)
+
+    def scaled(word, power):
+        return multiply(builder, builder.uitofp(word, DOUBLE), 2.0**power)
+
+    leading = scaled(builder.and_(high_word, I64(-2048 & (2**64 - 1))), -64)
+    trailing = builder.fadd(scaled(builder.and_(high_word, I64(2047)), -64), scaled(low_word, -128))
+    fraction_high, fraction_low = fast_two_sum(builder, leading, trailing)
+
+    period = [(1 + modulus_bits) * part for part in PI_HALF]
+    product, product_error = two_product(builder, fraction_high, ir.Constant(DOUBLE, period[0]))
+    tail = builder.fadd(multiply(builder, fraction_high, period[1]), multiply(builder, fraction_low, period[0]))
+    r, r_low = fast_two_sum(builder, product, builder.fadd(product_error, tail))
+    return n, builder.select(negative, builder.fneg(r), r), builder.select(negative, builder.fneg(r_low), r_low)
+
+
+def _scalar_function(module, name, evaluate):
+    """Return the function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument."""
+    name = f"phlox.{name}.huge"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    x = function.args[0]
+    result = evaluate(builder, x)
+    infinite = compare(builder, "==", x, float("inf"))
+    builder.ret(builder.select(infinite, ir.Constant(DOUBLE, float("nan")), result))
+    return function
+
+
+def _vector_function(module, name, value_type, limit, evaluate):
+    """Return a function of (|x|, fast result) that replaces the lanes with |x| > limit by their slow result."""
+    scalar_function = _scalar_function(module, name, evaluate)
+    full_name = f"phlox.{name}.huge.{type_suffix(value_type)}"
+    if full_name in module.globals:
+        return module.globals[full_name]
+    function = ir.Function(module, ir.FunctionType(value_type, [value_type, value_type]), full_name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    x, fast = function.args
+    entry, loop, slow, latch, done = (
+        function.append_basic_block(block) for block in ("entry", "loop", "slow", "latch", "done")
+    )
+    builder = ir.IRBuilder(entry)
+    i32 = ir.IntType(32)
+    vector = isinstance(value_type, ir.VectorType)
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    lane = builder.phi(i32)
+    current = builder.phi(value_type)
+    element = builder.extract_element(x, lane) if vector else x
+    builder.cbranch(compare(builder, ">", element, limit), slow, latch)
+    builder.position_at_end(slow)
+    single = element_type(value_type) == FLOAT
+    value = builder.call(scalar_function, [builder.fpext(element, DOUBLE) if single else element])
+    value = builder.fptrunc(value, FLOAT) if single else value
+    replaced = builder.insert_element(current, value, lane) if vector else value
+    builder.branch(latch)
+    builder.position_at_end(latch)
+    following = builder.phi(value_type)
+    following.add_incoming(current, loop)
+    following.add_incoming(replaced, slow)
+    next_lane = builder.add(lane, i32(1))
+    lane.add_incoming(i32(0), entry)
+    lane.add_incoming(next_lane, latch)
+    current.add_incoming(fast, entry)
+    current.add_incoming(following, latch)
+    builder.cbranch(builder.icmp_unsigned("<", next_lane, i32(lane_count(value_type))), loop, done)
+    builder.position_at_end(done)
+    builder.ret(following)
+    return function
+
+
+def replace_huge(builder, name, magnitude, fast, limit, evaluate):
+    """Return `fast` with the lanes where magnitude > limit recomputed, behind a branch that is taken when there are any.
+
+    `evaluate(builder, x)` emits the function of a scalar double x > limit. The builder ends in a new block. NaN lanes keep
+    the fast result.
+    """
+    huge = any_lane(builder, compare(builder, ">", magnitude, limit))
+    slow_function = _vector_function(builder.module, name, magnitude.type, limit, evaluate)
+    before = builder.block
+    slow_block = builder.append_basic_block("huge_argument")
+    join_block = builder.append_basic_block("after_huge_argument")
+    branch = builder.cbranch(huge, slow_block, join_block)
+    branch.set_weights([1, 100000])
+    builder.position_at_end(slow_block)
+    slow = builder.call(slow_function, [magnitude, fast])
+    builder.branch(join_block)
+    builder.position_at_end(join_block)
+    result = builder.phi(fast.type)
+    result.add_incoming(fast, before)
+    result.add_incoming(slow, slow_block)
+    return result

@@ -1,0 +1,128 @@
+"""The natural logarithms: log and log-plus-one.
+
+Method: x = 2**k m with m near 1, log(x) = k ln 2 + log(1 + f) with f = m - 1, and a minimax polynomial q with
+log(1 + f) = f + f**2 q(f), fitted with the Remez exchange algorithm for this module. For log-plus-one, f is formed from x
+itself, 2**-k x + (2**-k - 1), so that nothing of a small x is lost.
+"""
+
+from .arithmetic import (
+    add,
+    compare,
+    constant,
+    fma,
+    from_bits,
+    integer_type,
+    is_single,
+    multiply,
+    polynomial,
+    select,
+    set_sign_of,
+    subtract,
+    to_bits,
+)
+from .exponential import LN2_DOUBLE, LN2_SINGLE
+
+# (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0.
+LOGARITHM_SINGLE = (
+    -0.5,
+    0.33333462476730347,
+    -0.2500019073486328,
+    0.19990438222885132,
+    -0.1664302498102188,
+    0.1447577327489853,
+    -0.132063627243042,
+    0.10585226118564606,
+    -0.0460098460316658,
+)
+# The same function on sqrt(1/2) <= 1 + f <= sqrt(2); error relative to log(1 + f) 2**-54.1.
+LOGARITHM_DOUBLE = (
+    -0.4999999999999997,
+    0.3333333333332807,
+    -0.2500000000001309,
+    0.2000000000174944,
+    -0.16666666666150268,
+    0.14285714086325177,
+    -0.12499999837703993,
+    0.11111122065161938,
+    -0.10000017914323944,
+    0.09090581789488601,
+    -0.08332557077306851,
+    0.07697739433837308,
+    -0.07160214077070771,
+    0.06621283830617815,
+    -0.06041252367515689,
+    0.059755065010609044,
+    -0.06787957044231212,
+    0.06320091561685569,
+    -0.02824667025233035,
+)
+
+INFINITY = float("inf")
+
+
+def split_exponent(builder, x):
+    """Return (k, exponent_bits) with x = 2**k m, m in [3/4, 3/2) for f32 and about [sqrt(1/2), sqrt(2)) for f64.
+
+    `exponent_bits` is k in the exponent field: subtract it from the bits of x to get those of m. x is positive and normal.
+    """
+    single = is_single(x)
+    bits_type = integer_type(x.type)
+    bits = to_bits(builder, x)
+    if single:
+        difference = builder.sub(bits, constant(bits_type, 0x3F400000))
+        exponent_bits = builder.and_(difference, constant(bits_type, 0xFF800000))
+        return multiply(builder, builder.sitofp(exponent_bits, x.type), 2.0**-23), exponent_bits
+    # Conversion and arithmetic shift of 64-bit integers are missing below AVX-512: a biased exponent is shifted in
+    # unsigned and read off the low bits of a large number.
+    biased = builder.sub(bits, constant(bits_type, 0x3FE6A09E00000000 - (1024 << 52)))
+    shifted = builder.lshr(biased, constant(bits_type, 52))
+    large = from_bits(builder, builder.or_(shifted, constant(bits_type, 0x4330000000000000)), x.type)
+    k = subtract(builder, large, 2.0**52 + 1024)
+    return k, builder.sub(builder.shl(shifted, constant(bits_type, 52)), constant(bits_type, 1024 << 52))
+
+
+def combine(builder, k, f):
+    """Return k ln 2 + log(1 + f)."""
+    single = is_single(f)
+    high, low = LN2_SINGLE if single else LN2_DOUBLE
+    q = polynomial(builder, f, LOGARITHM_SINGLE if single else LOGARITHM_DOUBLE)
+    square = multiply(builder, f, f)
+    if single:
+        return fma(builder, k, high, fma(builder, square, q, f))
+    tail = fma(builder, square, q, multiply(builder, k, low))
+    return fma(builder, k, high, add(builder, f, tail))
+
+
+def apply_special_values(builder, result, x, pole):
+    """Return `result` corrected outside its domain: -inf at the pole, NaN below it, x itself for +inf and NaN."""
+    result = select(builder, compare(builder, "<", x, INFINITY), result, x)
+    result = select(builder, compare(builder, "<", x, pole), float("nan"), result)
+    return select(builder, compare(builder, "==", x, pole), -INFINITY, result)
+
+
+def log(builder, x):
+    """Return the natural logarithm of x."""
+    single = is_single(x)
+    subnormal = compare(builder, "<", x, 2.0**-126 if single else 2.0**-1022)
+    lift = 24 if single else 54
+    normal = select(builder, subnormal, multiply(builder, x, 2.0**lift), x)
+    k, exponent_bits = split_exponent(builder, normal)
+    k = select(builder, subnormal, subtract(builder, k, float(lift)), k)
+    m = from_bits(builder, builder.sub(to_bits(builder, normal), exponent_bits), x.type)
+    result = combine(builder, k, subtract(builder, m, 1.0))
+    return apply_special_values(builder, result, x, 0.0)
+
+
+def log_plus_one(builder, x):
+    """Return log(1 + x) without cancellation for small x."""
+    single = is_single(x)
+    bits_type = integer_type(x.type)
+    k, exponent_bits = split_exponent(builder, add(builder, x, 1.0))
+    scaled = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
+    # 2**-k is subnormal for the largest x; four times it is not.
+    four = constant(bits_type, 0x40800000 if single else 0x4010000000000000)
+    power = from_bits(builder, builder.sub(four, exponent_bits), x.type)
+    f = add(builder, scaled, fma(builder, power, 0.25, -1.0))
+    result = combine(builder, k, f)
+    result = apply_special_values(builder, result, x, -1.0)
+    return set_sign_of(builder, result, x)

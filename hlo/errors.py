@@ -1,0 +1,38 @@
+"""The exceptions that HLO raises, and the one way in which shape functions raise them."""
+
+from __future__ import annotations
+
+
+class HloError(ValueError):
+    """An HLO program, or a request to build one, breaks a rule of the language."""
+
+
+class ShapeError(HloError):
+    """Operand shapes or attributes break a constraint of an operation."""
+
+
+class VerificationError(HloError):
+    """A module that already exists breaks an invariant; the message names the instruction."""
+
+
+class HloSyntaxError(HloError):
+    """HLO text that cannot be read; the message starts with line and column.
+
+    ``line`` and ``column`` count from 1.
+    """
+
+    def __init__(self, message: str, line: int, column: int, source_line: str = "") -> None:
+        self.line, self.column, self.source_line = line, column, source_line
+        text = f"line {line}, column {column}: {message}"
+        if source_line:
+            text += f"\n  {source_line}\n  {' ' * (column - 1)}^"
+        super().__init__(text)
+
+
+def require(condition: bool, *message: object) -> None:
+    """Raise ShapeError with the joined message parts unless the condition holds.
+
+    The parts are joined only on failure, so a shape function pays nothing for a message it does not need.
+    """
+    if not condition:
+        raise ShapeError("".join(str(part) for part in message))

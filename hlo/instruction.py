@@ -1,0 +1,246 @@
+"""Instructions, computations and modules: a program as a graph of operations.
+
+An instruction's identity (operation, operands, attributes, shape) never changes; passes build new instructions. Name,
+source location and other metadata stand outside the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .attributes import REQUIRED, CalledComputation, CalledComputations
+from .errors import ShapeError
+from .operation import OPERATIONS, Operation
+from .shape import AnyShape, TupleShape
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """Where in the user's code an instruction comes from."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
+
+
+class Instruction:
+    """One application of an operation.
+
+    ``shape`` is the result shape; ``operands`` are instructions of the same computation; ``attributes`` holds a value for each
+    attribute of the operation. ``annotations`` keeps text attributes that have no meaning here (sharding, backend
+    configs, ...), by name, as they were spelled.
+    """
+
+    __slots__ = ("operation", "operands", "attributes", "shape", "name", "source", "annotations", "__weakref__")
+
+    def __init__(
+        self,
+        operation: Operation,
+        operands: tuple[Instruction, ...],
+        attributes: dict[str, Any],
+        shape: AnyShape,
+        name: str = "",
+        source: SourceLocation | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        self.operation, self.operands, self.attributes, self.shape = operation, operands, attributes, shape
+        self.name, self.source, self.annotations = name, source, annotations or {}
+
+    @property
+    def opcode(self) -> str:
+        return self.operation.opcode
+
+    def has_trait(self, trait: str) -> bool:
+        return trait in self.operation.traits
+
+    @property
+    def called_computations(self) -> list[Computation]:
+        """The computations among the attributes, in order."""
+        called: list[Computation] = []
+        for name, kind in self.operation.attributes.items():
+            value = self.attributes.get(name)
+            if isinstance(kind, CalledComputations):
+                called.extend(value or ())
+            elif isinstance(kind, CalledComputation) and value is not None:
+                called.append(value)
+        return called
+
+    def with_operands(self, operands: Iterable[Instruction], **changed_attributes: Any) -> Instruction:
+        """The same operation on other operands of the same shapes (not checked again), metadata kept."""
+        attributes = {**self.attributes, **changed_attributes} if changed_attributes else self.attributes
+        return Instruction(self.operation, tuple(operands), attributes, self.shape, self.name, self.source, self.annotations)
+
+    def __repr__(self) -> str:
+        operands = ", ".join("%" + (operand.name or operand.opcode) for operand in self.operands)
+        return f"<{'%' + self.name + ' = ' if self.name else ''}{self.shape} {self.opcode}({operands})>"
+
+
+def make_instruction(
+    opcode: str,
+    operands: Iterable[Instruction] = (),
+    attributes: Mapping[str, Any] | None = None,
+    shape: AnyShape | None = None,
+    name: str = "",
+    source: SourceLocation | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Instruction:
+    """A checked instruction: attributes completed by their defaults, shape inferred.
+
+    ``shape`` is the result shape as the program states it: required by the operations that cannot infer it, compared with the
+    inferred one otherwise; its layout is kept. Raises ShapeError.
+    """
+    record = OPERATIONS.get(opcode)
+    if record is None:
+        raise NotImplementedError(f"operation {opcode} is not known")
+    operands = tuple(operands)
+    record.check_operand_count(len(operands))
+    completed = _complete_attributes(record, attributes or {})
+    inferred = record.infer_shape(tuple(operand.shape for operand in operands), completed, shape)
+    if shape is not None and shape is not inferred:
+        if shape.without_layout() != inferred.without_layout():
+            raise ShapeError(f"{opcode}: the result shape is {inferred}, but {shape} was stated")
+        inferred = shape
+    return Instruction(record, operands, completed, inferred, name, source, annotations)
+
+
+def _complete_attributes(record: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    completed = {}
+    for name, kind in record.attributes.items():
+        if name in given:
+            try:
+                completed[name] = kind.check(given[name])
+            except ShapeError as error:
+                raise ShapeError(f"{record.opcode}: attribute {name}: {error}") from None
+        elif kind.default is REQUIRED:
+            raise ShapeError(f"{record.opcode}: attribute {name} is required")
+        else:
+            completed[name] = kind.default
+    if len(given) > len(completed) or not given.keys() <= completed.keys():
+        unknown = sorted(given.keys() - completed.keys())
+        known = ", ".join(record.attributes) or "none"
+        raise ShapeError(f"{record.opcode}: no attribute named {', '.join(unknown)}; known: {known}")
+    return completed
+
+
+@dataclass(eq=False)
+class Computation:
+    """A function: parameters, instructions in an order in which they can run, and the root, which is the result."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    root: Instruction
+    parameters: tuple[Instruction, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = [instruction for instruction in self.instructions if instruction.opcode == "parameter"]
+        self.parameters = tuple(sorted(found, key=lambda parameter: parameter.attributes["number"]))
+
+    @property
+    def shape(self) -> AnyShape:
+        """The shape of the result."""
+        return self.root.shape
+
+    @property
+    def parameter_shapes(self) -> tuple[AnyShape, ...]:
+        return tuple(parameter.shape for parameter in self.parameters)
+
+    def __repr__(self) -> str:
+        return f"<computation {self.name}: ({', '.join(map(str, self.parameter_shapes))}) -> {self.shape}>"
+
+
+@dataclass(eq=False)
+class Module:
+    """A program: the entry computation and, through it, all computations that it calls.
+
+    ``attributes`` keeps what the module's header says besides (``input_output_alias``, ``replica_count``, ...), by
+    name, as text. Two modules are equal if their programs are: names, source locations and order do not count.
+    """
+
+    name: str
+    entry: Computation
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def computations(self) -> list[Computation]:
+        """All computations, callees before their callers, the entry last."""
+        ordered: dict[Computation, None] = {}
+
+        def visit(computation: Computation) -> None:
+            if computation in ordered:
+                return
+            for instruction in computation.instructions:
+                for callee in instruction.called_computations:
+                    visit(callee)
+            ordered[computation] = None
+
+        visit(self.entry)
+        return list(ordered)
+
+    def instruction_count(self) -> int:
+        return sum(len(computation.instructions) for computation in self.computations())
+
+    def as_text(self, **options: Any) -> str:
+        """The module in XLA's HLO text."""
+        from .text.printer import module_text
+
+        return module_text(self, **options)
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Module):
+            return NotImplemented
+        from .equality import same_computation
+
+        return same_computation(self.entry, other.entry) and self.attributes == other.attributes
+
+    __hash__ = object.__hash__
+
+
+def post_order(root: Instruction, known: Container[Instruction] = ()) -> Iterator[Instruction]:
+    """All instructions that root depends on, operands before their users, root last.
+
+    What is in ``known`` is left out, and so is what only the known depends on.
+    """
+    seen: set[Instruction] = set()
+    stack: list[tuple[Instruction, bool]] = [(root, False)]
+    while stack:
+        instruction, expanded = stack.pop()
+        if expanded:
+            yield instruction
+        elif instruction not in seen and instruction not in known:
+            seen.add(instruction)
+            stack.append((instruction, True))
+            stack.extend((operand, False) for operand in reversed(instruction.operands))
+
+
+def rebuild(
+    computation: Computation, transform: Callable[[Instruction, tuple[Instruction, ...]], Instruction]
+) -> Computation:
+    """The computation with each instruction replaced by ``transform(instruction, new operands)``, in order.
+
+    The result is the same object where nothing changed. New operands that are not instructions of the computation
+    become part of it, before their first user.
+    """
+    replaced: dict[Instruction, Instruction] = {}
+    instructions: dict[Instruction, None] = {}
+
+    for instruction in computation.instructions:
+        operands = tuple(replaced[operand] for operand in instruction.operands)
+        result = transform(instruction, operands)
+        for needed in post_order(result, instructions):
+            instructions[needed] = None
+        replaced[instruction] = result
+    if all(old is new for old, new in replaced.items()):
+        return computation
+    return Computation(computation.name, tuple(instructions), replaced[computation.root])
+
+
+def tuple_of(instructions: Iterable[Instruction]) -> TupleShape:
+    """The shape of a tuple of these instructions' results."""
+    return TupleShape(tuple(instruction.shape for instruction in instructions))

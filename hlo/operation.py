@@ -1,0 +1,189 @@
+"""The record that says everything about one operation, and the decorators that write it.
+
+A record is a decorated shape function::
+
+    @operation("reverse", "operand", builder="Rev", dimensions=IntegerList())
+    def reverse(operand, *, dimensions):
+        \"\"\"Reverses the order of the elements along dimensions.\"\"\"
+        require(...)                       # every constraint, each with its own message
+        return operand.without_layout()
+
+    @reverse.evaluation
+    def _(operand, *, dimensions):         # the semantics, in NumPy
+        return np.flip(operand, dimensions)
+
+    @reverse.sampling
+    def _():
+        return [Sample([Shape(F32, (2, 3))], dimensions=(0,)), ...]
+
+The builder, the parser and the verifier all call the shape function; the reference backend, constant folding and the tests
+call the evaluation. Emitters and differentiation rules live in their own layers, keyed by opcode.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .attributes import AttributeKind
+from .errors import ShapeError
+from .shape import AnyShape
+
+# Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
+# DATA_MOVEMENT: every element of the result is an element of an operand, found by index arithmetic alone.
+# CALLS: runs computations given as attributes. EFFECTFUL: must run exactly as often as written, in order.
+ELEMENTWISE = "elementwise"
+COMMUTATIVE = "commutative"
+ASSOCIATIVE = "associative"
+DATA_MOVEMENT = "data movement"
+CALLS = "calls"
+EFFECTFUL = "effectful"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One valid use of an operation, from which tests are generated.
+
+    ``operands`` holds shapes (tests fill them with varied values) or arrays (used as they are). ``shape`` is the stated
+    result shape, for operations whose result shape is not inferred. ``expected`` is an array from the semantics'
+    document or a closed form, where there is one.
+    """
+
+    operands: list[AnyShape | np.ndarray]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    shape: AnyShape | None = None
+    expected: Any = None
+
+
+@dataclass(frozen=True)
+class InvalidSample:
+    """One use that breaks a constraint; ``match`` is a regular expression for the message."""
+
+    operands: list[AnyShape]
+    attributes: dict[str, Any]
+    match: str
+    shape: AnyShape | None = None
+
+
+@dataclass(eq=False)
+class Operation:
+    """Everything that the language says about one opcode.
+
+    ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
+    operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
+    """
+
+    opcode: str
+    builder: str
+    operand_names: tuple[str, ...]
+    attributes: dict[str, AttributeKind]
+    traits: frozenset[str]
+    shape_function: Callable[..., AnyShape]
+    evaluate_function: Callable[..., Any] | None = None
+    samples_function: Callable[[], Iterable[Sample | InvalidSample]] | None = None
+    wants_stated_shape: bool = False
+    evaluation_wants: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<operation {self.opcode}>"
+
+    @property
+    def documentation(self) -> str:
+        return inspect.getdoc(self.shape_function) or ""
+
+    @property
+    def is_variadic(self) -> bool:
+        return bool(self.operand_names) and self.operand_names[-1].startswith("*")
+
+    def check_operand_count(self, count: int) -> None:
+        """Raise ShapeError unless the operation takes this many operands."""
+        named = len(self.operand_names)
+        if self.is_variadic:
+            if count >= named - 1:
+                return
+            wanted = f"at least {named - 1}"
+        elif count == named:
+            return
+        else:
+            wanted = str(named)
+        names = f" ({', '.join(self.operand_names)})" if named else ""
+        raise ShapeError(f"{self.opcode}: {wanted} operand{'s' * (wanted != '1')}{names} required, {count} given")
+
+    def infer_shape(
+        self, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None = None
+    ) -> AnyShape:
+        """The result shape; raises ShapeError where a constraint is broken.
+
+        ``stated`` is the result shape as the program states it. Operations that cannot infer theirs (convert, reshape,
+        iota, ...) check and return it; the others ignore it.
+        """
+        if self.wants_stated_shape:
+            return self.shape_function(*operands, stated=stated, **attributes)
+        return self.shape_function(*operands, **attributes)
+
+    def evaluate(
+        self, operands: tuple[Any, ...], attributes: dict[str, Any], shape: AnyShape, run: Callable[..., Any]
+    ) -> Any:
+        """The result on NumPy arrays; tuples are Python tuples.
+
+        ``run(computation, *arguments)`` evaluates a called computation.
+        """
+        if self.evaluate_function is None:
+            raise NotImplementedError(f"no evaluation for operation {self.opcode}")
+        extra: dict[str, Any] = {}
+        if "shape" in self.evaluation_wants:
+            extra["shape"] = shape
+        if "run" in self.evaluation_wants:
+            extra["run"] = run
+        return self.evaluate_function(*operands, **attributes, **extra)
+
+    def evaluation(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: this function is the operation's semantics in NumPy.
+
+        It takes the operands and the attributes by name, and, where it names them, ``shape`` (of the result) and ``run``.
+        """
+        self.evaluate_function = function
+        names = inspect.signature(function).parameters
+        self.evaluation_wants = frozenset({"shape", "run"} & set(names)) - frozenset(self.attributes)
+        return function
+
+    def sampling(self, function: Callable[[], Iterable[Sample | InvalidSample]]) -> Callable:
+        """Decorator: this function returns the operation's samples."""
+        self.samples_function = function
+        return function
+
+    def samples(self) -> list[Sample]:
+        return [s for s in (self.samples_function or list)() if isinstance(s, Sample)]
+
+    def invalid_samples(self) -> list[InvalidSample]:
+        return [s for s in (self.samples_function or list)() if isinstance(s, InvalidSample)]
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(
+    opcode: str, *operand_names: str, builder: str = "", traits: Iterable[str] = (), **attributes: AttributeKind
+) -> Callable[[Callable[..., AnyShape]], Operation]:
+    """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS."""
+
+    def declare(shape_function: Callable[..., AnyShape]) -> Operation:
+        if opcode in OPERATIONS:
+            raise ValueError(f"operation {opcode} is declared twice")
+        record = Operation(
+            opcode,
+            builder or "".join(part.capitalize() for part in opcode.split("-")),
+            operand_names,
+            attributes,
+            frozenset(traits),
+            shape_function,
+            wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
+        )
+        OPERATIONS[opcode] = record
+        return record
+
+    return declare

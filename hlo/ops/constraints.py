@@ -1,0 +1,88 @@
+"""Checks that several shape functions share, each with its own message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..element_type import PRED, ElementType
+from ..errors import require
+from ..shape import AnyShape, Shape, TupleShape
+
+KINDS_IN_WORDS = {
+    "pred": "pred",
+    "signed": "signed integer",
+    "unsigned": "unsigned integer",
+    "float": "floating-point",
+    "complex": "complex",
+}
+
+
+def require_array(opcode: str, name: str, shape: AnyShape) -> None:
+    require(not shape.is_tuple, f"{opcode}: {name} must be an array, got the tuple ", shape)
+    require(shape.element_type.dtype is not None, f"{opcode}: {name} must be an array, got ", shape)
+
+
+def require_kind(opcode: str, name: str, shape: AnyShape, kinds: Iterable[str]) -> None:
+    """The operand is an array whose element type is of one of the kinds."""
+    require_array(opcode, name, shape)
+    if shape.element_type.kind not in kinds:
+        allowed = ", ".join(KINDS_IN_WORDS[kind] for kind in kinds)
+        require(False, f"{opcode}: {name} must have a {allowed} element type, got {shape}")
+
+
+def require_same_shape(opcode: str, **shapes: AnyShape) -> Shape:
+    """All shapes agree (but for layouts); returns it."""
+    (first_name, first), *others = shapes.items()
+    for name, shape in others:
+        if shape is not first and shape.without_layout() != first.without_layout():
+            require(False, f"{opcode}: {first_name} and {name} must have the same shape, got {first} and {shape}")
+    return first.without_layout()
+
+
+def require_dimensions(opcode: str, name: str, dimensions: tuple[int, ...], rank: int) -> None:
+    """Dimension numbers are in range and distinct."""
+    for dimension in dimensions:
+        require(0 <= dimension < rank, f"{opcode}: {name} must be in [0, {rank}), got {dimension}")
+    require(len(set(dimensions)) == len(dimensions), f"{opcode}: {name} must be distinct, got {dimensions}")
+
+
+def require_scalar(opcode: str, name: str, shape: AnyShape, element_type: ElementType | None = None) -> None:
+    require_array(opcode, name, shape)
+    require(shape.rank == 0, f"{opcode}: {name} must be a scalar, got {shape}")
+    if element_type is not None:
+        require(shape.element_type is element_type, f"{opcode}: {name} must be {element_type.name}[], got {shape}")
+
+
+def require_index(opcode: str, name: str, shape: AnyShape) -> None:
+    """The operand is an integer scalar."""
+    require_scalar(opcode, name, shape)
+    require(shape.element_type.is_integer, f"{opcode}: {name} must be an integer scalar, got {shape}")
+
+
+def require_signature(
+    opcode: str, name: str, computation: object, parameters: tuple[AnyShape, ...], result: AnyShape | None
+) -> None:
+    """The called computation takes these parameters and returns this (None: anything)."""
+    actual = tuple(shape.without_layout() for shape in computation.parameter_shapes)
+    wanted = tuple(shape.without_layout() for shape in parameters)
+    require(
+        actual == wanted,
+        f"{opcode}: {name} must take ({', '.join(map(str, wanted))}), but {computation.name} takes ({', '.join(map(str, actual))})",
+    )
+    if result is not None:
+        require(
+            computation.shape.without_layout() == result.without_layout(),
+            f"{opcode}: {name} must return {result.without_layout()}, but {computation.name} returns {computation.shape}",
+        )
+
+
+def scalars_of(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    return tuple(Shape(shape.element_type) for shape in shapes)
+
+
+def one_or_tuple(shapes: list[Shape]) -> AnyShape:
+    """The result shape of an operation that is variadic: the one shape itself, or the tuple of several."""
+    return shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
+
+
+PRED_SCALAR = Shape(PRED)

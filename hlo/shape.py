@@ -1,0 +1,190 @@
+"""Shapes and layouts.
+
+Source: XLA's "Shapes and Layout" (the compiler preview of 2017, and ``xla/shape.h``): an array shape is an element type
+with dimension sizes, and a layout says in which order the dimensions lie in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+
+from .element_type import TOKEN, ElementType, element_type_of
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The order of an array's dimensions in memory, most quickly varying first.
+
+    ``padded_dimensions`` and ``padding_value`` are those of the 2017 preview; ``annotation`` keeps what current HLO text
+    adds behind the order (tiles, memory space, element size), which has no meaning here and is printed back.
+
+    >>> Layout((0, 1)).is_row_major, Layout((1, 0)).is_row_major
+    (False, True)
+    """
+
+    minor_to_major: tuple[int, ...]
+    padded_dimensions: tuple[int, ...] = ()
+    padding_value: float = 0.0
+    annotation: str = ""
+
+    @property
+    def is_row_major(self) -> bool:
+        return self.minor_to_major == tuple(range(len(self.minor_to_major) - 1, -1, -1))
+
+    def __str__(self) -> str:
+        return "{" + ",".join(map(str, self.minor_to_major)) + self.annotation + "}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An array shape: element type, dimension sizes, and optionally a layout and dynamic dimensions.
+
+    A layout of None means row-major. ``dynamic_dimensions`` is empty or tells for each dimension whether its size is
+    only an upper bound (``f32[<=10]``).
+
+    >>> from phlox.hlo import F32
+    >>> print(Shape(F32, (2, 3)))
+    f32[2,3]
+    """
+
+    element_type: ElementType
+    dimensions: tuple[int, ...] = ()
+    layout: Layout | None = None
+    dynamic_dimensions: tuple[bool, ...] = ()
+
+    is_tuple = False
+
+    @property
+    def rank(self) -> int:
+        return len(self.dimensions)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.dimensions)
+
+    @property
+    def byte_size(self) -> int:
+        return self.size * self.element_type.byte_size
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy dtype that stores the elements."""
+        dtype = self.element_type.dtype
+        if dtype is None:
+            raise TypeError(f"{self.element_type.name} values have no NumPy dtype")
+        return dtype
+
+    @cached_property
+    def minor_to_major(self) -> tuple[int, ...]:
+        if self.layout is None:
+            return tuple(range(self.rank - 1, -1, -1))
+        return self.layout.minor_to_major
+
+    @property
+    def is_row_major(self) -> bool:
+        return self.layout is None or self.layout.is_row_major
+
+    @property
+    def has_dynamic_dimensions(self) -> bool:
+        return any(self.dynamic_dimensions)
+
+    def with_dimensions(self, dimensions: tuple[int, ...]) -> Shape:
+        """The same element type with other dimensions, in row-major layout."""
+        return Shape(self.element_type, tuple(dimensions))
+
+    def with_element_type(self, element_type: ElementType) -> Shape:
+        return replace(self, element_type=element_type)
+
+    def without_layout(self) -> Shape:
+        return self if self.layout is None else replace(self, layout=None)
+
+    def __str__(self) -> str:
+        return shape_text(self)
+
+
+@dataclass(frozen=True)
+class TupleShape:
+    """The shape of a tuple: one shape for each element.
+
+    >>> from phlox.hlo import F32, S32
+    >>> print(TupleShape((Shape(F32, (2,)), Shape(S32))))
+    (f32[2], s32[])
+    """
+
+    elements: tuple[AnyShape, ...] = ()
+
+    is_tuple = True
+
+    def without_layout(self) -> TupleShape:
+        return TupleShape(tuple(element.without_layout() for element in self.elements))
+
+    def __str__(self) -> str:
+        return shape_text(self)
+
+
+AnyShape: TypeAlias = Shape | TupleShape
+
+TOKEN_SHAPE = Shape(TOKEN)
+
+
+def shape_text(shape: AnyShape) -> str:
+    """The shape as HLO text spells it, the layout only where one is stated."""
+    if shape.is_tuple:
+        return "(" + ", ".join(shape_text(element) for element in shape.elements) + ")"
+    if shape.element_type is TOKEN:
+        return "token[]"
+    dynamic = shape.dynamic_dimensions or (False,) * shape.rank
+    sizes = ",".join(("<=" if bounded else "") + str(size) for size, bounded in zip(shape.dimensions, dynamic))
+    return f"{shape.element_type.name}[{sizes}]" + (str(shape.layout) if shape.layout is not None else "")
+
+
+def shape_of(value: object) -> AnyShape:
+    """The shape of an array, a scalar, or a tuple of these.
+
+    >>> print(shape_of((np.zeros((2, 3), np.int8), True)))
+    (s8[2,3], pred[])
+    """
+    if isinstance(value, tuple):
+        return TupleShape(tuple(shape_of(element) for element in value))
+    array = np.asarray(value)
+    return Shape(element_type_of(array.dtype), array.shape)
+
+
+def compatible(first: AnyShape, second: AnyShape) -> bool:
+    """Whether two shapes are the same but for their layouts."""
+    return first is second or first.without_layout() == second.without_layout()
+
+
+def leaves(shape: AnyShape) -> list[Shape]:
+    """The array shapes inside a shape, in order: the shape itself, or all leaves of a nested tuple."""
+    if not shape.is_tuple:
+        return [shape]
+    return [leaf for element in shape.elements for leaf in leaves(element)]
+
+
+def row_major_strides(dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    """Elements to step over in memory for a step along each dimension of a row-major array.
+
+    >>> row_major_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides, step = [], 1
+    for size in reversed(dimensions):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def element_strides(shape: Shape) -> tuple[int, ...]:
+    """As row_major_strides, for the shape's own layout."""
+    strides, step = [0] * shape.rank, 1
+    for dimension in shape.minor_to_major:
+        strides[dimension] = step
+        step *= shape.dimensions[dimension]
+    return tuple(strides)

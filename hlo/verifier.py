@@ -1,0 +1,62 @@
+"""Checks that a module keeps the rules of the language."""
+
+from __future__ import annotations
+
+from .errors import HloError, VerificationError
+from .instruction import Computation, Instruction, Module
+from .shape import compatible
+
+
+def verify(module: Module) -> None:
+    """Raise VerificationError for the first instruction that breaks a rule; return None if there is none.
+
+    Checked are, for each computation: parameters numbered 0, 1, ... once each; operands defined before their users, in the same
+    computation; the root among the instructions; every shape function's constraints, with the inferred shape equal to the
+    instruction's; and that no computation calls itself, not even through others.
+    """
+    _reject_recursion(module.entry)
+    for computation in module.computations():
+        _verify_computation(computation)
+
+
+def _verify_computation(computation: Computation) -> None:
+    numbers = [parameter.attributes["number"] for parameter in computation.parameters]
+    if numbers != list(range(len(numbers))):
+        raise VerificationError(f"computation {computation.name}: parameters must be numbered 0, 1, ..., got {numbers}")
+    defined: set[Instruction] = set()
+    for instruction in computation.instructions:
+        for operand in instruction.operands:
+            if operand not in defined:
+                raise VerificationError(f"{_place(computation, instruction)}: operand {operand!r} is not defined before it")
+        if instruction in defined:
+            raise VerificationError(f"{_place(computation, instruction)}: stands twice in the computation")
+        _verify_shape(computation, instruction)
+        defined.add(instruction)
+    if computation.root not in defined:
+        raise VerificationError(f"computation {computation.name}: the root {computation.root!r} is not one of its instructions")
+
+
+def _verify_shape(computation: Computation, instruction: Instruction) -> None:
+    record = instruction.operation
+    try:
+        record.check_operand_count(len(instruction.operands))
+        shapes = tuple(operand.shape for operand in instruction.operands)
+        inferred = record.infer_shape(shapes, instruction.attributes, instruction.shape)
+    except HloError as error:
+        raise VerificationError(f"{_place(computation, instruction)}: {error}") from None
+    if not compatible(inferred, instruction.shape):
+        raise VerificationError(f"{_place(computation, instruction)}: has shape {instruction.shape}, but {inferred} is inferred")
+
+
+def _place(computation: Computation, instruction: Instruction) -> str:
+    place = f"computation {computation.name}, instruction {instruction!r}"
+    return f"{place} from {instruction.source}" if instruction.source else place
+
+
+def _reject_recursion(computation: Computation, callers: tuple[Computation, ...] = ()) -> None:
+    if computation in callers:
+        names = " calls ".join(caller.name for caller in (*callers[callers.index(computation) :], computation))
+        raise VerificationError(f"computations must not be recursive: {names}")
+    for instruction in computation.instructions:
+        for callee in instruction.called_computations:
+            _reject_recursion(callee, (*callers, computation))
