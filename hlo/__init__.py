@@ -14,6 +14,7 @@ from .evaluation import Evaluator, evaluate, evaluate_operation
 from .instruction import Computation, Instruction, Module, SourceLocation, make_instruction, post_order, rebuild
 from .operation import OPERATIONS, InvalidSample, Operation, Sample
 from .shape import Layout, Shape, TupleShape, compatible, leaves, shape_of
+from .text import module_text, parse_module
 from .verifier import verify
 
 __all__ = [
@@ -21,5 +22,5 @@ __all__ = [
     "U16", "U32", "U64", "OPERATIONS", "Builder", "Computation", "ElementType", "Evaluator", "HloError", "HloSyntaxError",
     "Instruction", "InvalidSample", "Layout", "Module", "Operation", "Sample", "Shape", "ShapeError", "SourceLocation", "TupleShape",
     "VerificationError", "compatible", "component_type", "element_type_of", "evaluate", "evaluate_operation", "leaves",
-    "make_instruction", "ops", "post_order", "rebuild", "scalar_computation", "shape_of", "verify",
+    "make_instruction", "module_text", "ops", "parse_module", "post_order", "rebuild", "scalar_computation", "shape_of", "verify",
 ]  # fmt: skip

@@ -2,23 +2,28 @@
 
 A kind's ``parse`` gets a cursor over HLO text (``text/lexer.py``): ``cursor.accept(token)``, ``cursor.expect(token)``,
 ``cursor.integer()``, ``cursor.number()``, ``cursor.identifier()``, ``cursor.string()``, ``cursor.computation()`` and
-``cursor.fail(message)``. The spellings are those of XLA's HLO text (``xla/hlo/parser/hlo_parser.cc``).
+``cursor.fail(message, position)``. The spellings are those of XLA's HLO text (``xla/hlo/parser/hlo_parser.cc``).
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .errors import ShapeError
 
+_PADDING = re.compile(r"(-?[0-9]{1,19}(_-?[0-9]{1,19}){1,2})(x-?[0-9]{1,19}(_-?[0-9]{1,19}){1,2})*")
+
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
 
 
 class Cursor(Protocol):
-    """What an attribute kind needs of the text it is parsed from."""
+    """What an attribute kind needs of the text it is parsed from; ``position`` is that of the next token."""
+
+    position: int
 
     def accept(self, token: str) -> bool: ...
     def expect(self, token: str) -> None: ...
@@ -28,7 +33,7 @@ class Cursor(Protocol):
     def string(self) -> str: ...
     def word(self) -> str: ...
     def computation(self) -> Any: ...
-    def fail(self, message: str) -> Any: ...
+    def fail(self, message: str, position: int | None = None) -> Any: ...
 
 
 class AttributeKind:
@@ -36,10 +41,12 @@ class AttributeKind:
 
     ``default`` is the value when the text or the caller leaves the attribute out, and is not printed; REQUIRED means that it may not
     be left out. ``spelling`` is the name in HLO text where it differs from the Python name. A kind that
-    ``stands_in_parentheses`` is written between the operands' parentheses, without a name: ``parameter(0)``.
+    ``stands_in_parentheses`` is written between the operands' parentheses, without a name: ``parameter(0)``. What is
+    ``always_printed`` is printed even if it is the default, because XLA requires it.
     """
 
     stands_in_parentheses = False
+    always_printed = False
 
     def __init__(self, default: Any = REQUIRED, spelling: str = "") -> None:
         self.default, self.spelling = default, spelling
@@ -106,16 +113,18 @@ class Boolean(AttributeKind):
         return "true" if value else "false"
 
     def parse(self, cursor: Cursor) -> bool:
-        word = cursor.identifier()
-        return {"true": True, "false": False}[word] if word in ("true", "false") else cursor.fail("true or false expected")
+        place, word = cursor.position, cursor.identifier()
+        if word not in ("true", "false"):
+            cursor.fail(f"true or false expected, found {word}", place)
+        return word == "true"
 
 
 class Choice(AttributeKind):
     """``direction=LT``: one of a few words."""
 
-    def __init__(self, *words: str, default: Any = REQUIRED, spelling: str = "") -> None:
+    def __init__(self, *words: str, default: Any = REQUIRED, spelling: str = "", always_printed: bool = False) -> None:
         super().__init__(default, spelling)
-        self.words = words
+        self.words, self.always_printed = words, always_printed
 
     def check(self, value: Any) -> str:
         if value not in self.words:
@@ -126,8 +135,10 @@ class Choice(AttributeKind):
         return value
 
     def parse(self, cursor: Cursor) -> str:
-        word = cursor.identifier()
-        return word if word in self.words else cursor.fail(f"one of {', '.join(self.words)} expected, found {word}")
+        place, word = cursor.position, cursor.identifier()
+        if word not in self.words:
+            cursor.fail(f"one of {', '.join(filter(None, self.words))} expected, found {word}", place)
+        return word
 
 
 class String(AttributeKind):
@@ -139,7 +150,7 @@ class String(AttributeKind):
         return value
 
     def print(self, value: str) -> str:
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return quoted(value)
 
     def parse(self, cursor: Cursor) -> str:
         return cursor.string()
@@ -211,11 +222,10 @@ class PaddingDimensions(AttributeKind):
         return "x".join(f"{d.low}_{d.high}" + (f"_{d.interior}" if d.interior else "") for d in value)
 
     def parse(self, cursor: Cursor) -> tuple[PaddingDimension, ...]:
-        word = cursor.word()
-        try:
-            return self.check([[int(number) for number in part.split("_")] for part in word.split("x")] if word else [])
-        except (ValueError, TypeError):
-            return cursor.fail(f"padding of the form low_high or low_high_interior, joined by x, expected; found {word!r}")
+        place, word = cursor.position, cursor.word()
+        if word and _PADDING.fullmatch(word) is None:
+            cursor.fail(f"padding of the form low_high or low_high_interior, joined by x, expected; found {word!r}", place)
+        return self.check([map(int, part.split("_")) for part in word.split("x")] if word else [])
 
 
 class CalledComputation(AttributeKind):
@@ -257,3 +267,20 @@ def braced_list(cursor: Cursor, item: Any) -> list:
         if cursor.accept("}"):
             return items
         cursor.expect(",")
+
+
+def quoted(text: str) -> str:
+    """The text as a string in HLO text, escaped as in C.
+
+    >>> print(quoted('say "hi"'))
+    "say \\"hi\\""
+    """
+    return '"' + "".join(_escaped(character) for character in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if character == "\n":
+        return "\\n"
+    return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from .instruction import Computation, Instruction
+from .shape import AnyShape
+
+_Equal = set[tuple[Computation, Computation]]  # pairs already found equal, so that shared ones are compared once
 
 
-def same_computation(first: Computation, second: Computation) -> bool:
+def same_computation(first: Computation, second: Computation, equal: _Equal | None = None) -> bool:
     """Whether the instructions agree one by one: operations, operands, attributes, shapes and roots; names do not count."""
-    if first is second:
+    equal = set() if equal is None else equal
+    if first is second or (first, second) in equal:
         return True
     if len(first.instructions) != len(second.instructions):
         return False
@@ -22,26 +26,57 @@ def same_computation(first: Computation, second: Computation) -> bool:
     for mine, yours in zip(first.instructions, second.instructions):
         if [position[operand] for operand in mine.operands] != [other[operand] for operand in yours.operands]:
             return False
-        if not same_operation(mine, yours):
+        if not same_operation(mine, yours, equal):
             return False
+    equal.add((first, second))
     return True
 
 
-def same_operation(first: Instruction, second: Instruction) -> bool:
+def same_operation(first: Instruction, second: Instruction, equal: _Equal | None = None) -> bool:
     """Whether two instructions do the same, their operands aside."""
+    equal = set() if equal is None else equal
     return (
         first.operation is second.operation
-        and first.shape == second.shape
+        and same_shape(first.shape, second.shape)
         and dict(first.annotations) == dict(second.annotations)
-        and all(_same_value(first.attributes[name], second.attributes[name]) for name in first.operation.attributes)
+        and all(_same_value(first.attributes[name], second.attributes[name], equal) for name in first.operation.attributes)
     )
 
 
-def _same_value(first: Any, second: Any) -> bool:
+def same_shape(first: AnyShape, second: AnyShape) -> bool:
+    """Whether two shapes agree, layouts included; no layout is the row-major one.
+
+    >>> from phlox.hlo import F32, Layout, Shape
+    >>> same_shape(Shape(F32, (2, 3)), Shape(F32, (2, 3), Layout((1, 0))))
+    True
+    """
+    if first == second:
+        return True
+    if first.is_tuple or second.is_tuple:
+        if not (first.is_tuple and second.is_tuple) or len(first.elements) != len(second.elements):
+            return False
+        return all(map(same_shape, first.elements, second.elements))
+    return (
+        first.without_layout() == second.without_layout()
+        and first.minor_to_major == second.minor_to_major
+        and _layout_details(first) == _layout_details(second)
+    )
+
+
+def _layout_details(shape: AnyShape) -> tuple:
+    """What a layout says besides the order of dimensions."""
+    layout = shape.layout
+    if layout is None or not (layout.padded_dimensions or layout.annotation):
+        return ()
+    return layout.padded_dimensions, layout.padding_value, layout.annotation
+
+
+def _same_value(first: Any, second: Any, equal: _Equal) -> bool:
     if isinstance(first, Computation):
-        return isinstance(second, Computation) and same_computation(first, second)
+        return isinstance(second, Computation) and same_computation(first, second, equal)
     if isinstance(first, tuple):
-        return isinstance(second, tuple) and len(first) == len(second) and all(map(_same_value, first, second))
+        same_length = isinstance(second, tuple) and len(first) == len(second)
+        return same_length and all(_same_value(mine, yours, equal) for mine, yours in zip(first, second))
     if isinstance(first, np.ndarray):
         # Bits, not values: NaN equals itself and -0 differs from +0.
         return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()

@@ -16,16 +16,18 @@ class VerificationError(HloError):
 
 
 class HloSyntaxError(HloError):
-    """HLO text that cannot be read; the message starts with line and column.
+    """HLO text that cannot be read; the message starts with the file, where one is given, line and column.
 
     ``line`` and ``column`` count from 1.
     """
 
-    def __init__(self, message: str, line: int, column: int, source_line: str = "") -> None:
-        self.line, self.column, self.source_line = line, column, source_line
-        text = f"line {line}, column {column}: {message}"
+    def __init__(self, message: str, line: int, column: int, source_line: str = "", file: str = "") -> None:
+        self.line, self.column, self.source_line, self.file = line, column, source_line, file
+        text = f"{file + ', ' if file else ''}line {line}, column {column}: {message}"
         if source_line:
-            text += f"\n  {source_line}\n  {' ' * (column - 1)}^"
+            start = max(0, column - 61)
+            excerpt = source_line[start : start + 120].replace("\t", " ")
+            text += f"\n  {excerpt}\n  {' ' * (column - 1 - start)}^"
         super().__init__(text)
 
 

@@ -104,8 +104,16 @@ class Shape:
     def without_layout(self) -> Shape:
         return self if self.layout is None else replace(self, layout=None)
 
+    @cached_property
+    def _text(self) -> str:
+        if self.element_type is TOKEN:
+            return "token[]"
+        dynamic = self.dynamic_dimensions or (False,) * self.rank
+        sizes = ",".join(("<=" if bounded else "") + str(size) for size, bounded in zip(self.dimensions, dynamic))
+        return f"{self.element_type.name}[{sizes}]" + (str(self.layout) if self.layout is not None else "")
+
     def __str__(self) -> str:
-        return shape_text(self)
+        return self._text
 
 
 @dataclass(frozen=True)
@@ -125,23 +133,12 @@ class TupleShape:
         return TupleShape(tuple(element.without_layout() for element in self.elements))
 
     def __str__(self) -> str:
-        return shape_text(self)
+        return "(" + ", ".join(map(str, self.elements)) + ")"
 
 
 AnyShape: TypeAlias = Shape | TupleShape
 
 TOKEN_SHAPE = Shape(TOKEN)
-
-
-def shape_text(shape: AnyShape) -> str:
-    """The shape as HLO text spells it, the layout only where one is stated."""
-    if shape.is_tuple:
-        return "(" + ", ".join(shape_text(element) for element in shape.elements) + ")"
-    if shape.element_type is TOKEN:
-        return "token[]"
-    dynamic = shape.dynamic_dimensions or (False,) * shape.rank
-    sizes = ",".join(("<=" if bounded else "") + str(size) for size, bounded in zip(shape.dimensions, dynamic))
-    return f"{shape.element_type.name}[{sizes}]" + (str(shape.layout) if shape.layout is not None else "")
 
 
 def shape_of(value: object) -> AnyShape:

@@ -53,10 +53,16 @@ def _place(computation: Computation, instruction: Instruction) -> str:
     return f"{place} from {instruction.source}" if instruction.source else place
 
 
-def _reject_recursion(computation: Computation, callers: tuple[Computation, ...] = ()) -> None:
+def _reject_recursion(
+    computation: Computation, callers: tuple[Computation, ...] = (), cleared: set[Computation] | None = None
+) -> None:
+    cleared = set() if cleared is None else cleared
+    if computation in cleared:
+        return
     if computation in callers:
         names = " calls ".join(caller.name for caller in (*callers[callers.index(computation) :], computation))
         raise VerificationError(f"computations must not be recursive: {names}")
     for instruction in computation.instructions:
         for callee in instruction.called_computations:
-            _reject_recursion(callee, (*callers, computation))
+            _reject_recursion(callee, (*callers, computation), cleared)
+    cleared.add(computation)

@@ -65,15 +65,12 @@ def require_signature(
     """The called computation takes these parameters and returns this (None: anything)."""
     actual = tuple(shape.without_layout() for shape in computation.parameter_shapes)
     wanted = tuple(shape.without_layout() for shape in parameters)
-    require(
-        actual == wanted,
-        f"{opcode}: {name} must take ({', '.join(map(str, wanted))}), but {computation.name} takes ({', '.join(map(str, actual))})",
-    )
-    if result is not None:
-        require(
-            computation.shape.without_layout() == result.without_layout(),
-            f"{opcode}: {name} must return {result.without_layout()}, but {computation.name} returns {computation.shape}",
-        )
+    if actual != wanted:
+        texts = ", ".join(map(str, wanted)), ", ".join(map(str, actual))
+        require(False, f"{opcode}: {name} must take ({texts[0]}), but {computation.name} takes ({texts[1]})")
+    if result is not None and computation.shape.without_layout() != result.without_layout():
+        stated = result.without_layout()
+        require(False, f"{opcode}: {name} must return {stated}, but {computation.name} returns {computation.shape}")
 
 
 def scalars_of(shapes: Iterable[Shape]) -> tuple[Shape, ...]:

@@ -152,7 +152,7 @@ def _():
 
 @operation(
     "fusion", "*arguments", builder="Fusion", traits={CALLS},
-    kind=Choice("kLoop", "kInput", "kOutput", "kCustom", default="kLoop"), calls=CalledComputation(),
+    kind=Choice("kLoop", "kInput", "kOutput", "kCustom", default="kLoop", always_printed=True), calls=CalledComputation(),
 )  # fmt: skip
 def fusion(*arguments, kind, calls):
     """Fusion(kind, computation, args...): a call whose computation is emitted as one loop nest."""

@@ -32,11 +32,11 @@ def broadcast(operand, *, dimensions, stated):
     )
     require_dimensions("broadcast", "dimensions", dimensions, rank)
     for position, dimension in enumerate(dimensions):
-        require(
-            operand.dimensions[position] == stated.dimensions[dimension],
-            f"broadcast: operand dimension {position} of {operand} must have the size of result dimension {dimension} of {stated}",
-        )
-    require(operand.element_type is stated.element_type, f"broadcast: cannot change the element type, {operand} to {stated}")
+        if operand.dimensions[position] != stated.dimensions[dimension]:
+            where = f"operand dimension {position} of {operand}", f"result dimension {dimension} of {stated}"
+            require(False, f"broadcast: {where[0]} must have the size of {where[1]}")
+    same = operand.element_type is stated.element_type
+    require(same, "broadcast: cannot change the element type, ", operand, " to ", stated)
     return stated.without_layout()
 
 

@@ -179,24 +179,27 @@ def _saturate(x: np.ndarray, target: ElementType) -> np.ndarray:
     return result
 
 
+# Exponent and mantissa bits of the formats that reduce-precision takes, and the integers that hold their bits.
+_FLOAT_FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
+
+
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     x = np.asarray(x)
-    info = ml_dtypes.finfo(x.dtype)
-    if mantissa_bits >= info.nmant and exponent_bits >= info.nexp:
-        return x
-    wide = x.astype(np.float64)
-    with np.errstate(all="ignore"):
-        fraction, exponent = np.frexp(wide)
-        kept = min(mantissa_bits, int(info.nmant)) + 1
-        rounded = np.ldexp(np.rint(np.ldexp(fraction, kept)), exponent - kept)
+    own_exponent, own_mantissa = _FLOAT_FORMATS[x.dtype.name]
+    integer = np.dtype(f"u{x.dtype.itemsize}")
+    bits = x.view(integer)
+    dropped = own_mantissa - min(mantissa_bits, own_mantissa)
+    if dropped:
+        odd = (bits >> integer.type(dropped)) & integer.type(1)
+        rounded = bits + (odd + integer.type((1 << (dropped - 1)) - 1))
+        bits = rounded & ~integer.type((1 << dropped) - 1)
+    result = bits.view(x.dtype)
+    magnitude = np.abs(result.astype(np.float64))
+    if exponent_bits < own_exponent:
         bias = 2 ** (exponent_bits - 1) - 1
-        largest = np.ldexp(2 - 2.0**-mantissa_bits, bias) if bias < 1024 else np.inf
-        smallest = 2.0 ** (1 - bias) if bias < 1023 else 2.0**-1022
-        result = np.where(np.abs(rounded) > largest, np.copysign(np.inf, wide), rounded)
-        if exponent_bits < info.nexp:
-            result = np.where(np.abs(rounded) < smallest, np.copysign(0, wide), result)
-        result = np.where(np.isfinite(wide), result, wide)
-    return result.astype(x.dtype)
+        result = np.where(magnitude >= 2.0 ** (bias + 1), np.copysign(np.array(np.inf, x.dtype), x), result)
+        result = np.where(magnitude < 2.0 ** (1 - bias), np.copysign(np.array(0, x.dtype), x), result)
+    return np.where(np.isfinite(x), result, x).astype(x.dtype)
 
 
 def bitcast_convert(x: np.ndarray, shape: Shape) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The compiled Python entry: calls of a jitted function reach native code without a Python frame.
 
-`make_vectorcall_type` makes the type of the callable, `bind_entry` binds a `CallSignature` to a compiled kernel, `install_entry` puts
-the entry before the others of an instance. `unsupported_reason` says why an interpreter has to do without.
+`make_vectorcall_type` makes the type of the callable, `bind_entry` binds a `CallSignature` to a compiled kernel,
+`install_entry` puts the entry before the others of an instance. `unsupported_reason` says why an interpreter has to do without.
 """
 
 from .entry import BoundEntry, bind_entry, install_entry, remove_entries

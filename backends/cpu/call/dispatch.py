@@ -1,15 +1,14 @@
 """The native code of all calls: one vectorcall function that reads what to accept and return from records.
 
 It is the same for all signatures, so a new signature costs no compilation, only a record (`records`): tried the other way, code
-emitted for each signature takes about 8 ms of emission and code generation where the kernel itself takes 3, to save a few of
-about 100 nanoseconds per call. The code is LLVM assembly in its final form: no pass has anything left to do but what code
-generation does. Field offsets are written by name, ``%value = field <type> <pointer>, <name>``; `assembly` puts in the
-``getelementptr`` and the ``load``.
+emitted for each signature takes three times as long to emit and to compile as a small kernel itself, and saves a tenth of the
+time of a call (most of which is NumPy's allocation of the result). The code is LLVM assembly in its final form, to be compiled
+without passes; functions off the fast path are marked ``optnone``, which makes compiling them cheaper.
 """
 
 from __future__ import annotations
 
-import re
+from . import assembly
 
 # Kinds of argument records.
 ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC = range(5)
@@ -36,7 +35,7 @@ FUNCTIONS = (
 OBJECTS = ("miss_name", "none", "true", "system_error")
 
 _ENTRY = """
-; What the instances of a vectorcall type point to: the first entry that the call fits is executed, else _miss is called.
+; What the instances of a vectorcall type point to: the first entry that the call fits takes it, else _miss is called.
 ; The list of entries starts behind the vectorcall pointer of the instance.
 define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {
 start:
@@ -44,31 +43,28 @@ start:
   %offset = field i64 %type, TYPE_VECTORCALL_OFFSET
   %vectorcall_at = getelementptr i8, ptr %self, i64 %offset
   %head_at = getelementptr i8, ptr %vectorcall_at, i64 8
-  %head = load atomic ptr, ptr %head_at acquire, align 8
-  ; The top bit is PY_VECTORCALL_ARGUMENTS_OFFSET.
-  %count = and i64 %nargsf, 9223372036854775807
-  br label %try
-try:
-  %entry = phi ptr [ %head, %start ], [ %next, %other ]
+  br label %next
+next:
+  %entry_at = phi ptr [ %head_at, %start ], [ %next_at, %try ]
+  %entry = load atomic ptr, ptr %entry_at acquire, align 8
   %end = icmp eq ptr %entry, null
-  br i1 %end, label %miss, label %check
-check:
-  %fits = call i1 @fits(ptr %entry, ptr %args, i64 %count, ptr %names)
-  br i1 %fits, label %found, label %other
-other:
+  br i1 %end, label %miss, label %try
+try:
+  %result = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names)
   %next_at = getelementptr i8, ptr %entry, i64 Entry_next
-  %next = load atomic ptr, ptr %next_at acquire, align 8
-  br label %try
-found:
-  %result = tail call ptr @execute(ptr %entry, ptr %args)
+  %does_not_fit = icmp eq ptr %result, @does_not_fit
+  br i1 %does_not_fit, label %next, label %done
+done:
   ret ptr %result
 miss:
   %missed = musttail call ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names)
   ret ptr %missed
 }
 
+@does_not_fit = internal constant i8 0
+
 ; self._miss(*args, **kwargs)
-define internal ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names) {
+define internal ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names) noinline optnone {
   %name = load ptr, ptr @miss_name
   %get = load ptr, ptr @PyObject_GetAttr
   %method = call ptr %get(ptr %self, ptr %name)
@@ -85,98 +81,31 @@ failed:
 """
 
 _GUARDS = """
-; Whether a call fits an entry, by reads alone.
-define internal i1 @fits(ptr %entry, ptr %args, i64 %count, ptr %names) {
+; Whether a call that gives keyword names gives those of an entry.
+define internal i1 @names_fit(ptr %entry, i64 %count, ptr %names) {
 start:
   %positional = field i64 %entry, Entry_positional_count
   %same_count = icmp eq i64 %count, %positional
-  br i1 %same_count, label %form, label %no
-form:
   %name_count = field i64 %entry, Entry_keyword_count
-  %no_names_given = icmp eq ptr %names, null
-  br i1 %no_names_given, label %without_names, label %with_names
-without_names:
-  %no_names_wanted = icmp eq i64 %name_count, 0
-  br i1 %no_names_wanted, label %arguments, label %no
-with_names:
   %given = field i64 %names, TUPLE_SIZE
   %same_name_count = icmp eq i64 %given, %name_count
-  br i1 %same_name_count, label %next_name, label %no
-next_name:
-  %name = phi i64 [ 0, %with_names ], [ %name_after, %same_name ]
-  %names_done = icmp eq i64 %name, %name_count
-  br i1 %names_done, label %arguments, label %compare_name
-compare_name:
-  ; Names at a place of call are interned: the same name is the same object.
+  %same_counts = and i1 %same_count, %same_name_count
+  %wanted_names = field ptr %entry, Entry_keyword_names
   %items = getelementptr i8, ptr %names, i64 TUPLE_ITEMS
+  br i1 %same_counts, label %next, label %no
+next:
+  %name = phi i64 [ 0, %start ], [ %name_after, %compare ]
+  %end = icmp eq i64 %name, %name_count
+  br i1 %end, label %yes, label %compare
+compare:
+  ; Names at a place of call are interned: the same name is the same object.
   %item_at = getelementptr ptr, ptr %items, i64 %name
   %item = load ptr, ptr %item_at
-  %wanted_names = field ptr %entry, Entry_keyword_names
   %wanted_at = getelementptr ptr, ptr %wanted_names, i64 %name
   %wanted = load ptr, ptr %wanted_at
   %is_wanted = icmp eq ptr %item, %wanted
-  br i1 %is_wanted, label %same_name, label %no
-same_name:
   %name_after = add i64 %name, 1
-  br label %next_name
-
-arguments:
-  %argument_count = field i64 %entry, Entry_argument_count
-  %first_guard = field ptr %entry, Entry_arguments
-  br label %next_argument
-next_argument:
-  %argument = phi i64 [ 0, %arguments ], [ %argument_after, %argument_fits ]
-  %guard = phi ptr [ %first_guard, %arguments ], [ %guard_after, %argument_fits ]
-  %arguments_done = icmp eq i64 %argument, %argument_count
-  br i1 %arguments_done, label %captures, label %check_argument
-check_argument:
-  %object_at = getelementptr ptr, ptr %args, i64 %argument
-  %object = load ptr, ptr %object_at
-  %kind = field i64 %guard, Argument_kind
-  %expected = field ptr %guard, Argument_expected
-  %is_static = icmp eq i64 %kind, ARGUMENT_STATIC
-  br i1 %is_static, label %check_static, label %check_type
-check_static:
-  %identical = icmp eq ptr %object, %expected
-  br i1 %identical, label %argument_fits, label %no
-check_type:
-  %type = field ptr %object, OBJECT_TYPE
-  %same_type = icmp eq ptr %type, %expected
-  br i1 %same_type, label %check_kind, label %no
-check_kind:
-  %is_array = icmp eq i64 %kind, ARGUMENT_ARRAY
-  br i1 %is_array, label %check_array, label %not_array
-check_array:
-  %array_fits = call i1 @array_fits(ptr %guard, ptr %object)
-  br i1 %array_fits, label %argument_fits, label %no
-not_array:
-  %is_integer = icmp eq i64 %kind, ARGUMENT_INTEGER
-  br i1 %is_integer, label %check_integer, label %argument_fits
-check_integer:
-  %integer_fits = call i1 @integer_fits(ptr %object)
-  br i1 %integer_fits, label %argument_fits, label %no
-argument_fits:
-  %argument_after = add i64 %argument, 1
-  %guard_after = getelementptr i8, ptr %guard, i64 Argument_SIZE
-  br label %next_argument
-
-captures:
-  %capture_count = field i64 %entry, Entry_capture_count
-  %first_capture = field ptr %entry, Entry_captures
-  br label %next_capture
-next_capture:
-  %capture = phi i64 [ 0, %captures ], [ %capture_after, %capture_fits ]
-  %capture_guard = phi ptr [ %first_capture, %captures ], [ %capture_guard_after, %capture_fits ]
-  %captures_done = icmp eq i64 %capture, %capture_count
-  br i1 %captures_done, label %yes, label %check_capture
-check_capture:
-  %captured = field ptr %capture_guard, Argument_captured
-  %captured_fits = call i1 @array_fits(ptr %capture_guard, ptr %captured)
-  br i1 %captured_fits, label %capture_fits, label %no
-capture_fits:
-  %capture_after = add i64 %capture, 1
-  %capture_guard_after = getelementptr i8, ptr %capture_guard, i64 Argument_SIZE
-  br label %next_capture
+  br i1 %is_wanted, label %next, label %no
 yes:
   ret i1 true
 no:
@@ -214,9 +143,9 @@ dimensions:
   %shape = field ptr %guard, Argument_shape
   %given_shape = field ptr %array, ARRAY_DIMENSIONS
   %end = zext i32 %rank to i64
-  br label %next_axis
-next_axis:
-  %axis = phi i64 [ 0, %dimensions ], [ %axis_after, %same_size ]
+  br label %next
+next:
+  %axis = phi i64 [ 0, %dimensions ], [ %axis_after, %compare_size ]
   %done = icmp eq i64 %axis, %end
   br i1 %done, label %yes, label %compare_size
 compare_size:
@@ -224,113 +153,126 @@ compare_size:
   %size = load i64, ptr %size_at
   %given_size_at = getelementptr i64, ptr %given_shape, i64 %axis
   %given_size = load i64, ptr %given_size_at
-  %is_same_size = icmp eq i64 %size, %given_size
-  br i1 %is_same_size, label %same_size, label %no
-same_size:
+  %same_size = icmp eq i64 %size, %given_size
   %axis_after = add i64 %axis, 1
-  br label %next_axis
+  br i1 %same_size, label %next, label %no
 yes:
   ret i1 true
 no:
   ret i1 false
 }
-
-; Whether a Python int fits in 64 bits with sign.
-define internal i1 @integer_fits(ptr %object) {
-  %overflow_at = alloca i32
-  %convert = load ptr, ptr @PyLong_AsLongLongAndOverflow
-  %ignored = call i64 %convert(ptr %object, ptr %overflow_at)
-  %overflow = load i32, ptr %overflow_at
-  %fits = icmp eq i32 %overflow, 0
-  ret i1 %fits
-}
 """
 
-_EXECUTION = """
-; Runs the kernel of an entry that the call fits, and returns its results as one object.
-define internal ptr @execute(ptr %entry, ptr %args) {
+_ATTEMPT = """
+; Takes a call if it fits an entry: checks it, by reads alone, while gathering the addresses of the data on the stack; makes
+; the results, runs the kernel, and returns the results as one object. Returns @does_not_fit if it does not fit.
+define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names) {
 start:
   %frame_size = field i64 %entry, Entry_frame_size
   %frame = alloca i8, i64 %frame_size, align 16
   %data_offset = field i64 %entry, Entry_data_offset
   %data = getelementptr i8, ptr %frame, i64 %data_offset
-  %memory_offset = field i64 %entry, Entry_memory_offset
-  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
-  %objects_offset = field i64 %entry, Entry_objects_offset
-  %objects = getelementptr i8, ptr %frame, i64 %objects_offset
-  %cells_offset = field i64 %entry, Entry_cells_offset
-  %cells = getelementptr i8, ptr %frame, i64 %cells_offset
+  %cells_distance = field i64 %entry, Entry_cells_distance
+  ; The top bit is PY_VECTORCALL_ARGUMENTS_OFFSET.
+  %count = and i64 %nargsf, 9223372036854775807
+  %no_names = icmp eq ptr %names, null
+  br i1 %no_names, label %check_count, label %check_names
+check_names:
+  %names_fit = call i1 @names_fit(ptr %entry, i64 %count, ptr %names)
+  br i1 %names_fit, label %arguments, label %no
+check_count:
+  %unnamed_count = field i64 %entry, Entry_unnamed_count
+  %same_count = icmp eq i64 %count, %unnamed_count
+  br i1 %same_count, label %arguments, label %no
 
-  %argument_count = field i64 %entry, Entry_argument_count
-  %first_guard = field ptr %entry, Entry_arguments
+arguments:
+  %guards = field ptr %entry, Entry_arguments
+  %guards_end = field ptr %entry, Entry_captures
   br label %next_argument
 next_argument:
-  %argument = phi i64 [ 0, %start ], [ %argument_after, %argument_done ]
-  %guard = phi ptr [ %first_guard, %start ], [ %guard_after, %argument_done ]
-  %data_at = phi ptr [ %data, %start ], [ %data_after, %argument_done ]
-  %arguments_done = icmp eq i64 %argument, %argument_count
-  br i1 %arguments_done, label %captures, label %read_argument
-read_argument:
-  %object_at = getelementptr ptr, ptr %args, i64 %argument
+  %guard = phi ptr [ %guards, %arguments ], [ %guard_after, %argument_done ]
+  %object_at = phi ptr [ %args, %arguments ], [ %object_after, %argument_done ]
+  %data_at = phi ptr [ %data, %arguments ], [ %data_after, %argument_done ]
+  %arguments_done = icmp eq ptr %guard, %guards_end
+  br i1 %arguments_done, label %captures, label %check_argument
+check_argument:
   %object = load ptr, ptr %object_at
+  %type = field ptr %object, OBJECT_TYPE
   %kind = field i64 %guard, Argument_kind
+  %expected = field ptr %guard, Argument_expected
+  %same_type = icmp eq ptr %type, %expected
+  br i1 %same_type, label %check_kind, label %check_static
+check_static:
+  %is_static = icmp eq i64 %kind, ARGUMENT_STATIC
+  %identical = icmp eq ptr %object, %expected
+  %is_wanted = and i1 %is_static, %identical
+  br i1 %is_wanted, label %argument_done, label %no
+check_kind:
   %data_one_after = getelementptr ptr, ptr %data_at, i64 1
   %is_array = icmp eq i64 %kind, ARGUMENT_ARRAY
   br i1 %is_array, label %array, label %not_array
-not_array:
-  switch i64 %kind, label %inline [ i64 ARGUMENT_STATIC, label %argument_done
-                                    i64 ARGUMENT_INTEGER, label %integer
-                                    i64 ARGUMENT_BOOL, label %bool ]
 array:
+  %array_fits = call i1 @array_fits(ptr %guard, ptr %object)
   %array_data = field ptr %object, ARRAY_DATA
   store ptr %array_data, ptr %data_at
-  br label %argument_done
+  br i1 %array_fits, label %argument_done, label %no
+not_array:
+  switch i64 %kind, label %inline [ i64 ARGUMENT_STATIC, label %check_static
+                                    i64 ARGUMENT_INTEGER, label %integer
+                                    i64 ARGUMENT_BOOL, label %bool ]
 inline:
   ; The object holds the value as the kernel reads it, and lives as long as the call.
   %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
   store ptr %value_at, ptr %data_at
   br label %argument_done
 integer:
-  %overflow_at = getelementptr i64, ptr %cells, i64 %argument
+  %integer_at = getelementptr i8, ptr %data_at, i64 %cells_distance
   %convert = load ptr, ptr @PyLong_AsLongLongAndOverflow
-  %integer_value = call i64 %convert(ptr %object, ptr %overflow_at)
-  br label %cell
+  %integer_value = call i64 %convert(ptr %object, ptr %integer_at)
+  %overflow = load i32, ptr %integer_at
+  store i64 %integer_value, ptr %integer_at
+  store ptr %integer_at, ptr %data_at
+  %integer_fits = icmp eq i32 %overflow, 0
+  br i1 %integer_fits, label %argument_done, label %no
 bool:
+  %bool_at = getelementptr i8, ptr %data_at, i64 %cells_distance
   %true = load ptr, ptr @true
   %is_true = icmp eq ptr %object, %true
-  %bool_value = zext i1 %is_true to i64
-  br label %cell
-cell:
-  %cell_value = phi i64 [ %integer_value, %integer ], [ %bool_value, %bool ]
-  %cell_at = getelementptr i64, ptr %cells, i64 %argument
-  store i64 %cell_value, ptr %cell_at
-  store ptr %cell_at, ptr %data_at
+  %bool_value = zext i1 %is_true to i8
+  store i8 %bool_value, ptr %bool_at
+  store ptr %bool_at, ptr %data_at
   br label %argument_done
 argument_done:
-  %data_after = phi ptr [ %data_at, %not_array ], [ %data_one_after, %array ], [ %data_one_after, %inline ], [ %data_one_after, %cell ]
-  %argument_after = add i64 %argument, 1
+  %data_after = phi ptr [ %data_at, %check_static ], [ %data_one_after, %array ], [ %data_one_after, %inline ],
+                        [ %data_one_after, %integer ], [ %data_one_after, %bool ]
   %guard_after = getelementptr i8, ptr %guard, i64 Argument_SIZE
+  %object_after = getelementptr ptr, ptr %object_at, i64 1
   br label %next_argument
 
 captures:
-  %capture_count = field i64 %entry, Entry_capture_count
-  %first_capture = field ptr %entry, Entry_captures
+  %captures_end = field ptr %entry, Entry_captures_end
   br label %next_capture
 next_capture:
-  %capture = phi i64 [ 0, %captures ], [ %capture_after, %read_capture ]
-  %captures_done = icmp eq i64 %capture, %capture_count
-  br i1 %captures_done, label %results, label %read_capture
-read_capture:
-  %capture_offset = mul i64 %capture, Argument_SIZE
-  %capture_guard = getelementptr i8, ptr %first_capture, i64 %capture_offset
-  %captured = field ptr %capture_guard, Argument_captured
+  %capture = phi ptr [ %guards_end, %captures ], [ %capture_after, %check_capture ]
+  %captured_data_at = phi ptr [ %data_at, %captures ], [ %captured_data_after, %check_capture ]
+  %captures_done = icmp eq ptr %capture, %captures_end
+  br i1 %captures_done, label %results, label %check_capture
+check_capture:
+  %captured = field ptr %capture, Argument_captured
+  %captured_fits = call i1 @array_fits(ptr %capture, ptr %captured)
   %captured_data = field ptr %captured, ARRAY_DATA
-  %captured_data_at = getelementptr ptr, ptr %data_at, i64 %capture
   store ptr %captured_data, ptr %captured_data_at
-  %capture_after = add i64 %capture, 1
-  br label %next_capture
+  %captured_data_after = getelementptr ptr, ptr %captured_data_at, i64 1
+  %capture_after = getelementptr i8, ptr %capture, i64 Argument_SIZE
+  br i1 %captured_fits, label %next_capture, label %no
+no:
+  ret ptr @does_not_fit
 
 results:
+  %memory_offset = field i64 %entry, Entry_memory_offset
+  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
+  %objects_offset = field i64 %entry, Entry_objects_offset
+  %objects = getelementptr i8, ptr %frame, i64 %objects_offset
   %result_count = field i64 %entry, Entry_result_count
   %first_result = field ptr %entry, Entry_results
   br label %next_result
@@ -367,7 +309,8 @@ scalar_memory:
   br label %result_done
 result_done:
   %result_object = phi ptr [ null, %prepare_result ], [ %new, %allocated ], [ null, %scalar_memory ]
-  %memory_after = phi ptr [ %memory_at, %prepare_result ], [ %memory_one_after, %allocated ], [ %memory_one_after, %scalar_memory ]
+  %memory_after = phi ptr [ %memory_at, %prepare_result ], [ %memory_one_after, %allocated ],
+                          [ %memory_one_after, %scalar_memory ]
   %result_object_at = getelementptr ptr, ptr %objects, i64 %result
   store ptr %result_object, ptr %result_object_at
   %result_after = add i64 %result, 1
@@ -392,45 +335,50 @@ run_without_gil:
 ran:
   %status = phi i32 [ %status_with_gil, %run_with_gil ], [ %status_without_gil, %run_without_gil ]
   %success = icmp eq i32 %status, 0
-  br i1 %success, label %pack, label %error
+  br i1 %success, label %finish, label %error
 error:
   call void @drop_all(ptr %objects, i64 %result_count)
   %error_function = field ptr %entry, Entry_error
-  %raised = tail call ptr @raise(ptr %error_function, i32 %status)
+  %raised = call ptr @raise(ptr %error_function, i32 %status)
   ret ptr %raised
 
-pack:
-  %finished = phi i64 [ 0, %ran ], [ %finished_after, %finish_done ]
-  %all_finished = icmp eq i64 %finished, %result_count
-  br i1 %all_finished, label %structure, label %finish
 finish:
-  %finish_offset = mul i64 %finished, Result_SIZE
-  %finish_record = getelementptr i8, ptr %first_result, i64 %finish_offset
-  %finish_kind = field i64 %finish_record, Result_kind
-  switch i64 %finish_kind, label %finish_done [ i64 RESULT_SCALAR, label %new_scalar
-                                               i64 RESULT_ARGUMENT, label %same_argument ]
+  ; The first form of result needs no more than this.
+  %is_array_alone = field i64 %entry, Entry_is_array_alone
+  %is_finished = icmp ne i64 %is_array_alone, 0
+  br i1 %is_finished, label %single, label %next_finish
+next_finish:
+  %index = phi i64 [ 0, %finish ], [ %index_after, %finish_done ]
+  %record = phi ptr [ %first_result, %finish ], [ %record_after, %finish_done ]
+  %all_finished = icmp eq i64 %index, %result_count
+  br i1 %all_finished, label %structure, label %finish_one
+finish_one:
+  %kind_to_finish = field i64 %record, Result_kind
+  switch i64 %kind_to_finish, label %finish_done [ i64 RESULT_SCALAR, label %new_scalar
+                                                  i64 RESULT_ARGUMENT, label %same_argument ]
 new_scalar:
-  %value_offset = shl i64 %finished, 4
+  %value_offset = shl i64 %index, 4
   %scalar_value_at = getelementptr i8, ptr %frame, i64 %value_offset
-  %scalar_dtype = field ptr %finish_record, Result_dtype
+  %scalar_dtype = field ptr %record, Result_dtype
   %make_scalar = load ptr, ptr @PyArray_Scalar
   %scalar = call ptr %make_scalar(ptr %scalar_value_at, ptr %scalar_dtype, ptr null)
   %no_scalar = icmp eq ptr %scalar, null
-  br i1 %no_scalar, label %failed, label %finish_object
+  br i1 %no_scalar, label %failed, label %store_object
 same_argument:
-  %source = field i64 %finish_record, Result_argument
+  %source = field i64 %record, Result_argument
   %source_at = getelementptr ptr, ptr %args, i64 %source
   %returned_argument = load ptr, ptr %source_at
   call void @retain(ptr %returned_argument)
-  br label %finish_object
-finish_object:
+  br label %store_object
+store_object:
   %finished_object = phi ptr [ %scalar, %new_scalar ], [ %returned_argument, %same_argument ]
-  %finished_object_at = getelementptr ptr, ptr %objects, i64 %finished
+  %finished_object_at = getelementptr ptr, ptr %objects, i64 %index
   store ptr %finished_object, ptr %finished_object_at
   br label %finish_done
 finish_done:
-  %finished_after = add i64 %finished, 1
-  br label %pack
+  %index_after = add i64 %index, 1
+  %record_after = getelementptr i8, ptr %record, i64 Result_SIZE
+  br label %next_finish
 
 structure:
   %result_structure = field i64 %entry, Entry_result_structure
@@ -471,7 +419,7 @@ failed:
 }
 
 ; Calls error(status), which raises. An exception that the kernel has set stands.
-define internal ptr @raise(ptr %error, i32 %status) {
+define internal ptr @raise(ptr %error, i32 %status) noinline optnone {
   %get_exception = load ptr, ptr @PyErr_Occurred
   %exception = call ptr %get_exception()
   %is_clear = icmp eq ptr %exception, null
@@ -511,7 +459,7 @@ define internal void @drop(ptr %object) {
 }
 
 ; Py_DecRef takes NULL.
-define internal void @drop_all(ptr %objects, i64 %count) {
+define internal void @drop_all(ptr %objects, i64 %count) noinline optnone {
 start:
   br label %next
 next:
@@ -534,21 +482,12 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 _DID_NOT_RAISE = b"the error function of a compiled kernel returned instead of raising an exception\0"
 
 
-def assembly(names: dict[str, int]) -> str:
+def module_assembly(names: dict[str, int]) -> str:
     """The LLVM assembly of the module, with its one public function ``entry``.
 
     names: the value of each name in capitals or of the form ``Record_field``. Raises KeyError for a name without one.
     """
-    text = _ENTRY + _GUARDS + _EXECUTION
-    text = re.sub(
-        r"(%\w+) = field (\w+) (%\w+), (\w+)", r"\1.at = getelementptr i8, ptr \3, i64 \4\n  \1 = load \2, ptr \1.at", text
-    )
-    text = re.sub(r"\b(?:[A-Z]+_[A-Z_]+|(?:Entry|Argument|Result)_\w+)\b(?!\()", lambda match: _value(names, match[0]), text)
-    globals_ = "".join(f"@{name} = global ptr null\n" for name in FUNCTIONS + OBJECTS)
+    text = assembly.substitute(_ENTRY + _GUARDS + _ATTEMPT, names)
     message = _DID_NOT_RAISE.decode().replace("\0", "\\00")
-    return f'{globals_}@did_not_raise = constant [{len(_DID_NOT_RAISE)} x i8] c"{message}"\n{text}'
-
-
-def _value(names: dict[str, int], name: str) -> str:
-    # Comments speak of C-API macros.
-    return name if name.startswith("PY_") else str(names[name])
+    constant = f'@did_not_raise = internal constant [{len(_DID_NOT_RAISE)} x i8] c"{message}"\n'
+    return assembly.pointers(FUNCTIONS + OBJECTS) + constant + text

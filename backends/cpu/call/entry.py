@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +14,8 @@ from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
 from .vectorcall_type import get_entry, set_entry
 
 _install_lock = threading.Lock()
+# In bytes; a call may come from a thread with a small stack.
+_LARGEST_FRAME = 1 << 16
 
 
 class BoundEntry:
@@ -50,11 +51,11 @@ def bind_entry(
     owner: any object that keeps the kernel in memory.
     statics, captures: the objects of the signature's StaticGuards, and its captured arrays, each in the signature's order.
     structure: makes what the call returns of the tuple of results (result_structure "call").
-    raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError. Where
-        the kernel has set a Python exception itself, that one stands and raise_error is not called.
+    raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
+        Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
 
-    Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
-    takes no native entries.
+    Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, NotImplementedError if it has
+    thousands of arguments or results, RuntimeError if this interpreter takes no native entries.
     """
     reason = object_layout.unsupported_reason()
     if reason is not None:
@@ -77,12 +78,17 @@ def bind_entry(
     builder = records.Builder()
     static_objects = iter(statics)
     arguments = [
-        builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None) for guard in signature.arguments
+        builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None)
+        for guard in signature.arguments
     ]
     captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
     record = builder.entry(signature, kernel, arguments, captured, results)
-    record.keyword_names = builder.object_array([sys.intern(name) for name in signature.keyword_names])
+    if record.frame_size > _LARGEST_FRAME:
+        raise NotImplementedError(
+            f"calls with {len(arguments) + len(captured)} arguments and {len(results)} results need {record.frame_size} bytes "
+            f"of stack; native entries take at most {_LARGEST_FRAME}"
+        )
     record.structure = None if structure is None else builder.object(structure)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     return BoundEntry(signature, record, (owner, *builder.references))

@@ -21,9 +21,10 @@ OBJECT_TYPE = 8
 # PyTypeObject { PyObject_VAR_HEAD; tp_name, tp_basicsize, tp_itemsize, tp_dealloc, tp_vectorcall_offset: a word each; ... }
 TYPE_BASIC_SIZE = 32
 TYPE_VECTORCALL_OFFSET = 56
-# PyVarObject { PyObject_HEAD; Py_ssize_t ob_size; }, PyTupleObject { PyObject_VAR_HEAD; PyObject *ob_item[]; }
+# PyVarObject { PyObject_HEAD; Py_ssize_t ob_size; }
 TUPLE_SIZE = 16
-TUPLE_ITEMS = 24
+# PyTupleObject { PyObject_VAR_HEAD; PyObject *ob_item[]; }, with a hash before the items since Python 3.14
+TUPLE_ITEMS = tuple.__basicsize__
 # PyArrayObject_fields
 ARRAY_DATA = 16
 ARRAY_RANK = 24
@@ -78,6 +79,11 @@ def python_api_address(name: str) -> int:
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert address is not None
     return address
+
+
+def function_address(name: str) -> int:
+    """The address of a C-API function of NumPy, if it stands in `NUMPY_API`, or of CPython."""
+    return numpy_api_address(name) if name in NUMPY_API else python_api_address(name)
 
 
 @functools.cache
@@ -200,8 +206,7 @@ def _array_fields(array: np.ndarray) -> dict[str, bool]:
         return {"PyArrayObject_fields.nd": False}
     return {
         "PyArrayObject_fields.data": _pointer(address + ARRAY_DATA) == array.ctypes.data,
-        "PyArrayObject_fields.dimensions": rank == 0
-        or tuple((ctypes.c_int64 * rank).from_address(dimensions)) == array.shape,
+        "PyArrayObject_fields.dimensions": rank == 0 or tuple((ctypes.c_int64 * rank).from_address(dimensions)) == array.shape,
         "PyArrayObject_fields.strides": rank == 0 or tuple((ctypes.c_int64 * rank).from_address(strides)) == array.strides,
         "PyArrayObject_fields.base": _pointer(address + ARRAY_BASE) == (0 if array.base is None else id(array.base)),
         "PyArrayObject_fields.descr": _pointer(address + ARRAY_DESCRIPTOR) == id(dtype),

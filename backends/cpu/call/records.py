@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import c_int32, c_int64, c_void_p
 
 import numpy as np
@@ -50,29 +51,34 @@ class Result(ctypes.Structure):
 
 
 class Entry(ctypes.Structure):
-    """One signature: what to accept, the kernel, what to return, and the division of the stack frame of a call."""
+    """One signature: what to accept, the kernel, what to return, and the division of the stack frame of a call.
+
+    unnamed_count: the number of arguments of a call without keyword names, -1 if the signature has names. The guards of the
+    arguments end where those of the captures start. is_array_alone: whether the result is one new array.
+    """
 
     _fields_ = [
         ("next", c_void_p),
-        ("positional_count", c_int64),
-        ("keyword_count", c_int64),
-        ("keyword_names", c_void_p),
-        ("argument_count", c_int64),
+        ("unnamed_count", c_int64),
         ("arguments", c_void_p),
-        ("capture_count", c_int64),
         ("captures", c_void_p),
-        ("kernel", c_void_p),
-        ("release_gil", c_int64),
+        ("captures_end", c_void_p),
+        ("frame_size", c_int64),
+        ("data_offset", c_int64),
+        ("cells_distance", c_int64),
+        ("memory_offset", c_int64),
+        ("objects_offset", c_int64),
         ("result_count", c_int64),
         ("results", c_void_p),
+        ("kernel", c_void_p),
+        ("release_gil", c_int64),
+        ("is_array_alone", c_int64),
         ("result_structure", c_int64),
         ("structure", c_void_p),
         ("error", c_void_p),
-        ("frame_size", c_int64),
-        ("data_offset", c_int64),
-        ("memory_offset", c_int64),
-        ("objects_offset", c_int64),
-        ("cells_offset", c_int64),
+        ("positional_count", c_int64),
+        ("keyword_count", c_int64),
+        ("keyword_names", c_void_p),
     ]
 
 
@@ -158,30 +164,32 @@ class Builder:
     def entry(
         self, signature: CallSignature, kernel: int, arguments: list[Argument], captures: list[Argument], results: list[Result]
     ) -> Entry:
-        """The record of the whole; its fields `next`, `structure` and `error` are left empty."""
-        record = Entry(
-            positional_count=len(arguments) - len(signature.keyword_names),
-            keyword_count=len(signature.keyword_names),
-            argument_count=len(arguments),
-            arguments=self.memory((Argument * len(arguments))(*arguments)),
-            capture_count=len(captures),
-            captures=self.memory((Argument * len(captures))(*captures)),
-            kernel=kernel,
-            release_gil=signature.release_gil,
+        """The record of the whole; its fields next, structure and error are left empty."""
+        guards = self.memory((Argument * (len(arguments) + len(captures)))(*arguments, *captures))
+        captures_at = guards + len(arguments) * ctypes.sizeof(Argument)
+        # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
+        # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects.
+        data_offset = 16 * len(results)
+        data_size = 8 * (len(arguments) + len(captures))
+        memory_offset = data_offset + 2 * data_size
+        objects_offset = memory_offset + 8 * len(results)
+        return Entry(
+            unnamed_count=-1 if signature.keyword_names else len(arguments),
+            arguments=guards,
+            captures=captures_at,
+            captures_end=captures_at + len(captures) * ctypes.sizeof(Argument),
+            frame_size=max(objects_offset + 8 * len(results), 16),
+            data_offset=data_offset,
+            cells_distance=data_size,
+            memory_offset=memory_offset,
+            objects_offset=objects_offset,
             result_count=len(results),
             results=self.memory((Result * len(results))(*results)),
+            kernel=kernel,
+            release_gil=signature.release_gil,
+            is_array_alone=signature.result_structure == "single" and results[0].kind == dispatch.RESULT_ARRAY,
             result_structure=RESULT_STRUCTURES.index(signature.result_structure),
+            positional_count=len(arguments) - len(signature.keyword_names),
+            keyword_count=len(signature.keyword_names),
+            keyword_names=self.object_array([sys.intern(name) for name in signature.keyword_names]),
         )
-        # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to data, pointers to result
-        # memory, the result objects, and a cell for the value of each argument that needs one.
-        size = 16 * len(results)
-        for name, count in (
-            ("data_offset", len(arguments) + len(captures)),
-            ("memory_offset", len(results)),
-            ("objects_offset", len(results)),
-            ("cells_offset", len(arguments)),
-        ):
-            setattr(record, name, size)
-            size += 8 * count
-        record.frame_size = max(size, 16)
-        return record

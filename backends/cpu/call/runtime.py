@@ -1,44 +1,94 @@
-"""Loading of native functions that all compiled functions of the process share, compiled once, at first use."""
+"""Loading of the native functions that all compiled functions of the process share."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
+import hashlib
 import threading
 
 import llvmlite.binding as llvm
 
 from . import dispatch, object_layout, records
 
-_lock = threading.Lock()
 # Emitted code holds the address of this string.
 _MISS_NAME = "_miss"
+_lock = threading.Lock()
+_dispatch_code: bytes | None = None
+_entry_address: int | None = None
 
 
-def compile_module(text: str, bindings: dict[str, int]) -> llvm.ExecutionEngine:
-    """Compiles LLVM assembly for this host and stores an address in each of the named global pointers."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=1)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    for name, address in bindings.items():
-        ctypes.c_void_p.from_address(engine.get_global_value_address(name)).value = address
-    return engine
+def dispatch_key() -> str:
+    """What the code of `dispatch_code` depends on: its assembly, the processor, the version of LLVM; a hexadecimal digest."""
+    described = f"{dispatch.module_assembly(records.names())}\n{llvm.get_host_cpu_name()}\n{llvm.llvm_version_info}"
+    return hashlib.sha256(described.encode()).hexdigest()
+
+
+def dispatch_code() -> bytes:
+    """The object code of the shared vectorcall function, for a compilation cache to keep under `dispatch_key`.
+
+    Compiling it is the larger part of what a process pays once; it is done here if it was not done yet.
+    """
+    global _dispatch_code
+    with _lock:
+        if _dispatch_code is None:
+            _dispatch_code = compile_object(dispatch.module_assembly(records.names()))
+        return _dispatch_code
+
+
+def use_dispatch_code(code: bytes) -> None:
+    """Saves compiling the shared vectorcall function: `code` is what `dispatch_code` gave under the same `dispatch_key`.
+
+    Does nothing where the function is compiled already.
+    """
+    global _dispatch_code
+    with _lock:
+        if _dispatch_code is None:
+            _dispatch_code = code
 
 
 def entry_address() -> int:
-    """The address of the vectorcall function of all instances that have entries."""
-    with _lock:
-        return int(_dispatch_engine().get_function_address("entry"))
+    """The address of the vectorcall function of all instances that have entries; compiles and loads it at first use."""
+    global _entry_address
+    if _entry_address is None:
+        code = dispatch_code()
+        with _lock:
+            if _entry_address is None:
+                bindings = {"miss_name": id(_MISS_NAME), "none": id(None), "true": id(True), "system_error": id(SystemError)}
+                bindings |= {name: object_layout.function_address(name) for name in dispatch.FUNCTIONS}
+                _entry_address = load_object(code, bindings, ("entry",))["entry"]
+    return _entry_address
 
 
-@functools.cache
-def _dispatch_engine() -> llvm.ExecutionEngine:
-    bindings = {"miss_name": id(_MISS_NAME), "none": id(None), "true": id(True), "system_error": id(SystemError)}
-    for name in dispatch.FUNCTIONS:
-        numpy_function = name in object_layout.NUMPY_API
-        bindings[name] = (object_layout.numpy_api_address if numpy_function else object_layout.python_api_address)(name)
-    return compile_module(dispatch.assembly(records.names()), bindings)
+def compile_object(assembly: str) -> bytes:
+    """Compiles LLVM assembly to object code for this host."""
+    _initialize()
+    module = llvm.parse_assembly(assembly)
+    module.verify()
+    return bytes(_target_machine().emit_object(module))
+
+
+def load_object(code: bytes, bindings: dict[str, int], names: tuple[str, ...]) -> dict[str, int]:
+    """Loads object code for as long as the process lives, and gives the addresses of the named functions and variables.
+
+    bindings: addresses to be stored in global pointers of the code.
+    """
+    _initialize()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    for name, address in bindings.items():
+        ctypes.c_void_p.from_address(engine.get_global_value_address(name)).value = address
+    addresses = {name: int(engine.get_global_value_address(name)) for name in names}
+    # Objects that live as long as the interpreter point to this code, beyond the end of this module.
+    engine.detach()
+    return addresses
+
+
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _target_machine() -> llvm.TargetMachine:
+    # jit selects the code model for code that is loaded anywhere in the address space.
+    return llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=1, jit=True)

@@ -135,11 +135,14 @@ class CallSignature:
                 f"given {self.keyword_names!r}"
             )
         if self.result_structure not in RESULT_STRUCTURES:
-            raise ValueError(f"CallSignature.result_structure requires one of {RESULT_STRUCTURES}; given {self.result_structure!r}")
+            raise ValueError(
+                f"CallSignature.result_structure requires one of {RESULT_STRUCTURES}; given {self.result_structure!r}"
+            )
         expected = {"none": 0, "single": 1}.get(self.result_structure)
         if expected is not None and len(self.results) != expected:
             raise ValueError(
-                f"CallSignature with result_structure {self.result_structure!r} requires {expected} results; given {len(self.results)}"
+                f"CallSignature with result_structure {self.result_structure!r} requires {expected} results; "
+                f"given {len(self.results)}"
             )
         for result in self.results:
             if isinstance(result, ArgumentResult) and not 0 <= result.index < len(self.arguments):

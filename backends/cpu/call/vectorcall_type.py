@@ -18,7 +18,6 @@ from . import object_layout
 _TP_MEMBERS = 72
 _T_PYSSIZET = 19
 _READONLY = 1
-_TPFLAGS_BASETYPE = 1 << 10
 _TPFLAGS_HAVE_VECTORCALL = 1 << 11
 
 
@@ -57,9 +56,10 @@ def make_vectorcall_type(base: type) -> type:
         not ``__call__``. ``_miss`` receives every call that native code does not take, and every call made through the
         attribute ``instance.__call__``.
 
-    The result carries `base`'s name, module and docstring. Weak references, garbage collection, ``__dict__``, ``__get__`` and
-    pickling are what `base` makes of them; an instance without a ``__reduce__`` of its own refuses to be pickled or copied
-    (TypeError), because a function pointer cannot be.
+    The result carries `base`'s name, module and docstring, and cannot be subclassed: before Python 3.12 the subclass would not
+    take native calls (its type would lack Py_TPFLAGS_HAVE_VECTORCALL). Weak references, garbage collection, ``__dict__``,
+    ``__get__`` and pickling are what `base` makes of them; an instance without a ``__reduce__`` of its own refuses to be
+    pickled or copied (TypeError), because a function pointer cannot be.
 
     On an interpreter for which `object_layout.unsupported_reason` gives a reason the result is a plain Python subclass, and
     `set_entry` raises RuntimeError on its instances.
@@ -96,15 +96,13 @@ def make_vectorcall_type(base: type) -> type:
     if object_layout.unsupported_reason() is not None:
         return callable_type
 
-    # Whatever this class holds already keeps its place; the two pointers follow behind it. tp_call, tp_traverse, tp_clear and the
-    # flag for garbage collection are inherited, as are the dictionary and the list of weak references.
+    # Whatever this class holds already keeps its place; the two pointers follow behind it. tp_call, tp_traverse, tp_clear and
+    # the flag for garbage collection are inherited, as are the dictionary and the list of weak references.
     offset = callable_type.__basicsize__
     members = (_MemberDefinition * 2)(_MemberDefinition(b"__vectorcalloffset__", _T_PYSSIZET, offset, _READONLY, None))
     slots = (_TypeSlot * 2)(_TypeSlot(_TP_MEMBERS, ctypes.addressof(members)))
     name = f"{base.__module__}.{base.__name__}".encode()
-    specification = _TypeSpecification(
-        name, offset + 2 * ctypes.sizeof(ctypes.c_void_p), 0, _TPFLAGS_BASETYPE | _TPFLAGS_HAVE_VECTORCALL, slots
-    )
+    specification = _TypeSpecification(name, offset + 2 * ctypes.sizeof(ctypes.c_void_p), 0, _TPFLAGS_HAVE_VECTORCALL, slots)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_TypeSpecification), ctypes.py_object)
     from_specification = prototype(("PyType_FromSpecWithBases", ctypes.pythonapi))
     result: type = from_specification(ctypes.byref(specification), (callable_type,))

@@ -73,6 +73,16 @@ MINUS_ONE_DOUBLE = (
     2.0894388717859577e-09,
 )
 
+# (2**r - 1) / r on |r| <= 1/2, for f32 evaluated in f64; error relative to 2**r 2**-28.9.
+WIDE_EXPONENTIAL = (
+    0.693147202879556,
+    0.2402264791069732,
+    0.05550332415195924,
+    0.009618437485069192,
+    0.0013398897333100478,
+    0.00015353379498562247,
+)
+
 
 def reduce_by_ln2(builder, x):
     """Return (n, bits, r_high, r_low_term): x = n ln 2 + r, with r = fma(-n, ln2_low, r_high) left to the caller.
@@ -137,14 +147,30 @@ def scale_by_half_power(builder, n, exponent_bits, values):
     return results
 
 
-def scaled_exponential(builder, x, factor=1.0):
-    """Return factor * e**x for a power of two `factor`; a subnormal result is rounded a second time."""
+def scaled_exponential(builder, x, exponent=0):
+    """Return 2**exponent * e**x for a small `exponent`; a subnormal result is rounded a second time."""
     single = is_single(x)
-    x = clamp_above(builder, x, 89.0 if single else 710.0)
+    x = clamp_above(builder, x, 89.0 if single else 710.0 if exponent == 0 else 711.0)
     x = clamp_below(builder, x, -104.5 if single else -746.5)
     # Twice the mantissa, so that 2**(n - 1) is finite for every finite result.
-    n, exponent_bits, p = exponential_parts(builder, x, 2.0 * factor)
+    n, exponent_bits, p = exponential_parts(builder, x, 2.0)
+    if exponent:
+        n = add(builder, n, float(exponent))
+        exponent_bits = builder.add(exponent_bits, constant(exponent_bits.type, exponent << (23 if single else 52)))
     return scale_by_half_power(builder, n, exponent_bits, [p])[0]
+
+
+def wide_exponential_of_two(builder, x, factor=1.0):
+    """Return factor * 2**x to f32 accuracy for f64 lanes; beyond +-300 the result is that of +-300, outside f32."""
+    x = clamp_below(builder, clamp_above(builder, x, 300.0), -300.0)
+    n, bits = round_by_magic(builder, x, 1.0)
+    p = polynomial(builder, subtract(builder, x, n), [factor * c for c in (1.0, *WIDE_EXPONENTIAL)])
+    return add_to_exponent(builder, p, shift_into_exponent(builder, bits))
+
+
+def wide_exponential(builder, x, factor=1.0):
+    """Return factor * e**x, as `wide_exponential_of_two`."""
+    return wide_exponential_of_two(builder, multiply(builder, x, LOG2_E), factor)
 
 
 def exponential(builder, x):

@@ -60,11 +60,8 @@ def _table(module):
     return table
 
 
-def reduce_huge(builder, x, *, modulus_bits, quarter_turns=0):
-    """Return (n, r, r_low) for a finite double x >= 2**16: x + quarter_turns pi/2 = n P + r + r_low, |r| <= P / 2.
-
-    P is pi/2 for `modulus_bits` 0 and pi for 1; n (i64) is right modulo 2.
-    """
+def reduce_huge(builder, x):
+    """Return (n, r, r_low) for a finite double x >= 2**16: x = n pi/2 + r + r_low, |r| <= pi / 4, n (i64) modulo 4."""
     bits = to_bits(builder, x)
     exponent = builder.lshr(bits, I64(52))
     mantissa = builder.or_(builder.and_(bits, I64((1 << 52) - 1)), I64(1 << 52))
@@ -88,11 +85,11 @@ def reduce_huge(builder, x, *, modulus_bits, quarter_turns=0):
     carried = builder.add(product_middle, builder.lshr(product_low, I128(64)))
     top = builder.shl(builder.zext(builder.mul(window[0], mantissa), I128), I128(64))
     # x * 2 / pi modulo 4, in units of 2**-126.
-    turns = builder.add(builder.add(top, carried), I128(quarter_turns << 126))
-    fraction = builder.shl(turns, I128(2 - modulus_bits))
+    turns = builder.add(top, carried)
+    fraction = builder.shl(turns, I128(2))
     negative = builder.icmp_signed("<", fraction, I128(0))
     # Rounding to the nearest multiple: a fraction of one half or more, seen as negative, belongs to the next.
-    n = builder.add(builder.trunc(builder.lshr(turns, I128(126 + modulus_bits)), I64), builder.zext(negative, I64))
+    n = builder.add(builder.trunc(builder.lshr(turns, I128(126)), I64), builder.zext(negative, I64))
     magnitude = builder.select(negative, builder.sub(I128(0), fraction), fraction)
     high_word = builder.trunc(builder.lshr(magnitude, I128(64)), I64)
     low_word = builder.trunc(magnitude, I64)
@@ -104,9 +101,8 @@ def reduce_huge(builder, x, *, modulus_bits, quarter_turns=0):
     trailing = builder.fadd(scaled(builder.and_(high_word, I64(2047)), -64), scaled(low_word, -128))
     fraction_high, fraction_low = fast_two_sum(builder, leading, trailing)
 
-    period = [(1 + modulus_bits) * part for part in PI_HALF]
-    product, product_error = two_product(builder, fraction_high, ir.Constant(DOUBLE, period[0]))
-    tail = builder.fadd(multiply(builder, fraction_high, period[1]), multiply(builder, fraction_low, period[0]))
+    product, product_error = two_product(builder, fraction_high, ir.Constant(DOUBLE, PI_HALF[0]))
+    tail = builder.fadd(multiply(builder, fraction_high, PI_HALF[1]), multiply(builder, fraction_low, PI_HALF[0]))
     r, r_low = fast_two_sum(builder, product, builder.fadd(product_error, tail))
     return n, builder.select(negative, builder.fneg(r), r), builder.select(negative, builder.fneg(r_low), r_low)
 

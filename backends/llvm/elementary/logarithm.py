@@ -14,6 +14,7 @@ from .arithmetic import (
     integer_type,
     is_single,
     multiply,
+    negate,
     polynomial,
     select,
     set_sign_of,
@@ -36,25 +37,41 @@ LOGARITHM_SINGLE = (
 )
 # The same function on sqrt(1/2) <= 1 + f <= sqrt(2); error relative to log(1 + f) 2**-54.1.
 LOGARITHM_DOUBLE = (
-    -0.4999999999999997,
-    0.3333333333332807,
-    -0.2500000000001309,
-    0.2000000000174944,
-    -0.16666666666150268,
-    0.14285714086325177,
-    -0.12499999837703993,
-    0.11111122065161938,
-    -0.10000017914323944,
-    0.09090581789488601,
-    -0.08332557077306851,
-    0.07697739433837308,
-    -0.07160214077070771,
-    0.06621283830617815,
-    -0.06041252367515689,
-    0.059755065010609044,
-    -0.06787957044231212,
-    0.06320091561685569,
-    -0.02824667025233035,
+    -0.5000000000000003,
+    0.33333333333332726,
+    -0.24999999999977557,
+    0.2000000000017959,
+    -0.16666666670923944,
+    0.14285714269529604,
+    -0.12499999632480767,
+    0.11111111628153648,
+    -0.10000017156870548,
+    0.09090911742348132,
+    -0.08332870533252192,
+    0.07691709505391232,
+    -0.07150073272621682,
+    0.06683113291220938,
+    -0.061907403995208055,
+    0.056736790314226564,
+    -0.05709473370902219,
+    0.0650800276083195,
+    -0.05908820656218709,
+    0.025517077312981133,
+)
+# The same for f32 evaluated in f64; error 2**-35.7.
+WIDE_LOGARITHM = (
+    -0.5000000002152345,
+    0.33333334044296936,
+    -0.2499999482499664,
+    0.19999898063986674,
+    -0.16666927690518538,
+    0.14290573979778015,
+    -0.1249740943901839,
+    0.11009567811021265,
+    -0.09927299829812954,
+    0.1001563522312743,
+    -0.09872107322693968,
+    0.05358486771995276,
 )
 
 INFINITY = float("inf")
@@ -81,15 +98,17 @@ def split_exponent(builder, x):
     return k, builder.sub(builder.shl(shifted, constant(bits_type, 52)), constant(bits_type, 1024 << 52))
 
 
-def combine(builder, k, f):
-    """Return k ln 2 + log(1 + f)."""
+def combine(builder, k, f, coefficients=None, f_low=None):
+    """Return k ln 2 + log(1 + f + f_low); `coefficients` replace the polynomial of the type, and leave out f_low."""
     single = is_single(f)
     high, low = LN2_SINGLE if single else LN2_DOUBLE
-    q = polynomial(builder, f, LOGARITHM_SINGLE if single else LOGARITHM_DOUBLE)
+    q = polynomial(builder, f, coefficients or (LOGARITHM_SINGLE if single else LOGARITHM_DOUBLE))
     square = multiply(builder, f, f)
-    if single:
+    if single or coefficients:
         return fma(builder, k, high, fma(builder, square, q, f))
     tail = fma(builder, square, q, multiply(builder, k, low))
+    if f_low is not None:
+        tail = add(builder, tail, fma(builder, negate(builder, f), f_low, f_low))
     return fma(builder, k, high, add(builder, f, tail))
 
 
@@ -113,16 +132,33 @@ def log(builder, x):
     return apply_special_values(builder, result, x, 0.0)
 
 
-def log_plus_one(builder, x):
-    """Return log(1 + x) without cancellation for small x."""
-    single = is_single(x)
+def split_successor(builder, x):
+    """Return (k, f, power) with 1 + x = 2**k (1 + f), 1 + f near 1 and power = 4 * 2**-k."""
     bits_type = integer_type(x.type)
     k, exponent_bits = split_exponent(builder, add(builder, x, 1.0))
     scaled = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
     # 2**-k is subnormal for the largest x; four times it is not.
-    four = constant(bits_type, 0x40800000 if single else 0x4010000000000000)
+    four = constant(bits_type, 0x40800000 if is_single(x) else 0x4010000000000000)
     power = from_bits(builder, builder.sub(four, exponent_bits), x.type)
-    f = add(builder, scaled, fma(builder, power, 0.25, -1.0))
+    return k, add(builder, scaled, fma(builder, power, 0.25, -1.0)), power
+
+
+def log_plus_one_of_sum(builder, x, x_low, k_offset):
+    """Return log(1 + x + x_low) + k_offset ln 2 for f64 lanes x >= 0 and x_low far below x."""
+    k, f, power = split_successor(builder, x)
+    f_low = multiply(builder, multiply(builder, x_low, 0.25), power)
+    return combine(builder, add(builder, k, k_offset), f, f_low=f_low)
+
+
+def wide_log_plus_one(builder, x):
+    """Return log(1 + x) to f32 accuracy for f64 lanes x >= 0."""
+    k, f, _ = split_successor(builder, x)
+    return combine(builder, k, f, WIDE_LOGARITHM)
+
+
+def log_plus_one(builder, x):
+    """Return log(1 + x) without cancellation for small x."""
+    k, f, _ = split_successor(builder, x)
     result = combine(builder, k, f)
     result = apply_special_values(builder, result, x, -1.0)
     return set_sign_of(builder, result, x)

@@ -1,0 +1,179 @@
+"""The CPU backend: HLO modules to native code for the host."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compile.buffer_assignment import BufferAssignment, assign_buffers
+from ...compile.copy_insertion import insert_copies
+from ...compile.pipeline import optimize
+from ...hlo import Instruction, Module, Shape, leaves
+from .. import arguments as argument_checks
+from . import call as native_call
+from .arena import OUT_OF_MEMORY
+from .call import ArrayGuard, CallSignature, ResultSpec
+from .machine_code import MachineCode
+from .module_emitter import KERNEL_NAME, ModuleEmitter
+from .regions.contraction import scratch_bytes as dot_scratch_bytes
+from .target import Target, host_target
+
+# Calls that touch more memory than this run without the global interpreter lock; releasing it costs about as much as
+# copying this many bytes.
+_RELEASE_GIL_BYTES = 1 << 18
+
+
+class CpuBackend:
+    """Compiles each module into one native function."""
+
+    name = "cpu"
+
+    def __init__(self, target: Target | None = None) -> None:
+        self.target = target or host_target()
+
+    def compile(self, module: Module, call: CallSignature | None = None) -> CpuExecutable:
+        """The module, optimized and compiled; ``call`` is kept for `CpuExecutable.install`.
+
+        Raises NotImplementedError, naming it, for an operation or element type without native code.
+        """
+        optimized = optimize(module)
+        prepared = insert_copies(optimized)
+        assignment = assign_buffers(prepared, _scratch_bytes)
+        emitter = ModuleEmitter(prepared, assignment, self.target)
+        emitter.emit()
+        code = MachineCode(str(emitter.llvm), self.target, emitter.constants)
+        return CpuExecutable(module, optimized, assignment, code, call)
+
+
+def _scratch_bytes(instruction: Instruction) -> int:
+    return dot_scratch_bytes(instruction) if instruction.opcode == "dot" else 0
+
+
+class CpuExecutable:
+    """Native code for one module; call it with one ndarray for each leaf of the entry's parameters.
+
+    ``module`` is the module as given, ``optimized`` what was compiled.
+    """
+
+    def __init__(
+        self, module: Module, optimized: Module, assignment: BufferAssignment, code: MachineCode, call: CallSignature | None
+    ) -> None:
+        self.module, self.optimized = module, optimized
+        self._assignment, self._code, self._call_signature = assignment, code, call
+        self._kernel = code.address(KERNEL_NAME)
+        self._parameters = argument_checks.parameter_leaves(module)
+        self._results = leaves(module.entry.shape)
+        self._flat_call = self._make_flat_call()
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        return self._flat_call(*arguments)
+
+    def install(
+        self,
+        instance: Any,
+        statics: Sequence[object] = (),
+        captures: Sequence[np.ndarray] = (),
+        structure: Callable[[tuple[Any, ...]], Any] | None = None,
+        raise_error: Callable[[int], Any] | None = None,
+    ) -> None:
+        """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
+
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing where the interpreter takes no native entries.
+        """
+        if native_call.unsupported_reason() is not None:
+            return
+        if self._call_signature is None:
+            raise ValueError("install requires that the module was compiled for a call signature")
+        entry = native_call.bind_entry(
+            self._call_signature,
+            self._kernel,
+            self._code,
+            statics=statics,
+            captures=captures,
+            structure=structure,
+            raise_error=raise_error or _raise_kernel_error,
+        )
+        native_call.install_entry(instance, entry)
+
+    def _make_flat_call(self) -> Callable[..., tuple[Any, ...]]:
+        """Calls with flat arrays, by the native entry where there is one."""
+        call = _FlatCall(self)
+        if native_call.unsupported_reason() is not None:
+            return call
+        signature = CallSignature(
+            arguments=tuple(ArrayGuard(shape.dtype, shape.dimensions, _order(shape)) for _, shape in self._parameters),
+            results=tuple(ResultSpec(shape.dtype, shape.dimensions) for shape in self._results),
+            result_structure="tuple",
+            release_gil=self.bytes_touched > _RELEASE_GIL_BYTES,
+        )
+        try:
+            entry = native_call.bind_entry(signature, self._kernel, self._code, raise_error=_raise_kernel_error)
+        except NotImplementedError:
+            return call  # more arguments than a native entry takes
+        native_call.install_entry(call, entry)
+        return call
+
+    def run(self, arguments: Sequence[np.ndarray]) -> tuple[Any, ...]:
+        """Run on checked arrays, by way of Python."""
+        inputs = [np.asarray(argument) for argument in arguments]
+        outputs = [np.empty(shape.dimensions, shape.dtype) for shape in self._results]
+        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self._kernel)
+        code = kernel(*(_pointer_table(arrays) for arrays in (inputs, outputs)))
+        if code:
+            _raise_kernel_error(code)
+        return tuple(output if output.ndim else output[()] for output in outputs)
+
+    @property
+    def bytes_touched(self) -> int:
+        """Bytes of arguments, results and temporaries together."""
+        return sum(self.memory_analysis().values())
+
+    def as_text(self) -> str:
+        """The optimized module in HLO text."""
+        return self.optimized.as_text()
+
+    def llvm_ir(self) -> str:
+        return self._code.llvm_ir
+
+    def assembly(self) -> str:
+        return self._code.assembly()
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Bytes of ``arguments``, ``results`` and ``temporaries`` (the arena that buffers share)."""
+        return {
+            "arguments": sum(shape.byte_size for _, shape in self._parameters),
+            "results": sum(shape.byte_size for shape in self._results),
+            "temporaries": self._assignment.arena_size,
+        }
+
+
+class _FlatCallBase:
+    """The Python side of calls with flat arrays: what no native entry takes."""
+
+    def __init__(self, executable: CpuExecutable) -> None:
+        self._executable = executable
+
+    def _miss(self, *arguments: Any) -> tuple[Any, ...]:
+        executable = self._executable
+        argument_checks.check_arguments(executable.module.name, executable._parameters, arguments)
+        return executable.run([np.require(argument, requirements="A") for argument in arguments])
+
+
+_FlatCall = native_call.make_vectorcall_type(_FlatCallBase)
+
+
+def _order(shape: Shape) -> str:
+    return "C" if shape.is_row_major else "F"
+
+
+def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+
+
+def _raise_kernel_error(code: int) -> None:
+    if code == OUT_OF_MEMORY:
+        raise MemoryError("no memory for the temporaries of a compiled function")
+    raise SystemError(f"a compiled function ended with code {code}")

@@ -1,0 +1,460 @@
+"""One HLO module becomes one native function.
+
+``i32 kernel(ptr arguments, ptr results)`` gets arrays of pointers to the data of the entry's parameter leaves and result leaves,
+and returns 0, or OUT_OF_MEMORY. Loops and branches of the program are branches of the function; scalars (rank 0) live in registers;
+every array has its place from the buffer assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import ir
+
+from ...compile.aliasing import Value, invariant_leaves, is_free_reshape
+from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...hlo import Computation, Instruction, Module, Shape, leaves, make_instruction
+from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from ..llvm.arrays import Array
+from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
+from ..llvm.index import Affine, add_base
+from ..llvm.loops import flatten, loop_nest, unflatten
+from ..llvm.types import I8, I32, I64, POINTER, RegisterValue, check_supported
+from .arena import Arena, stack_memory
+from .regions.contraction import emit_contraction
+from .regions.loop import emit_loop, result_roots
+from .regions.reduction import Reduction, emit_reduction
+from .target import Target
+
+# What a value is while the function is emitted: an array in memory, a scalar in registers, or the list of a tuple's leaves.
+Leaf = Array | RegisterValue
+Values = dict[Instruction, list[Leaf]]
+
+KERNEL_NAME = "kernel"
+
+
+class ModuleEmitter:
+    """Emits the kernel of a module into a fresh LLVM module.
+
+    ``constants`` maps the names of external symbols to the arrays that they stand for: the caller binds them when it loads the code.
+    """
+
+    def __init__(self, module: Module, assignment: BufferAssignment, target: Target) -> None:
+        self.hlo, self.assignment, self.target = module, assignment, target
+        self.llvm = ir.Module(module.name)
+        self.constants: dict[str, np.ndarray] = {}
+        self._constant_pointers: dict[int, ir.Value] = {}
+
+    def emit(self) -> ir.Function:
+        function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.arguments, self.results = function.args
+        arena = Arena(self.builder, self.assignment.arena_size)
+        self.arena = arena.pointer
+        self._moving: dict[Buffer, ir.Value] = {}
+        self._result_pointers: dict[int, ir.Value] = {}
+        self._argument_pointers: dict[int, ir.Value] = {}
+        entry = self.hlo.entry
+        values: Values = {}
+        number = 0
+        for parameter in entry.parameters:
+            values[parameter] = []
+            for leaf, shape in enumerate(leaves(parameter.shape)):
+                values[parameter].append(self._argument(number, shape))
+                number += 1
+        self._emit_instructions(entry, values)
+        self._store_scalar_results(entry.root, values[entry.root])
+        arena.release(self.builder)
+        self.builder.ret(I32(0))
+        return function
+
+    def _argument(self, number: int, shape: Shape) -> Leaf:
+        array = Array(self._pointer_in(self.arguments, number, self._argument_pointers), shape)
+        return array if shape.rank else array.load(self.builder, (), 1)
+
+    def _pointer_in(self, table: ir.Value, number: int, known: dict[int, ir.Value]) -> ir.Value:
+        """The pointer with this number in a table of pointers, read once, at the function's entry."""
+        if number not in known:
+            b = self.builder
+            with b.goto_entry_block():
+                known[number] = b.load(b.gep(table, [I64(number)], source_etype=POINTER), typ=POINTER)
+        return known[number]
+
+    def _store_scalar_results(self, root: Instruction, values: list[Leaf]) -> None:
+        for number, (shape, value) in enumerate(zip(leaves(root.shape), values)):
+            if shape.rank == 0:
+                pointer = self._pointer_in(self.results, number, self._result_pointers)
+                Array(pointer, shape).store(self.builder, (), value, 1)
+
+    # --- memory ---
+
+    def _array(self, value: Value, shape: Shape) -> Array:
+        return Array(self._buffer_pointer(self.assignment.of(value)), shape)
+
+    def _buffer_pointer(self, buffer: Buffer) -> ir.Value:
+        if buffer in self._moving:
+            return self._moving[buffer]
+        if buffer.kind == "argument":
+            return self._pointer_in(self.arguments, buffer.number, self._argument_pointers)
+        if buffer.kind == "result":
+            return self._pointer_in(self.results, buffer.number, self._result_pointers)
+        if buffer.kind == "constant":
+            return self._constant_pointer(buffer.literal)
+        return self.builder.gep(self.arena, [I64(buffer.offset)], source_etype=I8)
+
+    def _constant_pointer(self, literal: np.ndarray) -> ir.Value:
+        known = self._constant_pointers.get(id(literal))
+        if known is None:
+            name = f"constant.{len(self.constants)}"
+            known = ir.GlobalVariable(self.llvm, I8, name)
+            self.constants[name] = literal
+            self._constant_pointers[id(literal)] = known
+        return known
+
+    def _copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
+        if size:
+            name = "llvm.memmove.p0.p0.i64"
+            function = self.llvm.globals.get(name) or ir.Function(
+                self.llvm, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, ir.IntType(1)]), name
+            )
+            self.builder.call(function, [target, source, I64(size), ir.IntType(1)(0)])
+
+    # --- instructions ---
+
+    def _emit_computation(self, computation: Computation, arguments: list[list[Leaf]]) -> list[Leaf]:
+        """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
+        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
+        self._emit_instructions(computation, values)
+        return values[computation.root]
+
+    def _emit_instructions(self, computation: Computation, values: Values) -> None:
+        for instruction in computation.instructions:
+            if instruction.opcode == "parameter":
+                continue
+            for shape in leaves(instruction.shape):
+                check_supported(shape.element_type)
+                if shape.has_dynamic_dimensions:
+                    raise NotImplementedError(f"dynamic dimensions have no native code: {instruction!r}")
+            emit = _EMITTERS.get(instruction.opcode)
+            if emit is not None:
+                values[instruction] = emit(self, instruction, values)
+            elif {ELEMENTWISE, DATA_MOVEMENT} & instruction.operation.traits or instruction.opcode == "map":
+                values[instruction] = self._emit_single(instruction, values)
+            else:
+                raise NotImplementedError(f"operation {instruction.opcode} has no native code; the reference backend runs it")
+
+    def _emit_single(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        """An instruction outside of any fusion: a scalar, or a loop of its own."""
+        if instruction.shape.rank == 0:
+            bindings = {operand: values[operand][0] for operand in instruction.operands}
+            return [ElementalEmitter(self.builder, 1, bindings).emit(instruction, ())]
+        return self._emit_fused_loop(instruction, _as_computation(instruction), values)
+
+    def _emit_fused_loop(self, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+        shapes = leaves(instruction.shape)
+        outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes)]
+        arguments = self._bindings(instruction, values)
+        emit_loop(self.builder, self.target, computation, arguments, outputs, self._works_in_place(instruction))
+        return outputs
+
+    def _bindings(self, instruction: Instruction, values: Values) -> list[Binding]:
+        return [values[operand][0] for operand in instruction.operands]
+
+    def _works_in_place(self, instruction: Instruction) -> bool:
+        own = {id(self.assignment.of(Value(instruction, leaf))) for leaf in range(len(leaves(instruction.shape)))}
+        operands = (operand for operand in instruction.operands if not operand.shape.is_tuple and operand.shape.rank)
+        return any(id(self.assignment.of(Value(operand))) in own for operand in operands)
+
+    def emit_tuple(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        return [leaf for operand in instruction.operands for leaf in values[operand]]
+
+    def emit_get_tuple_element(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        (operand,) = instruction.operands
+        index = instruction.attributes["index"]
+        first = sum(len(leaves(shape)) for shape in operand.shape.elements[:index])
+        return values[operand][first : first + len(leaves(instruction.shape))]
+
+    def emit_optimization_barrier(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        return values[instruction.operands[0]]
+
+    def emit_constant(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        if instruction.shape.is_tuple:
+            raise NotImplementedError("constant of a tuple has no native code")
+        if instruction.shape.rank == 0:
+            return [constant_value(self.builder, instruction, 1)]
+        return [self._array(Value(instruction), instruction.shape.without_layout())]
+
+    def emit_reshape(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        (operand,) = instruction.operands
+        value = values[operand][0]
+        if is_free_reshape(instruction):
+            return [Array(value.pointer, instruction.shape)]
+        return self._emit_single(instruction, values)
+
+    def emit_copy(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        (operand,) = instruction.operands
+        if instruction.shape.is_tuple:
+            raise NotImplementedError("copy of a tuple has no native code")
+        source = values[operand][0]
+        if instruction.shape.rank == 0:
+            return [source]
+        output = self._array(Value(instruction), instruction.shape.without_layout())
+        if source.shape.is_row_major:
+            self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
+        else:
+            with_loop = _as_computation(instruction)
+            emit_loop(self.builder, self.target, with_loop, [source], [output], in_place=False)
+        return [output]
+
+    def emit_bitcast_convert(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        """The operand's memory, copied; scalars by way of the stack."""
+        (operand,) = instruction.operands
+        source = self._in_memory(values[operand][0], operand.shape)
+        if not source.shape.is_row_major:
+            raise NotImplementedError(f"bitcast-convert of an array in another layout than row-major has no native code: {instruction!r}")
+        if instruction.shape.rank == 0:
+            return [Array(source.pointer, instruction.shape).load(self.builder, (), 1)]
+        output = self._array(Value(instruction), instruction.shape)
+        self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
+        return [output]
+
+    def emit_dynamic_update_slice(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        """Write the update into the operand's own memory, or into a copy where the operand is needed afterwards."""
+        operand, update, *starts = instruction.operands
+        if instruction.shape.rank == 0:
+            return values[update]
+        output = self._array(Value(instruction), instruction.shape)
+        source = values[operand][0]
+        if self.assignment.of(Value(operand)) is not self.assignment.of(Value(instruction)):
+            if not source.shape.is_row_major:
+                return self._emit_single(instruction, values)
+            self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
+        if update.shape.size == 0:
+            return [output]
+        bindings = {start: values[start][0] for start in starts}
+        emitter = ElementalEmitter(self.builder, 1, bindings)
+        bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
+        self._copy_block(output, bases, values[update][0])
+        return [output]
+
+    def _copy_block(self, output: Array, bases: list, update: Array) -> None:
+        """Copy a block into a row-major array: whole runs of memory at a time."""
+        b = self.builder
+        full, sizes = output.shape.dimensions, update.shape.dimensions
+        if not update.shape.is_row_major:
+            with loop_nest(b, sizes) as index:
+                target = tuple(Affine(add_base(b, base, i.base)) for base, i in zip(bases, index))
+                output.store(b, target, update.load(b, index, 1), 1)
+            return
+        # The trailing dimensions that the block fills wholly, and one more, lie in one run.
+        run = len(sizes) - 1
+        while run > 0 and sizes[run] == full[run]:
+            run -= 1
+        run_bytes = output.shape.element_type.byte_size
+        for size in sizes[run:]:
+            run_bytes *= size
+        with loop_nest(b, sizes[:run]) as index:
+            inner = (Affine(0),) * (len(sizes) - run)
+            source = update.address(b, (*index, *inner))
+            target = tuple(Affine(add_base(b, base, i.base)) for base, i in zip(bases, (*index, *inner)))
+            self._copy(output.address(b, target), source, run_bytes)
+
+    def emit_fusion(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        computation = instruction.attributes["calls"]
+        roots = result_roots(computation)
+        if len(roots) == 1 and roots[0].opcode == "reduce":
+            return self._emit_reduce(instruction, roots[0], computation, values)
+        if any(root.opcode == "reduce" for root in roots):
+            raise NotImplementedError("fusion of several reductions has no native code")
+        if roots[0].shape.rank == 0:
+            bindings = dict(zip(computation.parameters, self._bindings(instruction, values)))
+            emitter = ElementalEmitter(self.builder, 1, bindings)
+            return [emitter.emit(root, ()) for root in roots]
+        return self._emit_fused_loop(instruction, computation, values)
+
+    def emit_reduce(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        computation = _as_computation(instruction)
+        return self._emit_reduce(instruction, computation.root, computation, values)
+
+    def _emit_reduce(
+        self, instruction: Instruction, reduce: Instruction, computation: Computation, values: Values
+    ) -> list[Leaf]:
+        arguments = self._bindings(instruction, values)
+        scalars = ElementalEmitter(self.builder, 1, dict(zip(computation.parameters, arguments)))
+        count = len(reduce.operands) // 2
+        producers = _producers(computation, reduce.operands[:count])
+        reduction = Reduction(
+            producers,
+            arguments,
+            [scalars.emit(init, ()) for init in reduce.operands[count:]],
+            tuple(sorted(reduce.attributes["dimensions"])),
+            reduce.attributes["to_apply"],
+        )
+        shapes = leaves(instruction.shape)
+        outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes) if shape.rank]
+        results = emit_reduction(self.builder, self.target, reduction, outputs)
+        return outputs or results
+
+    def emit_dot(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        lhs, rhs = (self._in_memory(values[operand][0], operand.shape) for operand in instruction.operands)
+        shape = instruction.shape
+        if shape.rank:
+            output = self._array(Value(instruction), shape)
+        else:
+            output = self._scalar_slot(shape)
+        scratch = self.assignment.scratch.get(instruction)
+        pointer = None if scratch is None else self._buffer_pointer(scratch)
+        emit_contraction(self.builder, self.target, instruction, lhs, rhs, output, pointer)
+        return [output if shape.rank else output.load(self.builder, (), 1)]
+
+    def _in_memory(self, value: Leaf, shape: Shape) -> Array:
+        if isinstance(value, Array):
+            return value
+        slot = self._scalar_slot(shape)
+        slot.store(self.builder, (), value, 1)
+        return slot
+
+    def _scalar_slot(self, shape: Shape) -> Array:
+        """Stack memory for one scalar."""
+        with self.builder.goto_entry_block():
+            return Array(stack_memory(self.builder, 16, 16), Shape(shape.element_type))
+
+    # --- control flow ---
+
+    def emit_call(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        return self._emit_computation(instruction.attributes["to_apply"], [values[operand] for operand in instruction.operands])
+
+    def emit_while(self, loop: Instruction, values: Values) -> list[Leaf]:
+        """Scalars are carried in registers; arrays stay in their homes, or move between two buffers."""
+        b = self.builder
+        condition, body = loop.attributes["condition"], loop.attributes["body"]
+        shapes, initial = leaves(loop.shape), values[loop.operands[0]]
+        state = self.assignment.loops[loop]
+        invariant = invariant_leaves(loop)
+        arrays = {leaf: self._loop_home(loop, leaf, shape, initial[leaf]) for leaf, shape in enumerate(shapes) if shape.rank}
+        carried = [leaf for leaf, shape in enumerate(shapes) if not shape.rank and leaf not in invariant]
+        moving = sorted(state.seconds)
+        head, inside, done = (b.append_basic_block(name) for name in ("while", "while.body", "while.done"))
+        start = flatten([initial[leaf] for leaf in carried])
+        pointers = [arrays[leaf].pointer for leaf in moving] + [self._buffer_pointer(state.seconds[leaf]) for leaf in moving]
+        before = b.block
+        b.branch(head)
+        b.position_at_end(head)
+        phis = [b.phi(value.type) for value in (*start, *pointers)]
+        for phi, value in zip(phis, (*start, *pointers)):
+            phi.add_incoming(value, before)
+        scalar_phis, firsts, seconds = phis[: len(start)], phis[len(start) : len(start) + len(moving)], phis[len(start) + len(moving) :]
+        current: list[Leaf] = list(initial)
+        for leaf, array in arrays.items():
+            current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
+        for leaf, value in zip(carried, unflatten(scalar_phis, [initial[leaf] for leaf in carried])):
+            current[leaf] = value
+        (goes_on,) = self._emit_computation(condition, [current])
+        b.cbranch(goes_on, inside, done)
+        b.position_at_end(inside)
+        # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
+        self._moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
+        results = self._emit_computation(body, [current])
+        latch = b.block
+        following = flatten([results[leaf] for leaf in carried])
+        for phi, value in zip(phis, (*following, *seconds, *firsts)):
+            phi.add_incoming(value, latch)
+        b.branch(head)
+        b.position_at_end(done)
+        for leaf, first in zip(moving, firsts):
+            self._bring_home(arrays[leaf], first, shapes[leaf].byte_size)
+            current[leaf] = arrays[leaf]
+        return current
+
+    def _loop_home(self, loop: Instruction, leaf: int, shape: Shape, initial: Leaf) -> Array:
+        """The array of a state leaf, holding its initial value."""
+        homes = self.assignment.loops[loop].homes
+        if leaf not in homes:
+            return initial
+        home = Array(self._buffer_pointer(homes[leaf]), shape.without_layout())
+        if homes[leaf] is not self.assignment.of(Value(loop.operands[0], leaf)):
+            if initial.shape.is_row_major:
+                self._copy(home.pointer, initial.pointer, shape.byte_size)
+            else:
+                with loop_nest(self.builder, shape.dimensions) as index:
+                    home.store(self.builder, index, initial.load(self.builder, index, 1), 1)
+        return home
+
+    def _bring_home(self, home: Array, current: ir.Value, size: int) -> None:
+        """After an odd number of iterations the result lies in the second buffer: copy it."""
+        b = self.builder
+        moved = b.icmp_unsigned("!=", current, home.pointer)
+        with b.if_then(moved, likely=False):
+            self._copy(home.pointer, current, size)
+
+    def emit_conditional(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        b = self.builder
+        predicate, *operands = instruction.operands
+        branches = instruction.called_computations
+        chosen = values[predicate][0]
+        blocks = [b.append_basic_block(f"branch.{number}") for number in range(len(branches))]
+        done = b.append_basic_block("branch.done")
+        if predicate.shape.element_type.kind == "pred":
+            b.cbranch(chosen, *blocks)
+        else:
+            switch = b.switch(chosen, blocks[-1])
+            for number, block in enumerate(blocks[:-1]):
+                switch.add_case(I32(number), block)
+        outcomes = []
+        for branch, operand, block in zip(branches, operands, blocks):
+            b.position_at_end(block)
+            outcomes.append((self._emit_computation(branch, [values[operand]]), b.block))
+            b.branch(done)
+        b.position_at_end(done)
+        shapes = leaves(instruction.shape)
+        scalars = [leaf for leaf, shape in enumerate(shapes) if not shape.rank]
+        like = [outcomes[0][0][leaf] for leaf in scalars]
+        incoming = [(flatten([results[leaf] for leaf in scalars]), block) for results, block in outcomes]
+        phis = [b.phi(value.type) for value in incoming[0][0]]
+        for results, block in incoming:
+            for phi, value in zip(phis, results):
+                phi.add_incoming(value, block)
+        merged: list[Leaf] = [None] * len(shapes)
+        for leaf, value in zip(scalars, unflatten(phis, like)):
+            merged[leaf] = value
+        for leaf, shape in enumerate(shapes):
+            if shape.rank:
+                merged[leaf] = self._array(Value(instruction, leaf), shape.without_layout())
+        return merged
+
+
+def _as_computation(instruction: Instruction) -> Computation:
+    """One instruction as a computation of its own, its operands as parameters."""
+    parameters = tuple(
+        make_instruction("parameter", (), {"number": number}, operand.shape) for number, operand in enumerate(instruction.operands)
+    )
+    root = instruction.with_operands(parameters)
+    return Computation(instruction.opcode, (*parameters, root), root)
+
+
+def _producers(computation: Computation, operands: tuple[Instruction, ...]) -> Computation:
+    """The part of a computation that computes some of its instructions."""
+    instructions = tuple(i for i in computation.instructions if i is not computation.root)
+    if len(operands) == 1:
+        return Computation(computation.name, instructions, operands[0])
+    root = make_instruction("tuple", operands)
+    return Computation(computation.name, (*instructions, root), root)
+
+
+_EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]] = {
+    "tuple": ModuleEmitter.emit_tuple,
+    "get-tuple-element": ModuleEmitter.emit_get_tuple_element,
+    "opt-barrier": ModuleEmitter.emit_optimization_barrier,
+    "constant": ModuleEmitter.emit_constant,
+    "reshape": ModuleEmitter.emit_reshape,
+    "copy": ModuleEmitter.emit_copy,
+    "bitcast-convert": ModuleEmitter.emit_bitcast_convert,
+    "dynamic-update-slice": ModuleEmitter.emit_dynamic_update_slice,
+    "fusion": ModuleEmitter.emit_fusion,
+    "reduce": ModuleEmitter.emit_reduce,
+    "dot": ModuleEmitter.emit_dot,
+    "call": ModuleEmitter.emit_call,
+    "while": ModuleEmitter.emit_while,
+    "conditional": ModuleEmitter.emit_conditional,
+}

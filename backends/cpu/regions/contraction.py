@@ -1,0 +1,273 @@
+"""The contraction region: blocked loops around a block of the result that is held in registers.
+
+The right operand is read along its free dimension, ``lanes`` elements at a time; where that dimension does not lie
+contiguously it is transposed into scratch memory first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+from llvmlite import ir
+
+from ....hlo import Instruction, Shape
+from ....hlo.shape import element_strides
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elementary.arithmetic import constant, fma
+from ...llvm.elementwise import ElementwiseContext, convert_real
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.types import (
+    ComplexValue,
+    RegisterValue,
+    broadcast_lanes,
+    integer_constant,
+    is_narrow_float,
+    register_bytes,
+    register_type,
+    round_to_type,
+)
+from ..target import Target
+from .loop import tail_mask
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A dot's dimensions by their role: batch, rows (free in lhs), columns (free in rhs), terms (contracted)."""
+
+    dot: Instruction
+    lhs: Shape
+    rhs: Shape
+    batch: tuple[tuple[int, int], ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    terms: tuple[tuple[int, int], ...]
+
+
+def analyze(dot: Instruction) -> Contraction:
+    attributes = dot.attributes
+    batch = tuple(zip(attributes["lhs_batch_dimensions"], attributes["rhs_batch_dimensions"]))
+    terms = tuple(zip(attributes["lhs_contracting_dimensions"], attributes["rhs_contracting_dimensions"]))
+    lhs, rhs = (operand.shape for operand in dot.operands)
+    bound_left, bound_right = ({pair[side] for pair in (*batch, *terms)} for side in (0, 1))
+    rows = tuple(d for d in range(lhs.rank) if d not in bound_left)
+    columns = tuple(d for d in range(rhs.rank) if d not in bound_right)
+    return Contraction(dot, lhs, rhs, batch, rows, columns, terms)
+
+
+def _column_count(contraction: Contraction) -> int:
+    return prod(contraction.rhs.dimensions[d] for d in contraction.columns)
+
+
+def _reads_columns_contiguously(contraction: Contraction) -> bool:
+    """Whether the columns lie side by side in memory, all of them as one run."""
+    strides, expected = element_strides(contraction.rhs), 1
+    for dimension in reversed(contraction.columns):
+        size = contraction.rhs.dimensions[dimension]
+        if size != 1 and strides[dimension] != expected:
+            return False
+        expected *= size
+    return True
+
+
+def scratch_bytes(dot: Instruction) -> int:
+    """Memory for the transposed right operand, where one is needed."""
+    contraction = analyze(dot)
+    if _column_count(contraction) <= 1 or _reads_columns_contiguously(contraction):
+        return 0
+    return contraction.rhs.byte_size
+
+
+def emit_contraction(
+    builder: ir.IRBuilder, target: Target, dot: Instruction, lhs: Array, rhs: Array, output: Array, scratch: ir.Value | None
+) -> None:
+    """Compute a dot into a row-major output."""
+    if dot.shape.size == 0:
+        return
+    contraction = analyze(dot)
+    if scratch is not None:
+        contraction, rhs = _transpose_rhs(builder, contraction, rhs, scratch)
+    _Blocks(builder, target, contraction, lhs, rhs, output).emit()
+
+
+def _transpose_rhs(
+    builder: ir.IRBuilder, contraction: Contraction, rhs: Array, scratch: ir.Value
+) -> tuple[Contraction, Array]:
+    """The right operand with its dimensions in the order batch, terms, columns."""
+    order = [b for _, b in contraction.batch] + [t for _, t in contraction.terms] + list(contraction.columns)
+    moved = Array(scratch, rhs.shape.with_dimensions(tuple(rhs.shape.dimensions[d] for d in order)))
+    place = {dimension: position for position, dimension in enumerate(order)}
+    with loop_nest(builder, moved.shape.dimensions) as index:
+        source = tuple(index[place[d]] for d in range(len(order)))
+        moved.store(builder, index, rhs.load(builder, source, 1), 1)
+    renamed = replace(
+        contraction,
+        rhs=moved.shape,
+        batch=tuple((left, place[right]) for left, right in contraction.batch),
+        columns=tuple(place[d] for d in contraction.columns),
+        terms=tuple((left, place[right]) for left, right in contraction.terms),
+    )
+    return renamed, moved
+
+
+class _Blocks:
+    """The loop nest: batch, rows, blocks of columns, and, innermost, the contracted dimensions."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, target: Target, contraction: Contraction, lhs: Array, rhs: Array, output: Array
+    ) -> None:
+        self.builder, self.contraction = builder, contraction
+        self.lhs, self.rhs, self.output = lhs, rhs, output
+        self.result_type = contraction.dot.shape.element_type
+        self.column_count = _column_count(contraction)
+        types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
+        self.lanes = target.lanes(max(register_bytes(t) for t in types))
+        if self.result_type.is_complex:
+            self.lanes = max(1, self.lanes // 2)
+        while self.lanes > 1 and self.lanes >= 2 * self.column_count:
+            self.lanes //= 2
+        many = target.vector_registers >= 32
+        self.block_rows, self.block_vectors = (8, 3) if many else (4, 2)
+        if self.result_type.is_complex:
+            self.block_rows, self.block_vectors = 4, 1
+
+    def emit(self) -> None:
+        b, c = self.builder, self.contraction
+        with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch]) as batch:
+            *outer_rows, last_row = c.rows or (None,)
+            with loop_nest(b, [c.lhs.dimensions[d] for d in outer_rows]) as outer:
+                row_count = 1 if last_row is None else c.lhs.dimensions[last_row]
+                for start, count in _strips(b, row_count, self.block_rows):
+
+                    def rows(first: Base, count: int = count) -> None:
+                        indices_ = [(*outer, *self._row(first, k, last_row)) for k in range(count)]
+                        self._columns(batch, indices_)
+
+                    start(rows)
+
+    def _row(self, first: Base, offset: int, dimension: int | None) -> Index:
+        return () if dimension is None else (Affine(indices.add_base(self.builder, first, offset)),)
+
+    def _columns(self, batch: Index, rows: list[Index]) -> None:
+        b, lanes = self.builder, self.lanes
+        for start, count in _strips(b, self.column_count // lanes, self.block_vectors):
+
+            def block(first: Base, count: int = count) -> None:
+                base = indices.multiply_base(b, first, lanes)
+                columns = [Affine(indices.add_base(b, base, k * lanes), int(lanes > 1)) for k in range(count)]
+                self._block(batch, rows, columns, None)
+
+            start(block)
+        rest = self.column_count % lanes
+        if rest:
+            self._block(batch, rows, [Affine(self.column_count - rest, 1)], tail_mask(lanes, rest))
+
+    def _block(self, batch: Index, rows: list[Index], columns: list[Affine], mask: ir.Value | None) -> None:
+        """One block of the result: a register for each row and vector of columns, summed over all terms."""
+        b, lanes = self.builder, self.lanes
+        zero = _zero(self.result_type, lanes)
+
+        def step(terms: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
+            right = [self._right(batch, terms, column, mask) for column in columns]
+            result = []
+            for number, row in enumerate(rows):
+                left = self._left(batch, row, terms)
+                for position, value in enumerate(right):
+                    result.append(self._multiply_add(left, value, sums[number * len(columns) + position]))
+            return result
+
+        sums = self._over_terms(0, {}, [zero] * (len(rows) * len(columns)), step)
+        flat = self._flat_output()
+        for number, row in enumerate(rows):
+            for position, column in enumerate(columns):
+                value = sums[number * len(columns) + position]
+                if is_narrow_float(self.result_type):
+                    value = round_to_type(b, self.result_type, value)
+                flat.store(b, (*batch, *row, column), value, lanes, mask)
+
+    def _over_terms(
+        self,
+        depth: int,
+        terms: dict[int, Component],
+        sums: list[RegisterValue],
+        step: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+    ) -> list[RegisterValue]:
+        if depth == len(self.contraction.terms):
+            return step(terms, sums)
+        size = self.contraction.lhs.dimensions[self.contraction.terms[depth][0]]
+
+        def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
+
+        return carried_loop(self.builder, 0, size, 1, sums, iteration, "terms")
+
+    def _left(self, batch: Index, row: Index, terms: dict[int, Component]) -> RegisterValue:
+        c, index = self.contraction, {}
+        index.update({left: component for (left, _), component in zip(c.batch, batch)})
+        index.update(zip(c.rows, row))
+        index.update({left: terms[depth] for depth, (left, _) in enumerate(c.terms)})
+        value = self.lhs.load(self.builder, tuple(index[d] for d in range(self.lhs.shape.rank)), 1)
+        value = self._in_result_type(value, self.lhs, 1)
+        return broadcast_lanes(self.builder, value, self.lanes)
+
+    def _right(self, batch: Index, terms: dict[int, Component], column: Affine, mask: ir.Value | None) -> RegisterValue:
+        """A vector of the right operand; its columns are one run in memory, addressed through the last of them."""
+        c, index = self.contraction, {}
+        index.update({right: component for (_, right), component in zip(c.batch, batch)})
+        index.update({right: terms[depth] for depth, (_, right) in enumerate(c.terms)})
+        index.update({d: indices.ZERO for d in c.columns})
+        if c.columns:
+            index[c.columns[-1]] = column
+        value = self.rhs.load(self.builder, tuple(index[d] for d in range(self.rhs.shape.rank)), self.lanes, mask)
+        return self._in_result_type(value, self.rhs, self.lanes)
+
+    def _in_result_type(self, value: RegisterValue, array: Array, lanes: int) -> RegisterValue:
+        if isinstance(value, ComplexValue) or array.shape.element_type is self.result_type:
+            return value
+        context = ElementwiseContext(self.builder, self.contraction.dot, lanes)
+        return convert_real(context, value, array.shape.element_type, self.result_type)
+
+    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
+        b, kind = self.builder, self.result_type.kind
+        if kind == "float":
+            return fma(b, left, right, total)
+        if kind == "complex":
+            real = fma(b, left.real, right.real, total.real)
+            imag = fma(b, left.real, right.imag, total.imag)
+            return ComplexValue(fma(b, b.fneg(left.imag), right.imag, real), fma(b, left.imag, right.real, imag))
+        if kind == "pred":
+            return b.or_(total, b.and_(left, right))
+        return b.add(total, b.mul(left, right))
+
+    def _flat_output(self) -> Array:
+        """The output with its column dimensions as one."""
+        c = self.contraction
+        kept = len(c.batch) + len(c.rows)
+        return Array(self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], self.column_count)))
+
+
+def _zero(element_type, lanes: int) -> RegisterValue:
+    type_ = register_type(element_type, lanes)
+    if element_type.is_complex:
+        return ComplexValue(constant(type_, 0.0), constant(type_, 0.0))
+    return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
+
+
+def _strips(builder: ir.IRBuilder, size: int, block: int):
+    """(runner, count) pairs that cover [0, size): full blocks in a loop, then one smaller block."""
+    whole, rest = divmod(size, block)
+    strips = []
+    if whole:
+
+        def full(body: Callable[[Base], None]) -> None:
+            with counted_loop(builder, whole) as number:
+                body(indices.multiply_base(builder, number, block))
+
+        strips.append((full, block))
+    if rest:
+        strips.append((lambda body: body(whole * block), rest))
+    return strips
+

@@ -1,0 +1,52 @@
+"""The host: its vector unit, and LLVM's target machine for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from llvmlite import binding
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code generation needs to know of the machine.
+
+    ``vector_bytes`` is the width of its vector registers; ``vector_registers`` their number.
+    """
+
+    cpu: str
+    features: str
+    vector_bytes: int
+    vector_registers: int
+
+    def lanes(self, element_bytes: int) -> int:
+        """Elements of this size in one vector register."""
+        return max(1, self.vector_bytes // element_bytes)
+
+
+@cache
+def host_target() -> Target:
+    """The machine that runs this process."""
+    initialize()
+    features = binding.get_host_cpu_features()
+    if features.get("avx512f") and features.get("avx512bw") and features.get("avx512dq") and features.get("avx512vl"):
+        width, registers = 64, 32
+    elif features.get("avx2"):
+        width, registers = 32, 16
+    else:
+        width, registers = 16, 32 if "aarch64" in binding.get_process_triple() else 16
+    return Target(binding.get_host_cpu_name(), features.flatten(), width, registers)
+
+
+@cache
+def initialize() -> None:
+    """Prepare LLVM for generating code for the host; once a process."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def target_machine(target: Target) -> binding.TargetMachine:
+    """A fresh target machine: an engine takes it over."""
+    triple = binding.Target.from_triple(binding.get_process_triple())
+    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=2, jit=True)

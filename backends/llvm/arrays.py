@@ -1,0 +1,218 @@
+"""Arrays in memory: loading and storing elements and vectors of elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ...hlo import Shape
+from ...hlo.shape import element_strides
+from . import index as indices
+from .index import Affine, Component, Index, as_vector, i64, linear_offset
+from .types import (
+    I1,
+    I32,
+    ComplexValue,
+    POINTER,
+    RegisterValue,
+    broadcast_lanes,
+    from_memory,
+    memory_type,
+    to_memory,
+    vector_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array in memory: its first element's address and its shape, whose layout says where the others are."""
+
+    pointer: ir.Value
+    shape: Shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return element_strides(self.shape)
+
+    def address(self, builder: ir.IRBuilder, index: Index) -> ir.Value:
+        """The address of one element; the index is the same in all lanes."""
+        scale = 2 if self.shape.element_type.is_complex else 1
+        return self._address(builder, linear_offset(builder, index, self.strides, 1), scale, 0)
+
+    def load(self, builder: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None = None) -> RegisterValue:
+        """The elements at an index, one a lane.
+
+        Where the mask is false nothing is read and the lane is zero; an index that is the same in all lanes must be valid
+        whatever the mask says.
+        """
+        offset = linear_offset(builder, index, self.strides, lanes)
+        if self.shape.element_type.is_complex:
+            return self._load_complex(builder, offset, lanes, mask)
+        return self._load_part(builder, offset, 1, 0, lanes, mask)
+
+    def _load_complex(self, builder: ir.IRBuilder, offset: Component, lanes: int, mask: ir.Value | None) -> ComplexValue:
+        if lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
+            part = memory_type(self.shape.element_type)
+            address = self._address(builder, Affine(offset.base), 2, 0)
+            both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
+            return ComplexValue(*(_every_other(builder, both, first, lanes) for first in (0, 1)))
+        return ComplexValue(*(self._load_part(builder, offset, 2, part, lanes, mask) for part in (0, 1)))
+
+    def _load_part(
+        self, builder: ir.IRBuilder, offset: Component, scale: int, part: int, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Load from element ``offset * scale + part``, counted in memory elements."""
+        element_type, scalar = self.shape.element_type, memory_type(self.shape.element_type)
+        align = part_size(scalar)
+        vector = vector_of(scalar, lanes)
+        if isinstance(offset, Affine) and (lanes == 1 or offset.stride == 0):
+            value = builder.load(self._address(builder, Affine(offset.base), scale, part), typ=scalar, align=align)
+            return broadcast_lanes(builder, from_memory(builder, element_type, value), lanes)
+        if isinstance(offset, Affine) and offset.stride * scale == 1:
+            address = self._address(builder, Affine(offset.base), scale, part)
+            if mask is None:
+                value = builder.load(address, typ=vector, align=align)
+            else:
+                value = masked_load(builder, address, vector, mask, align)
+            return from_memory(builder, element_type, value)
+        if isinstance(offset, Affine) and offset.stride * scale == -1 and mask is None:
+            last = Affine(builder.add(i64(offset.base), i64(1 - lanes)))
+            backwards = builder.load(self._address(builder, last, scale, part), typ=vector, align=align)
+            return from_memory(builder, element_type, reverse_lanes(builder, backwards))
+        addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
+        value = masked_gather(builder, addresses, vector, mask, align)
+        return from_memory(builder, element_type, value)
+
+    def store(
+        self, builder: ir.IRBuilder, index: Index, value: RegisterValue, lanes: int, mask: ir.Value | None = None
+    ) -> None:
+        """Write the lanes' elements at an index; where the mask is false nothing is written."""
+        offset = linear_offset(builder, index, self.strides, lanes)
+        if not isinstance(value, ComplexValue):
+            self._store_part(builder, offset, 1, 0, value, lanes, mask)
+        elif lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
+            order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
+            both = builder.shuffle_vector(value.real, value.imag, _lanes_constant(order))
+            address = self._address(builder, Affine(offset.base), 2, 0)
+            builder.store(both, address, align=part_size(memory_type(self.shape.element_type)))
+        else:
+            for part, component in enumerate(value):
+                self._store_part(builder, offset, 2, part, component, lanes, mask)
+
+    def _store_part(
+        self,
+        builder: ir.IRBuilder,
+        offset: Component,
+        scale: int,
+        part: int,
+        value: ir.Value,
+        lanes: int,
+        mask: ir.Value | None,
+    ) -> None:
+        scalar = memory_type(self.shape.element_type)
+        align = part_size(scalar)
+        value = to_memory(builder, self.shape.element_type, value)
+        if lanes == 1:
+            builder.store(value, self._address(builder, offset, scale, part), align=align)
+        elif isinstance(offset, Affine) and offset.stride * scale == 1:
+            address = self._address(builder, Affine(offset.base), scale, part)
+            if mask is None:
+                builder.store(value, address, align=align)
+            else:
+                masked_store(builder, value, address, mask, align)
+        else:
+            addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
+            masked_scatter(builder, value, addresses, mask, align)
+
+    def _address(self, builder: ir.IRBuilder, offset: Component, scale: int, part: int) -> ir.Value:
+        """The address (or the lanes' addresses) of memory element ``offset * scale + part``."""
+        scalar = memory_type(self.shape.element_type)
+        if scale != 1 or part:
+            offset = indices.add(builder, indices.scale(builder, offset, scale), part)
+        position = i64(offset.base) if isinstance(offset, Affine) else offset
+        if isinstance(position, ir.Constant) and position.constant == 0:
+            return self.pointer
+        address = builder.gep(self.pointer, [position], inbounds=False, source_etype=scalar)
+        if isinstance(position.type, ir.VectorType):
+            address.type = ir.VectorType(POINTER, position.type.count)
+        return address
+
+
+def part_size(scalar: ir.Type) -> int:
+    """Bytes of a memory type."""
+    return {"half": 2, "float": 4, "double": 8}.get(str(scalar)) or scalar.width // 8
+
+
+def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int) -> ir.Value:
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _lanes_constant(range(first, 2 * lanes, 2)))
+
+
+def _lanes_constant(lanes) -> ir.Constant:
+    lanes = list(lanes)
+    return ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
+
+
+def reverse_lanes(builder: ir.IRBuilder, vector: ir.Value) -> ir.Value:
+    count = vector.type.count
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _lanes_constant(range(count - 1, -1, -1)))
+
+
+def _masked_function(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+    module = builder.module
+    if name in module.globals:
+        return module.globals[name]
+    return ir.Function(module, ir.FunctionType(result, arguments), name)
+
+
+def _suffix(vector: ir.VectorType) -> str:
+    scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(str(vector.element), str(vector.element))
+    return f"v{vector.count}{scalar}"
+
+
+def _all_lanes(lanes: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(I1, lanes), [I1(1)] * lanes)
+
+
+def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
+    """A contiguous vector; lanes outside the mask are zero and not read."""
+    function = _masked_function(
+        builder, f"llvm.masked.load.{_suffix(vector)}.p0", vector, [POINTER, I32, mask.type, vector]
+    )
+    return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
+
+
+def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
+    function = _masked_function(
+        builder, f"llvm.masked.store.{_suffix(value.type)}.p0", ir.VoidType(), [value.type, POINTER, I32, mask.type]
+    )
+    builder.call(function, [value, address, I32(align), mask])
+
+
+def masked_gather(
+    builder: ir.IRBuilder, addresses: ir.Value, vector: ir.VectorType, mask: ir.Value | None, align: int
+) -> ir.Value:
+    """One element from each lane's address; lanes outside the mask are zero and not read."""
+    lanes = vector.count
+    mask = _all_lanes(lanes) if mask is None else mask
+    function = _masked_function(
+        builder,
+        f"llvm.masked.gather.{_suffix(vector)}.v{lanes}p0",
+        vector,
+        [addresses.type, I32, mask.type, vector],
+    )
+    return builder.call(function, [addresses, I32(align), mask, ir.Constant(vector, None)])
+
+
+def masked_scatter(
+    builder: ir.IRBuilder, value: ir.Value, addresses: ir.Value, mask: ir.Value | None, align: int
+) -> None:
+    lanes = value.type.count
+    mask = _all_lanes(lanes) if mask is None else mask
+    function = _masked_function(
+        builder,
+        f"llvm.masked.scatter.{_suffix(value.type)}.v{lanes}p0",
+        ir.VoidType(),
+        [value.type, addresses.type, I32, mask.type],
+    )
+    builder.call(function, [value, addresses, I32(align), mask])

@@ -1,0 +1,59 @@
+"""The floating-point remainder, C's fmod."""
+
+from .arithmetic import (
+    absolute,
+    add,
+    any_lane,
+    compare,
+    divide,
+    fma,
+    is_single,
+    multiply,
+    negate,
+    select,
+    set_sign_of,
+    truncate,
+)
+
+
+def remainder(builder, x, y):
+    """Return x - n y with n = x / y truncated towards zero, exactly, with the sign of x; the builder ends in a new block.
+
+    Long division in a loop: each step subtracts the rounded quotient times y, which a fused operation does without error,
+    and so takes at least as many bits off the quotient as the format has. Most arguments need one step.
+    """
+    infinity = float("inf")
+    x_magnitude, y_magnitude = absolute(builder, x), absolute(builder, y)
+    finite = compare(builder, "<", x_magnitude, infinity)
+    nonzero = compare(builder, ">", y_magnitude, 0.0)
+    valid = builder.and_(finite, nonzero)
+    # Lanes without a remainder would keep the loop from ending.
+    dividend = select(builder, valid, x_magnitude, 0.0)
+    divisor = select(builder, valid, y_magnitude, 1.0)
+    # A quotient beyond the range of the format is taken down in two stages of multiples of the divisor.
+    step = 2.0**100 if is_single(x) else 2.0**600
+    larger = multiply(builder, divisor, step)
+    largest = multiply(builder, larger, step)
+
+    before = builder.block
+    header = builder.append_basic_block("remainder_loop")
+    body = builder.append_basic_block("remainder_step")
+    done = builder.append_basic_block("after_remainder")
+    builder.branch(header)
+    builder.position_at_end(header)
+    rest = builder.phi(x.type)
+    rest.add_incoming(dividend, before)
+    magnitude = absolute(builder, rest)
+    builder.cbranch(any_lane(builder, compare(builder, ">=", magnitude, divisor)), body, done)
+    builder.position_at_end(body)
+    by = builder.select(compare(builder, ">=", magnitude, larger), larger, divisor)
+    by = builder.select(compare(builder, ">=", magnitude, largest), largest, by)
+    quotient = truncate(builder, divide(builder, rest, by))
+    # A lane that is done has quotient 0 and stays as it is.
+    rest.add_incoming(fma(builder, negate(builder, quotient), by, rest), builder.block)
+    builder.branch(header)
+
+    builder.position_at_end(done)
+    result = select(builder, compare(builder, "<", rest, 0.0), add(builder, rest, divisor), rest)
+    result = set_sign_of(builder, result, x)
+    return select(builder, valid, result, float("nan"))

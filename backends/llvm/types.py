@@ -1,0 +1,148 @@
+"""How element types look in registers and in memory.
+
+In registers a pred is an i1; f16 and bf16 are carried as float and rounded after every operation; a complex number is a pair of
+floats. In memory every type has the layout of its NumPy dtype. A register holds one element or, with lanes above 1, a vector.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from llvmlite import ir
+
+from ...hlo import BF16, F16, ElementType, component_type
+from .elementary.arithmetic import constant as splat
+
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+FLOAT, DOUBLE, HALF = ir.FloatType(), ir.DoubleType(), ir.HalfType()
+POINTER = ir.PointerType()
+
+
+class ComplexValue(NamedTuple):
+    """A complex number in registers."""
+
+    real: ir.Value
+    imag: ir.Value
+
+
+RegisterValue = ir.Value | ComplexValue
+
+_SUPPORTED_BITS = {"pred": (1,), "signed": (8, 16, 32, 64), "unsigned": (8, 16, 32, 64), "float": (16, 32, 64), "complex": (64, 128)}
+
+
+def check_supported(element_type: ElementType) -> None:
+    """Raise NotImplementedError for the element types that have no native code yet."""
+    if element_type.bits not in _SUPPORTED_BITS.get(element_type.kind, ()):
+        raise NotImplementedError(f"element type {element_type.name} has no native code; the reference backend runs it")
+
+
+def is_narrow_float(element_type: ElementType) -> bool:
+    """Whether values are carried in a wider register and rounded after each operation."""
+    return element_type is F16 or element_type is BF16
+
+
+def scalar_register_type(element_type: ElementType) -> ir.Type:
+    """The LLVM type of one element in a register; for a complex type, of one of its parts."""
+    check_supported(element_type)
+    element_type = component_type(element_type)
+    if element_type.kind == "pred":
+        return I1
+    if element_type.is_float:
+        return DOUBLE if element_type.bits == 64 else FLOAT
+    return ir.IntType(element_type.bits)
+
+
+def register_type(element_type: ElementType, lanes: int) -> ir.Type:
+    scalar = scalar_register_type(element_type)
+    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+
+
+def memory_type(element_type: ElementType) -> ir.Type:
+    """The LLVM type of one element in memory; for a complex type, of one of its parts."""
+    element_type = component_type(element_type)
+    if element_type.kind == "pred":
+        return I8
+    if is_narrow_float(element_type):
+        return HALF if element_type is F16 else I16
+    return scalar_register_type(element_type)
+
+
+def register_bytes(element_type: ElementType) -> int:
+    """Bytes that one element occupies in a vector register."""
+    if is_narrow_float(element_type):
+        return 4
+    return max(1, component_type(element_type).bits // 8)
+
+
+def vector_of(scalar: ir.Type, lanes: int) -> ir.Type:
+    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+
+
+def integer_constant(type_: ir.Type, value: int) -> ir.Constant:
+    """The constant in every lane."""
+    return splat(type_, value)
+
+
+def from_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
+    """A loaded value (or vector) as it is carried in registers."""
+    lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
+    if element_type.kind == "pred":
+        return builder.icmp_unsigned("!=", value, splat(value.type, 0))
+    if element_type is F16:
+        return builder.fpext(value, vector_of(FLOAT, lanes))
+    if element_type is BF16:
+        wide = vector_of(I32, lanes)
+        shifted = builder.shl(builder.zext(value, wide), splat(wide, 16))
+        return builder.bitcast(shifted, vector_of(FLOAT, lanes))
+    return value
+
+
+def to_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
+    """A register value (or vector), already rounded to its type, as it is stored."""
+    lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
+    if element_type.kind == "pred":
+        return builder.zext(value, vector_of(I8, lanes))
+    if element_type is F16:
+        return builder.fptrunc(value, vector_of(HALF, lanes))
+    if element_type is BF16:
+        bits = builder.bitcast(value, vector_of(I32, lanes))
+        return builder.trunc(builder.lshr(bits, splat(bits.type, 16)), vector_of(I16, lanes))
+    return value
+
+
+def round_to_type(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
+    """A float register rounded to nearest even to what the element type can hold."""
+    if element_type is F16:
+        lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
+        return builder.fpext(builder.fptrunc(value, vector_of(HALF, lanes)), value.type)
+    if element_type is BF16:
+        lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
+        bits = builder.bitcast(value, vector_of(I32, lanes))
+        odd = builder.and_(builder.lshr(bits, splat(bits.type, 16)), splat(bits.type, 1))
+        rounded = builder.add(bits, builder.add(odd, splat(bits.type, 0x7FFF)))
+        # Rounding up the payload of a NaN could carry into the sign: keep a quiet NaN instead.
+        quiet = builder.or_(bits, splat(bits.type, 0x400000))
+        is_nan = builder.fcmp_unordered("uno", value, value)
+        kept = builder.and_(builder.select(is_nan, quiet, rounded), splat(bits.type, 0xFFFF0000))
+        return builder.bitcast(kept, value.type)
+    return value
+
+
+def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> RegisterValue:
+    """A scalar in every lane of a vector."""
+    if isinstance(value, ComplexValue):
+        return ComplexValue(broadcast_lanes(builder, value.real, lanes), broadcast_lanes(builder, value.imag, lanes))
+    if lanes == 1 or isinstance(value.type, ir.VectorType):
+        return value
+    if isinstance(value, ir.Constant) and not isinstance(value.constant, str):
+        return splat(ir.VectorType(value.type, lanes), value.constant)
+    vector = ir.VectorType(value.type, lanes)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+
+def lane_numbers(integer: ir.Type, lanes: int, stride: int = 1) -> ir.Constant:
+    """The vector 0, stride, 2 * stride, ..."""
+    return ir.Constant(ir.VectorType(integer, lanes), [integer(lane * stride) for lane in range(lanes)])
+
+

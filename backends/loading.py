@@ -1,0 +1,172 @@
+"""HLO text as a function of NumPy arrays.
+
+The text may come from anywhere: from phlox, or dumped by XLA (``jax.jit(f).lower(...).compiler_ir("hlo").as_hlo_text()``).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import hlo
+from .arguments import contiguous, named_leaves, pack
+from .registry import get_backend
+
+
+def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") -> LoadedModule:
+    """The module that this HLO text, or the file at this path, holds, as a function of arrays.
+
+    text_or_path: HLO text, or a path. A string is a path if it is a single line that names a file or does not start as an HLO
+        module does.
+    backend: the name of the backend that compiles the module; None means the environment variable PHLOX_BACKEND.
+
+    Raises hlo.HloSyntaxError, with line and column, for text that cannot be read; OSError for a file that cannot;
+    hlo.HloError where the program breaks a rule of the language; NotImplementedError for an operation that the backend lacks.
+
+    >>> double = load_hlo('''
+    ... HloModule double
+    ...
+    ... ENTRY main {
+    ...   x = f32[3] parameter(0)
+    ...   ROOT y = f32[3] add(x, x)
+    ... }''', backend="reference")
+    >>> double(np.float32([1, 2, 3]))
+    array([2., 4., 6.], dtype=float32)
+    """
+    return LoadedModule(read_module(text_or_path), backend)
+
+
+def read_module(text_or_path: str | os.PathLike[str]) -> hlo.Module:
+    """The module that this HLO text, or the file at this path, holds. Raises as load_hlo does."""
+    from ..hlo.text.parser import parse_module
+
+    if isinstance(text_or_path, str) and not _is_path(text_or_path):
+        name, text = "<text>", text_or_path
+    elif isinstance(text_or_path, str | os.PathLike):
+        name, text = str(text_or_path), Path(text_or_path).read_text(encoding="utf-8")
+    else:
+        raise TypeError(f"HLO text (str) or a path is required, {type(text_or_path).__name__} given")
+    module = parse_module(text, name)
+    hlo.verify(module)
+    return module
+
+
+def _is_path(text: str) -> bool:
+    if not text.strip() or "\n" in text or "\0" in text:
+        return False
+    return Path(text).is_file() or not text.lstrip().startswith(("HloModule", "ENTRY", "//", "/*", "%", "{"))
+
+
+class LoadedModule:
+    """A compiled HLO module, called with one array for each entry parameter.
+
+    An argument is anything that ``np.asarray`` accepts if the dtype is the parameter's; a Python scalar is converted where its
+    value fits; a tuple-shaped parameter takes a tuple. Byte order and memory order do not matter. The result is an array
+    (a NumPy scalar for rank 0), or, for a tuple root, a tuple, nested as the shape is.
+
+    ``module`` is the HLO module and ``executable`` what the backend made of it.
+    """
+
+    def __init__(self, module: hlo.Module, backend: str | None = None) -> None:
+        self.module = module
+        self.executable = get_backend(backend).compile(module)
+
+    def __call__(self, *arguments: Any) -> Any:
+        entry = self.module.entry
+        if len(arguments) != len(entry.parameters):
+            shapes = ", ".join(map(str, entry.parameter_shapes))
+            plural = "s" * (len(entry.parameters) != 1)
+            raise TypeError(
+                f"module {self.module.name} takes {len(entry.parameters)} argument{plural} ({shapes}), {len(arguments)} given"
+            )
+        leaves: list[np.ndarray] = []
+        for number, (parameter, argument) in enumerate(zip(entry.parameters, arguments)):
+            name = f"module {self.module.name}, parameter {number}" + (f" ({parameter.name})" if parameter.name else "")
+            leaves.extend(_leaf_arrays(name, parameter.shape, argument))
+        return pack(entry.shape, iter(self.executable(*leaves)))
+
+    def as_text(self) -> str:
+        """The module as HLO text."""
+        return self.module.as_text()
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(map(str, self.module.entry.parameter_shapes))
+        return f"<loaded HLO module {self.module.name}: ({parameters}) -> {self.module.entry.shape}>"
+
+
+def _leaf_arrays(name: str, shape: hlo.Shape | hlo.TupleShape, value: Any) -> list[np.ndarray]:
+    if not shape.is_tuple:
+        return [_leaf_array(name, shape, value)]
+    if not isinstance(value, tuple | list):
+        raise TypeError(f"{name}: a tuple {shape} is required, {type(value).__name__} given")
+    if len(value) != len(shape.elements):
+        raise ValueError(f"{name}: a tuple of {len(shape.elements)}, {shape}, is required, a tuple of {len(value)} given")
+    arrays = []
+    for number, (element_shape, element) in enumerate(zip(shape.elements, value)):
+        arrays.extend(_leaf_arrays(f"{name}, element {number}", element_shape, element))
+    return arrays
+
+
+def _leaf_array(name: str, shape: hlo.Shape, value: Any) -> np.ndarray:
+    if shape.element_type.dtype is None:
+        raise NotImplementedError(f"{name}: parameters of element type {shape.element_type} cannot be given as arrays")
+    if type(value) in (bool, int, float, complex) and shape.rank == 0:
+        return _scalar_array(name, shape, value)
+    array = np.asarray(value)
+    if array.dtype != shape.dtype and array.dtype.newbyteorder("=") != shape.dtype:
+        raise TypeError(f"{name}: {shape} is required (dtype {shape.dtype}), dtype {array.dtype} given")
+    if array.shape != shape.dimensions:
+        raise ValueError(f"{name}: {shape} is required, an array of shape {array.shape} given")
+    return contiguous(array, shape)
+
+
+_SCALAR_KINDS = {bool: "pred", int: "signed", float: "float", complex: "complex"}
+_KIND_ORDER = ("pred", "unsigned", "signed", "float", "complex")
+
+
+def _scalar_array(name: str, shape: hlo.Shape, value: bool | int | float | complex) -> np.ndarray:
+    """A Python scalar as the parameter's type, if that type is of the scalar's kind or a wider one and the value fits."""
+    kind = "unsigned" if type(value) is int and value >= 0 else _SCALAR_KINDS[type(value)]
+    element_type = shape.element_type
+    fits = _KIND_ORDER.index(kind) <= _KIND_ORDER.index(element_type.kind)
+    if fits and element_type.is_integer:
+        limit = 2 ** (element_type.bits - (element_type.kind == "signed"))
+        fits = (0 if element_type.kind == "unsigned" else -limit) <= value < limit
+    if fits:
+        with np.errstate(over="ignore"):
+            array = np.asarray(value).astype(shape.dtype)
+        # A finite value that becomes infinite has not fitted.
+        if element_type.kind not in ("float", "complex") or np.isfinite(array) == np.isfinite(value):
+            return array
+    raise TypeError(f"{name}: {shape} is required, the Python {type(value).__name__} {value!r} does not fit it")
+
+
+def random_arguments(module: hlo.Module, seed: int = 0) -> list[Any]:
+    """One argument for each entry parameter, as LoadedModule takes them, drawn from a seeded generator.
+
+    Floats and complex numbers come from the standard normal distribution, integers from 0 to 9, predicates are either.
+    """
+    generator = np.random.default_rng(seed)
+    return [
+        pack(parameter.shape, (_random_array(generator, leaf) for _, leaf in named_leaves("", parameter.shape)))
+        for parameter in module.entry.parameters
+    ]
+
+
+def _random_array(generator: np.random.Generator, shape: hlo.Shape) -> np.ndarray:
+    kind, dimensions = shape.element_type.kind, shape.dimensions
+    if kind == "pred":
+        values = generator.integers(0, 2, dimensions)
+    elif kind in ("signed", "unsigned"):
+        bits = shape.element_type.bits - (kind == "signed")
+        values = generator.integers(0, min(10, 2**bits), dimensions)
+    elif kind == "float":
+        values = generator.standard_normal(dimensions)
+    elif kind == "complex":
+        values = generator.standard_normal(dimensions) + 1j * generator.standard_normal(dimensions)
+    else:
+        raise NotImplementedError(f"no random values of element type {shape.element_type}")
+    return np.asarray(values).astype(shape.dtype)

@@ -1,0 +1,99 @@
+"""Runs a module with its operations' NumPy evaluations: what every other backend is tested against."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..arguments import check_arguments, flatten, pack, parameter_leaves
+from .stepping import print_step
+
+TRACE_VARIABLE = "PHLOX_REFERENCE_TRACE"
+
+
+class ReferenceExecutable:
+    """A module that is interpreted.
+
+    With the environment variable PHLOX_REFERENCE_TRACE=1 each call prints every instruction with its value to standard error.
+
+    >>> b = hlo.Builder("double")
+    >>> x = b.parameter(hlo.Shape(hlo.F32, (2,)), "x")
+    >>> ReferenceBackend().compile(b.build_module(b.Add(x, x)))(np.float32([1, 2]))
+    (array([2., 4.], dtype=float32),)
+    """
+
+    def __init__(self, module: hlo.Module) -> None:
+        self.module = module
+        self._expected = parameter_leaves(module)
+        self._results = hlo.leaves(module.entry.shape)
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        entry = self.module.entry
+        check_arguments(self.module.name, self._expected, arguments)
+        leaves = iter([argument[()] if argument.ndim == 0 else argument for argument in arguments])
+        packed = [pack(parameter.shape, leaves) for parameter in entry.parameters]
+        observer = print_step if os.environ.get(TRACE_VARIABLE, "") not in ("", "0") else None
+        with np.errstate(all="ignore"):
+            result = hlo.Evaluator(observer)(entry, *packed)
+        if observer is not None:
+            sys.stderr.flush()
+        return tuple(self._owned(value, shape) for value, shape in zip(flatten(result), self._results, strict=True))
+
+    def _owned(self, value: Any, shape: hlo.Shape) -> Any:
+        """The value in memory of its own: an evaluation may hand on its operand, or a constant."""
+        array = np.array(value)
+        if array.dtype != shape.dtype or array.shape != shape.dimensions:
+            given = f"{array.dtype} of shape {array.shape}"
+            raise AssertionError(f"module {self.module.name}: {shape} is stated, but its evaluation returned {given}")
+        return array if array.ndim else array[()]
+
+    def as_text(self) -> str:
+        """The module as HLO text; it runs as it is written."""
+        return self.module.as_text()
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Bytes of arguments, results and temporaries; every value lives until its computation ends."""
+        return {
+            "arguments": _byte_size([shape for _, shape in self._expected]),
+            "results": _byte_size(self._results),
+            "temporaries": max(0, _held_bytes(self.module.entry) - _byte_size(self._results)),
+        }
+
+
+class ReferenceBackend:
+    """Interprets modules; compiling one verifies it."""
+
+    name = "reference"
+
+    def compile(self, module: hlo.Module, call: Any = None) -> ReferenceExecutable:
+        """The module, verified. ``call`` is not used: there is no native call to compile.
+
+        Raises hlo.VerificationError for a malformed module and NotImplementedError for an operation without an evaluation.
+        """
+        hlo.verify(module)
+        for computation in module.computations():
+            for instruction in computation.instructions:
+                if instruction.operation.evaluate_function is None and instruction.opcode != "parameter":
+                    place = f" (from {instruction.source})" if instruction.source else ""
+                    raise NotImplementedError(f"reference backend: no evaluation for operation {instruction.opcode}{place}")
+        return ReferenceExecutable(module)
+
+
+def _byte_size(shapes: Sequence[hlo.Shape]) -> int:
+    return sum(shape.byte_size for shape in shapes)
+
+
+def _held_bytes(computation: hlo.Computation) -> int:
+    """Bytes of all values but the parameters, with those of the largest called computation, since one runs at a time."""
+    own = called = 0
+    for instruction in computation.instructions:
+        # Tuples and their elements are the same arrays again.
+        if instruction.opcode not in ("parameter", "tuple", "get-tuple-element"):
+            own += _byte_size(hlo.leaves(instruction.shape))
+        called = max([called, *(_held_bytes(callee) for callee in instruction.called_computations)])
+    return own + called

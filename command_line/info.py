@@ -1,0 +1,106 @@
+"""Show versions, the processor, the backends and the settings.
+
+The settings are the environment variables that phlox reads, with what each is set to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from .. import __version__
+from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable
+
+SETTINGS = {
+    "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
+    "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
+    "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",
+    "PHLOX_DUMP": "a folder: every pass writes the module there if it changed it",
+    "PHLOX_CHECK": "1: verify the module after every pass",
+    "PHLOX_TIME": "1: print where compile time goes",
+}
+
+VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512", "avxvnni", "amx", "neon", "sve", "fullfp16", "bf16", "rvv")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    del parser  # the command takes none
+
+
+def run(options: argparse.Namespace) -> int:
+    del options
+    for title, rows in (
+        ("versions", versions()),
+        ("processor", processor()),
+        ("backends", backends()),
+        ("settings", settings()),
+    ):
+        print(title)
+        width = max(map(len, rows))
+        for name, value in rows.items():
+            print(f"  {name:{width}}  {value}")
+    return 0
+
+
+def versions() -> dict[str, str]:
+    """Versions of phlox and of what it stands on."""
+    rows = {
+        "phlox": __version__,
+        "Python": f"{platform.python_version()} ({platform.python_implementation()}, {platform.platform()})",
+        "NumPy": np.__version__,
+        "ml_dtypes": metadata.version("ml_dtypes"),
+    }
+    try:
+        import llvmlite
+        import llvmlite.binding
+
+        rows["llvmlite"] = llvmlite.__version__
+        rows["LLVM"] = ".".join(map(str, llvmlite.binding.llvm_version_info))
+    except ImportError as error:
+        rows["llvmlite"] = f"cannot be imported: {error}"
+    return rows
+
+
+def processor() -> dict[str, str]:
+    """The host's processor, as the operating system and LLVM name it, and its vector features."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    rows = {"name": _processor_name(), "cores": f"{available} available"}
+    try:
+        from llvmlite import binding
+
+        features = binding.get_host_cpu_features()
+        vector = sorted(name for name, present in features.items() if present and name.startswith(VECTOR_FEATURES))
+        rows["LLVM name"] = f"{binding.get_host_cpu_name()} ({binding.get_process_triple()})"
+        rows["vector features"] = " ".join(vector) or "none"
+    except ImportError:
+        rows["LLVM name"] = "unknown without llvmlite"
+    return rows
+
+
+def backends() -> dict[str, str]:
+    """Each backend: available, or why not; and whether jitted functions are called natively."""
+    reasons = {**available_backends(), "native call": native_call_unavailable()}
+    return {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+
+
+def settings() -> dict[str, str]:
+    """The environment variables that phlox reads."""
+    width = max(len(os.environ.get(name, "not set")) for name in SETTINGS)
+    return {name: f"{os.environ.get(name, 'not set'):{width}}  {meaning}" for name, meaning in SETTINGS.items()}
+
+
+def _processor_name() -> str:
+    if sys.platform == "linux":
+        try:
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+        except OSError:
+            pass
+    return platform.processor() or platform.machine() or "unknown"

@@ -1,0 +1,73 @@
+"""Which instructions only give another name to a value that already lies in memory.
+
+A *value* is one array of an instruction's result: the instruction with the position of the array among the leaves of its shape.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from ..hlo import Instruction, leaves
+
+
+class Value(NamedTuple):
+    """One array in an instruction's result."""
+
+    instruction: Instruction
+    leaf: int = 0
+
+
+def leaf_offset(instruction: Instruction, element: int) -> int:
+    """The position among all leaves of a tuple's leaves where those of one element begin."""
+    return sum(len(leaves(shape)) for shape in instruction.shape.elements[:element])
+
+
+_invariant_leaves: WeakKeyDictionary[Instruction, frozenset[int]] = WeakKeyDictionary()
+
+
+def invariant_leaves(loop: Instruction) -> frozenset[int]:
+    """The leaves of a While's state that its body hands on unchanged."""
+    known = _invariant_leaves.get(loop)
+    if known is None:
+        body = loop.attributes["body"]
+        parameter = body.parameters[0]
+        count = len(leaves(body.shape))
+        unchanged = (leaf for leaf in range(count) if defining_value(Value(body.root, leaf)) == Value(parameter, leaf))
+        known = _invariant_leaves[loop] = frozenset(unchanged)
+    return known
+
+
+def defining_value(value: Value) -> Value:
+    """The value that this one is another name for; itself if it is computed where it stands.
+
+    Tuples, their elements, row-major reshapes, optimization barriers and what a While leaves unchanged are other names.
+    """
+    while True:
+        instruction, leaf = value
+        opcode = instruction.opcode
+        if opcode == "tuple":
+            for operand in instruction.operands:
+                count = len(leaves(operand.shape))
+                if leaf < count:
+                    value = Value(operand, leaf)
+                    break
+                leaf -= count
+        elif opcode == "get-tuple-element":
+            (operand,) = instruction.operands
+            value = Value(operand, leaf_offset(operand, instruction.attributes["index"]) + leaf)
+        elif opcode == "reshape" and is_free_reshape(instruction) or opcode == "opt-barrier":
+            value = Value(instruction.operands[0], leaf)
+        elif opcode == "while" and leaf in invariant_leaves(instruction):
+            value = Value(instruction.operands[0], leaf)
+        else:
+            return value
+
+
+def is_free_reshape(instruction: Instruction) -> bool:
+    """Whether a reshape leaves every element where it lies in memory.
+
+    Reshapes from or to rank 0 are not: scalars live in registers.
+    """
+    (operand,) = instruction.operands
+    return operand.shape.is_row_major and instruction.shape.is_row_major and operand.shape.rank > 0 and instruction.shape.rank > 0

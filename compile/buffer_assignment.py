@@ -1,0 +1,408 @@
+"""Decides in which memory every array of a program lies.
+
+The program is laid out on one time line, loops and branches nested in it. Every array value gets a buffer that lives from its
+definition to its last use; temporary buffers whose lives do not overlap share memory in one arena. A value takes over
+its operand's buffer where it may (an elementwise loop that reads each element just before it writes it, a
+dynamic-update-slice whose operand is not needed afterwards), and a While's state stays in one place where its body allows;
+otherwise the body writes a second buffer and the two change roles after each iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ..hlo import Computation, Instruction, Module, Shape, leaves
+from ..hlo.operation import ELEMENTWISE
+from .aliasing import Value, defining_value, invariant_leaves
+
+ALIGNMENT = 64
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of memory. ``kind`` is argument, result, constant or temporary; ``number`` counts arguments and results.
+
+    ``start`` and ``end`` bound its life on the time line; ``offset`` is its place in the arena, for temporaries.
+    """
+
+    kind: str
+    size: int
+    number: int = -1
+    start: int = 0
+    end: int = 0
+    offset: int = -1
+    literal: object = None
+
+
+@dataclass
+class LoopState:
+    """The buffers of one While: for each leaf its home, and a second buffer where the body cannot work in place."""
+
+    homes: dict[int, Buffer] = field(default_factory=dict)
+    seconds: dict[int, Buffer] = field(default_factory=dict)
+
+
+@dataclass
+class BufferAssignment:
+    """Where every array value lies; scalars (rank 0) are not in memory and do not occur.
+
+    ``buffers`` holds the defining values only (see aliasing.defining_value). ``scratch`` holds memory that an instruction needs while
+    it runs.
+    """
+
+    buffers: dict[Value, Buffer] = field(default_factory=dict)
+    loops: dict[Instruction, LoopState] = field(default_factory=dict)
+    scratch: dict[Instruction, Buffer] = field(default_factory=dict)
+    arena_size: int = 0
+    result_buffers: list[Buffer | None] = field(default_factory=list)
+
+    def of(self, value: Value) -> Buffer:
+        return self.buffers[defining_value(value)]
+
+
+ScratchBytes = Callable[[Instruction], int]
+
+
+def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruction: 0) -> BufferAssignment:
+    """Assign buffers to a module that insert_copies has prepared.
+
+    ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs.
+    """
+    planner = _Planner(scratch_bytes)
+    planner.plan_entry(module.entry)
+    planner.pack()
+    return planner.assignment
+
+
+def in_place_operands(instruction: Instruction) -> Iterator[int]:
+    """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
+    if instruction.opcode == "dynamic-update-slice":
+        yield 0
+    elif ELEMENTWISE in instruction.operation.traits:
+        for position, operand in enumerate(instruction.operands):
+            if operand.shape.dimensions == instruction.shape.dimensions:
+                yield position
+    elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
+        computation = instruction.attributes["calls"]
+        for parameter in computation.parameters:
+            if parameter.shape.rank and _read_at_own_index(computation, parameter):
+                yield parameter.attributes["number"]
+
+
+def _read_at_own_index(computation: Computation, parameter: Instruction) -> bool:
+    """Whether every use of the parameter leads through elementwise operations alone to the results."""
+    reaching = {parameter}
+    for instruction in computation.instructions:
+        if not any(operand in reaching for operand in instruction.operands):
+            continue
+        if instruction is computation.root and instruction.opcode == "tuple":
+            continue
+        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != parameter.shape.dimensions:
+            return False
+        reaching.add(instruction)
+    roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
+    return all(root.shape.dimensions == parameter.shape.dimensions for root in roots)
+
+
+class _Planner:
+    def __init__(self, scratch_bytes: ScratchBytes) -> None:
+        self.assignment = BufferAssignment()
+        self.scratch_bytes = scratch_bytes
+        self.clock = 0
+        self.temporaries: list[Buffer] = []
+
+    def temporary(self, size: int) -> Buffer:
+        buffer = Buffer("temporary", size, start=self.clock, end=self.clock)
+        self.temporaries.append(buffer)
+        return buffer
+
+    def plan_entry(self, entry: Computation) -> None:
+        number = 0
+        for parameter in entry.parameters:
+            for leaf, shape in enumerate(leaves(parameter.shape)):
+                self.assignment.buffers[Value(parameter, leaf)] = Buffer("argument", shape.byte_size, number)
+                number += 1
+        targets: dict[int, Buffer] = {}
+        for leaf, shape in enumerate(leaves(entry.shape)):
+            result = Buffer("result", shape.byte_size, leaf)
+            self.assignment.result_buffers.append(result)
+            if shape.rank:
+                targets[leaf] = result
+        self.plan(entry, targets)
+
+    def plan(self, computation: Computation, targets: dict[int, Buffer]) -> None:
+        """Assign all values of a computation; parameters have theirs already. ``targets`` are the buffers of the results."""
+        _ComputationPlan(self, computation, targets).run()
+
+    def pack(self) -> None:
+        """Give each temporary the lowest place that no buffer of an overlapping life holds, the largest first."""
+        placed: list[Buffer] = []
+        for buffer in sorted(self.temporaries, key=lambda b: -b.size):
+            offset = 0
+            overlapping = [other for other in placed if other.start <= buffer.end and buffer.start <= other.end]
+            for other in sorted(overlapping, key=lambda b: b.offset):
+                if offset + buffer.size <= other.offset:
+                    break
+                offset = max(offset, _aligned(other.offset + other.size))
+            buffer.offset = offset
+            placed.append(buffer)
+        self.assignment.arena_size = max((_aligned(b.offset + b.size) for b in placed), default=0)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+class _ComputationPlan:
+    """Assigns the values of one computation."""
+
+    def __init__(self, planner: _Planner, computation: Computation, targets: dict[int, Buffer]) -> None:
+        self.planner, self.computation = planner, computation
+        self.buffers = planner.assignment.buffers
+        self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
+        self.last_read = self._last_reads()
+        self.preferred = {
+            defining_value(Value(computation.root, leaf)): buffer for leaf, buffer in targets.items()
+        }
+        self.required = set(self.preferred)
+        self._prefer_for_operands()
+
+    def _array_leaves(self, instruction: Instruction) -> Iterator[tuple[Value, Shape]]:
+        for leaf, shape in enumerate(leaves(instruction.shape)):
+            if shape.rank:
+                yield Value(instruction, leaf), shape
+
+    def _last_reads(self) -> dict[Value, int]:
+        """The position of the last instruction that reads each defining value; the root's values are read at the end."""
+        last: dict[Value, int] = {}
+        for number, instruction in enumerate(self.computation.instructions):
+            if instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier"):
+                continue
+            if instruction.opcode == "reshape" and defining_value(Value(instruction)) != Value(instruction):
+                continue
+            for operand in instruction.operands:
+                for value, _ in self._array_leaves(operand):
+                    last[defining_value(value)] = number
+        for value, _ in self._array_leaves(self.computation.root):
+            last[defining_value(value)] = len(self.computation.instructions)
+        return last
+
+    def _prefer_for_operands(self) -> None:
+        """Hand the preference for a buffer on to the operand that could be updated in place in it."""
+        for instruction in reversed(self.computation.instructions):
+            if instruction.shape.is_tuple and instruction.opcode != "while":
+                continue
+            if instruction.opcode == "while":
+                for value, _ in self._array_leaves(instruction):
+                    buffer = self.preferred.get(value)
+                    if buffer is not None:
+                        self._hand_on(Value(instruction.operands[0], value.leaf), buffer, instruction)
+                continue
+            buffer = self.preferred.get(Value(instruction))
+            if buffer is None:
+                continue
+            for operand in in_place_operands(instruction):
+                if self._hand_on(Value(instruction.operands[operand]), buffer, instruction):
+                    break
+
+    def _hand_on(self, operand: Value, buffer: Buffer, user: Instruction) -> bool:
+        value = defining_value(operand)
+        if value in self.preferred or value.instruction.opcode in ("parameter", "constant"):
+            return False
+        if self.last_read.get(value, -1) != self.position[user] or not self._fits(value, buffer):
+            return False
+        self.preferred[value] = buffer
+        return True
+
+    def _fits(self, value: Value, buffer: Buffer) -> bool:
+        return leaves(value.instruction.shape)[value.leaf].byte_size == buffer.size
+
+    def run(self) -> None:
+        for instruction in self.computation.instructions:
+            self.planner.clock += 1
+            for operand in instruction.operands:
+                for value, _ in self._array_leaves(operand):
+                    self.buffers[defining_value(value)].end = self.planner.clock
+            self._plan_instruction(instruction)
+        self.planner.clock += 1
+        for value, _ in self._array_leaves(self.computation.root):
+            self.buffers[defining_value(value)].end = self.planner.clock
+
+    def _plan_instruction(self, instruction: Instruction) -> None:
+        if instruction.opcode == "parameter":
+            return
+        if instruction.opcode == "constant":
+            literal = instruction.attributes["literal"]
+            for value, shape in self._array_leaves(instruction):
+                self.buffers[value] = Buffer("constant", shape.byte_size, literal=literal)
+            return
+        if instruction.opcode == "while":
+            self._plan_while(instruction)
+            return
+        for value, shape in self._array_leaves(instruction):
+            if defining_value(value) == value:
+                self.buffers[value] = self._choose(value, shape)
+                self.buffers[value].end = max(self.buffers[value].end, self.planner.clock)
+        if instruction.opcode == "conditional":
+            self._plan_branches(instruction)
+        scratch = self.planner.scratch_bytes(instruction)
+        if scratch:
+            self.planner.assignment.scratch[instruction] = self.planner.temporary(scratch)
+
+    def _choose(self, value: Value, shape: Shape) -> Buffer:
+        preferred = self.preferred.get(value)
+        if preferred is not None and (value in self.required or self._is_free(preferred, value)):
+            return preferred
+        if not value.instruction.shape.is_tuple:
+            for position in in_place_operands(value.instruction):
+                operand = defining_value(Value(value.instruction.operands[position]))
+                buffer = self.buffers.get(operand)
+                if buffer is not None and buffer.kind == "temporary" and self._may_take_over(buffer, value, shape):
+                    return buffer
+        return self.planner.temporary(shape.byte_size)
+
+    def _may_take_over(self, buffer: Buffer, value: Value, shape: Shape) -> bool:
+        """Whether no value in the buffer is read after this instruction, and it is this computation's own."""
+        if buffer.size != shape.byte_size:
+            return False
+        now = self.position[value.instruction]
+        held = [other for other, its in self.buffers.items() if its is buffer]
+        return all(
+            other.instruction in self.position
+            and other.instruction.opcode != "parameter"
+            and self.last_read.get(other, -1) <= now
+            for other in held
+        ) and self._reads_in_place_only(value.instruction, buffer)
+
+    def _reads_in_place_only(self, instruction: Instruction, buffer: Buffer) -> bool:
+        """Whether the instruction itself reads the buffer through in-place operands alone."""
+        allowed = set(in_place_operands(instruction))
+        for position, operand in enumerate(instruction.operands):
+            for value, _ in self._array_leaves(operand):
+                if self.buffers.get(defining_value(value)) is buffer and position not in allowed:
+                    return False
+        if instruction.opcode == "dynamic-update-slice":
+            # The update must not lie in the memory that is being updated, except as the whole operand.
+            return self.buffers.get(defining_value(Value(instruction.operands[1]))) is not buffer
+        return True
+
+    def _is_free(self, buffer: Buffer, value: Value) -> bool:
+        """Whether the buffer can be written at this instruction: nothing that it holds is read afterwards."""
+        now = self.position[value.instruction]
+        for other, its in self.buffers.items():
+            if its is buffer and other.instruction in self.position and self.last_read.get(other, -1) > now:
+                return False
+        return self._reads_in_place_only(value.instruction, buffer)
+
+    def _plan_branches(self, instruction: Instruction) -> None:
+        targets = {value.leaf: self.buffers[value] for value, _ in self._array_leaves(instruction)}
+        for branch, operand in zip(instruction.called_computations, instruction.operands[1:]):
+            (parameter,) = branch.parameters
+            self._bind(parameter, operand)
+            self.planner.plan(branch, targets)
+        self._keep_alive(instruction)
+
+    def _bind(self, parameter: Instruction, operand: Instruction) -> None:
+        for value, _ in self._array_leaves(parameter):
+            self.buffers[value] = self.buffers[defining_value(Value(operand, value.leaf))]
+
+    def _keep_alive(self, instruction: Instruction) -> None:
+        """What goes into a nested computation, and what comes out, lives while it runs."""
+        for user in (*instruction.operands, instruction):
+            for value, _ in self._array_leaves(user):
+                self.buffers[defining_value(value)].end = self.planner.clock
+
+    def _plan_while(self, loop: Instruction) -> None:
+        (init,), condition, body = loop.operands, loop.attributes["condition"], loop.attributes["body"]
+        state = self.planner.assignment.loops[loop] = LoopState()
+        invariant = invariant_leaves(loop)
+        (body_parameter,), (condition_parameter,) = body.parameters, condition.parameters
+        for value, shape in self._array_leaves(loop):
+            initial = self.buffers[defining_value(Value(init, value.leaf))]
+            if value.leaf in invariant:
+                home = initial
+            else:
+                home = state.homes[value.leaf] = self._home(value, shape, initial, set(state.homes.values()))
+                self.buffers[value] = home
+            self.buffers[Value(body_parameter, value.leaf)] = home
+            self.buffers[Value(condition_parameter, value.leaf)] = home
+        self.planner.plan(condition, {})
+        targets = {}
+        for leaf, home in state.homes.items():
+            if _body_works_in_place(body, leaf):
+                targets[leaf] = home
+            else:
+                targets[leaf] = state.seconds[leaf] = self.planner.temporary(home.size)
+        self.planner.plan(body, targets)
+        for second in state.seconds.values():
+            second.end = self.planner.clock
+        for home in state.homes.values():
+            home.end = self.planner.clock
+        self._keep_alive(loop)
+
+    def _home(self, value: Value, shape: Shape, initial: Buffer, taken: set[Buffer]) -> Buffer:
+        """The loop works where its result is wanted, or where its initial value lies if nothing else needs that."""
+        loop = value.instruction
+        preferred = self.preferred.get(value)
+        if preferred is not None and preferred not in taken and (value in self.required or self._is_free_for_loop(preferred, loop)):
+            return preferred
+        init = defining_value(Value(loop.operands[0], value.leaf))
+        ours = init.instruction in self.position and init.instruction.opcode != "parameter"
+        unread = all(
+            other.instruction in self.position and self.last_read.get(other, -1) <= self.position[loop]
+            for other, its in self.buffers.items()
+            if its is initial
+        )
+        if initial.kind == "temporary" and ours and unread and initial not in taken and initial.size == shape.byte_size:
+            if _occurrences(loop.operands[0], init) == 1:
+                return initial
+        return self.planner.temporary(shape.byte_size)
+
+    def _is_free_for_loop(self, buffer: Buffer, loop: Instruction) -> bool:
+        now = self.position[loop]
+        return all(
+            self.last_read.get(other, -1) <= now
+            for other, its in self.buffers.items()
+            if its is buffer and other.instruction in self.position
+        )
+
+
+def _occurrences(instruction: Instruction, value: Value) -> int:
+    """How many leaves of the instruction are other names for the value."""
+    return sum(defining_value(Value(instruction, leaf)) == value for leaf in range(len(leaves(instruction.shape))))
+
+
+def _body_works_in_place(body: Computation, leaf: int) -> bool:
+    """Whether the new value of a leaf may be written over the old one.
+
+    It may if whatever reads the old value stands before the instruction that defines the new one, or is that instruction and
+    reads it in place; and if no other result hands the old value on.
+    """
+    (parameter,) = body.parameters
+    old, new = Value(parameter, leaf), defining_value(Value(body.root, leaf))
+    for other in range(len(leaves(body.shape))):
+        if other != leaf and defining_value(Value(body.root, other)) == old:
+            return False
+    definer = new.instruction
+    defined = False
+    for instruction in body.instructions:
+        if instruction is definer:
+            defined = True
+            if definer.opcode == "while":
+                # An inner loop works in place if it starts from the old value in the same place of its own state.
+                (init,) = definer.operands
+                occurrences = _occurrences(init, old)
+                if occurrences > 1 or occurrences == 1 and defining_value(Value(init, new.leaf)) != old:
+                    return False
+                continue
+            allowed = set(in_place_operands(definer))
+            for position, operand in enumerate(instruction.operands):
+                if position not in allowed and _occurrences(operand, old):
+                    return False
+            if definer.opcode == "dynamic-update-slice" and _occurrences(definer.operands[1], old):
+                return False
+        elif defined and instruction.opcode not in ("tuple", "get-tuple-element", "opt-barrier"):
+            if any(_occurrences(operand, old) for operand in instruction.operands):
+                return False
+    return True

@@ -1,0 +1,53 @@
+"""Constant folding: what depends on small constants alone is computed now, by the operations' own evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..hlo import Computation, Evaluator, Instruction, Module, make_instruction, rebuild
+from ..hlo.evaluation import evaluate_instruction
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from .pass_manager import module_pass
+from .traversal import on_operands, transform_computations
+
+LARGEST_FOLDED = 1024  # elements, of the operands together and of the result
+
+# Besides the elementwise and data movement operations.
+_FOLDED = frozenset({"reduce", "dot", "bitcast-convert", "gather", "reduce-window"})
+
+
+@module_pass("fold-constants")
+def fold_constants(module: Module) -> Module:
+    """Replaces operations on constants by their results, where both are small and the result is no larger than the operands.
+
+    So a broadcast of a constant and an iota stay what they are.
+    """
+    return transform_computations(module, _fold)
+
+
+def _fold(computation: Computation) -> Computation:
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        current = on_operands(instruction, operands)
+        if not operands:
+            return current
+        for operand in operands:
+            if operand.operation.opcode != "constant":
+                return current
+        return _folded(current) or current
+
+    return rebuild(computation, transform)
+
+
+def _folded(instruction: Instruction) -> Instruction | None:
+    traits = instruction.operation.traits
+    if ELEMENTWISE not in traits and DATA_MOVEMENT not in traits and instruction.operation.opcode not in _FOLDED:
+        return None
+    if instruction.shape.is_tuple or instruction.shape.layout is not None:
+        return None
+    size = sum(operand.shape.size for operand in instruction.operands if not operand.shape.is_tuple)
+    if instruction.operation.opcode != "reshape" and (size > LARGEST_FOLDED or instruction.shape.size > size):
+        return None
+    literals = tuple(operand.attributes["literal"] for operand in instruction.operands)
+    with np.errstate(all="ignore"):
+        value = evaluate_instruction(instruction, literals, Evaluator())
+    return make_instruction("constant", (), {"literal": value}, name=instruction.name, source=instruction.source)

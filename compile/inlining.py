@@ -1,0 +1,67 @@
+"""Call inlining: called computations become instructions of their caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..hlo import Computation, Instruction, Module, Shape, make_instruction, rebuild
+from ..hlo.operation import ELEMENTWISE
+from .pass_manager import module_pass
+from .traversal import on_operands, transform_computations
+
+
+def inlined(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
+    """The computation's root, computed from these arguments by new instructions."""
+    values: dict[Instruction, Instruction] = {}
+    for instruction in computation.instructions:
+        if instruction.operation.opcode == "parameter":
+            values[instruction] = arguments[instruction.attributes["number"]]
+        else:
+            values[instruction] = instruction.with_operands([values[operand] for operand in instruction.operands])
+    return values[computation.root]
+
+
+def inlined_elementwise(computation: Computation, arguments: Sequence[Instruction]) -> Instruction | None:
+    """A computation on scalars, as instructions on whole arrays of one shape; None where not all of it is elementwise."""
+    dimensions = arguments[0].shape.dimensions
+    values: dict[Instruction, Instruction] = {}
+    for instruction in computation.instructions:
+        opcode = instruction.operation.opcode
+        if opcode == "parameter":
+            values[instruction] = arguments[instruction.attributes["number"]]
+            continue
+        if instruction.shape.is_tuple or instruction.shape.rank != 0:
+            return None
+        shape = Shape(instruction.shape.element_type, dimensions)
+        if opcode == "constant":
+            constant = instruction.with_operands(())
+            values[instruction] = make_instruction("broadcast", (constant,), {"dimensions": ()}, shape, source=instruction.source)
+        elif ELEMENTWISE in instruction.operation.traits:
+            operands = [values[operand] for operand in instruction.operands]
+            values[instruction] = make_instruction(opcode, operands, instruction.attributes, shape, source=instruction.source)
+        else:
+            return None
+    return values[computation.root]
+
+
+@module_pass("inline-calls")
+def inline_calls(module: Module) -> Module:
+    """Replaces call by the instructions of its computation, and map by those on whole arrays where its computation is elementwise."""
+    return transform_computations(module, _inline)
+
+
+def _inline(computation: Computation) -> Computation:
+    if not any(instruction.operation.opcode in ("call", "map") for instruction in computation.instructions):
+        return computation
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        opcode = instruction.operation.opcode
+        if opcode == "call":
+            return inlined(instruction.attributes["to_apply"], operands)
+        if opcode == "map":
+            result = inlined_elementwise(instruction.attributes["to_apply"], operands)
+            if result is not None:
+                return result
+        return on_operands(instruction, operands)
+
+    return rebuild(computation, transform)

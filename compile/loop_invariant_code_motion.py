@@ -1,0 +1,158 @@
+"""Loop-invariant code motion: what a while loop computes anew in every round, though it never changes, is computed once before it."""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction, rebuild
+from ..hlo.operation import ELEMENTWISE
+from .pass_manager import module_pass
+from .traversal import has_effects, on_operands, transform_computations
+from .trip_count import loop_invariant_elements
+
+# Free: index arithmetic or an alias. Never moved for its own sake, since reading the result costs more than computing it.
+_FREE = frozenset({
+    "constant", "iota", "broadcast", "reshape", "get-tuple-element", "tuple", "slice", "bitcast", "parameter",
+})  # fmt: skip
+EXPENSIVE = frozenset({
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic", "erf", "power",
+    "atan2", "sqrt", "rsqrt", "divide", "remainder",
+})  # fmt: skip
+# So many cheap elementwise operations on arrays are worth one array read in every round.
+_ENOUGH_CHEAP_OPERATIONS = 4
+
+
+@module_pass("hoist-loop-invariants")
+def hoist_loop_invariants(module: Module) -> Module:
+    """Moves loop-invariant computation out of while bodies, into new elements of the state, where it costs more than reading the result.
+
+    Invariant is what depends on constants and on state that the body hands on unchanged. A loop that never runs computes it in
+    vain, but to no harm: operations have no faults, and what has effects stays.
+    """
+    return transform_computations(module, _hoist)
+
+
+def _hoist(computation: Computation) -> Computation:
+    if not any(instruction.operation.opcode == "while" for instruction in computation.instructions):
+        return computation
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        current = on_operands(instruction, operands)
+        return _hoisted(current) or current if instruction.operation.opcode == "while" else current
+
+    return rebuild(computation, transform)
+
+
+def _hoisted(loop: Instruction) -> Instruction | None:
+    body, init = loop.attributes["body"], loop.operands[0]
+    unchanging = loop_invariant_elements(loop)
+    if init.opcode != "tuple" or body.root.opcode != "tuple":
+        return None
+    invariant, costs = _invariant_instructions(body, unchanging)
+    moved = _worth_moving(body, invariant, costs)
+    if not moved:
+        return None
+    outside: dict[Instruction, Instruction] = {}
+    for instruction in body.instructions:
+        if instruction not in invariant:
+            continue
+        if _is_state(instruction):
+            outside[instruction] = init.operands[instruction.attributes["index"]]
+        else:
+            outside[instruction] = instruction.with_operands([outside[operand] for operand in instruction.operands])
+    return _with_more_state(loop, moved, [outside[instruction] for instruction in moved])
+
+
+def _is_state(instruction: Instruction) -> bool:
+    return instruction.operation.opcode == "get-tuple-element" and instruction.operands[0].operation.opcode == "parameter"
+
+
+def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[set[Instruction], dict[Instruction, int]]:
+    """What never changes in the body, and how much computing it costs, in cheap elementwise operations."""
+    invariant: set[Instruction] = set()
+    costs: dict[Instruction, int] = {}
+    for instruction in body.instructions:
+        opcode = instruction.operation.opcode
+        if _is_state(instruction):
+            if instruction.attributes["index"] in unchanging:
+                invariant.add(instruction)
+                costs[instruction] = 0
+            continue
+        if opcode == "parameter" or not all(operand in invariant for operand in instruction.operands):
+            continue
+        if has_effects(instruction):
+            continue
+        invariant.add(instruction)
+        costs[instruction] = _own_cost(instruction) + sum(costs[operand] for operand in instruction.operands)
+    return invariant, costs
+
+
+def _own_cost(instruction: Instruction) -> int:
+    opcode = instruction.operation.opcode
+    if opcode in _FREE:
+        return 0
+    if opcode in EXPENSIVE:
+        return _ENOUGH_CHEAP_OPERATIONS
+    if ELEMENTWISE in instruction.operation.traits:
+        return 1 if not instruction.shape.is_tuple and instruction.shape.dimensions else 0
+    return _ENOUGH_CHEAP_OPERATIONS
+
+
+def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[Instruction, int]) -> list[Instruction]:
+    """The invariant instructions that the changing part of the body uses, through free ones if need be, and that are expensive."""
+    wanted: dict[Instruction, None] = {}
+    seen: set[Instruction] = set()
+    pending = [
+        operand
+        for instruction in body.instructions
+        if instruction not in invariant
+        for operand in instruction.operands
+        if operand in invariant
+    ]
+    while pending:
+        instruction = pending.pop()
+        if instruction in seen or costs[instruction] < _ENOUGH_CHEAP_OPERATIONS:
+            continue
+        seen.add(instruction)
+        if instruction.operation.opcode in _FREE or instruction.shape.is_tuple:
+            pending.extend(instruction.operands)
+        else:
+            wanted[instruction] = None
+    order = {instruction: number for number, instruction in enumerate(body.instructions)}
+    return sorted(wanted, key=order.__getitem__)
+
+
+def _with_more_state(loop: Instruction, moved: list[Instruction], values: list[Instruction]) -> Instruction:
+    """The loop with these values as further elements of its state, which stand for the moved instructions of the body."""
+    init = loop.operands[0]
+    count = len(init.operands)
+    shape = TupleShape((*init.shape.elements, *(instruction.shape for instruction in moved)))
+    new_init = make_instruction("tuple", (*init.operands, *values), source=loop.source)
+
+    def extended(computation: Computation, replaced: list[Instruction], grow_root: bool) -> Computation:
+        old = computation.parameters[0]
+        parameter = make_instruction("parameter", (), {"number": 0}, shape, name=old.name, source=old.source)
+        elements = {
+            instruction: make_instruction(
+                "get-tuple-element", (parameter,), {"index": count + offset}, name=instruction.name, source=instruction.source
+            )
+            for offset, instruction in enumerate(replaced)
+        }
+
+        def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+            if instruction is old:
+                return parameter
+            if instruction in elements:
+                return elements[instruction]
+            if grow_root and instruction is computation.root:
+                return make_instruction("tuple", (*operands, *elements.values()), source=instruction.source)
+            return on_operands(instruction, operands)
+
+        return rebuild(computation, transform)
+
+    attributes = {
+        "condition": extended(loop.attributes["condition"], [], False),
+        "body": extended(loop.attributes["body"], moved, True),
+    }
+    whole = make_instruction("while", (new_init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
+    # The users of the loop know its first elements only.
+    parts = [make_instruction("get-tuple-element", (whole,), {"index": index}, source=loop.source) for index in range(count)]
+    return make_instruction("tuple", parts, source=loop.source)

@@ -1,0 +1,215 @@
+"""Simplification of while loops: their state is what changes and is needed, nothing else."""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
+from .pass_manager import module_pass
+from .traversal import has_effects, on_operands, transform_computations, users_of
+from .trip_count import loop_invariant_elements
+
+
+@module_pass("simplify-loops")
+def simplify_loops(module: Module) -> Module:
+    """For each while with a tuple state: an element that the body hands on unchanged is, outside the loop, its initial value, and inside,
+    where that is a constant, the constant; an element on which neither the condition nor a needed result depends is removed."""
+    return transform_computations(module, _simplify_loops)
+
+
+def _simplify_loops(computation: Computation) -> Computation:
+    if not any(instruction.operation.opcode == "while" for instruction in computation.instructions):
+        return computation
+    return _without_dead_elements(_without_invariant_results(computation))
+
+
+# --- elements that never change ---
+
+
+def _without_invariant_results(computation: Computation) -> Computation:
+    invariant: dict[Instruction, set[int]] = {}
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        opcode = instruction.operation.opcode
+        if opcode == "while" and operands[0].opcode == "tuple":
+            elements = loop_invariant_elements(instruction)
+            result = on_operands(instruction, operands)
+            if elements:
+                result = _with_constants_inside(result, elements)
+                invariant[result] = elements
+            return result
+        if opcode == "get-tuple-element" and instruction.attributes["index"] in invariant.get(operands[0], ()):
+            return operands[0].operands[0].operands[instruction.attributes["index"]]
+        return on_operands(instruction, operands)
+
+    return rebuild(computation, transform)
+
+
+def _with_constants_inside(loop: Instruction, invariant: set[int]) -> Instruction:
+    init = loop.operands[0]
+    constants = {index: init.operands[index] for index in invariant if is_cheap_constant(init.operands[index])}
+    if not constants:
+        return loop
+
+    def with_constants(computation: Computation, keep_root: bool) -> Computation:
+        inside: dict[int, Instruction] = {}
+
+        def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+            if instruction.operation.opcode == "get-tuple-element" and operands[0].operation.opcode == "parameter":
+                index = instruction.attributes["index"]
+                if index in constants:
+                    return inside.setdefault(index, _copied(constants[index]))
+            return on_operands(instruction, operands)
+
+        changed = rebuild(computation, transform)
+        if changed is computation or not keep_root:
+            return changed
+        # The result still hands the element on, so that it stays recognisable as invariant.
+        root = changed.root
+        parameter = computation.parameters[0]
+        kept = [
+            make_instruction("get-tuple-element", (parameter,), {"index": index}) if index in constants else operand
+            for index, operand in enumerate(root.operands)
+        ]
+        new_root = root.with_operands(kept)
+        others = tuple(instruction for instruction in changed.instructions if instruction is not root)
+        added = tuple(instruction for instruction in kept if instruction not in set(others))
+        return Computation(computation.name, (*others, *added, new_root), new_root)
+
+    if not any(_reads(loop.attributes[name], constants) for name in ("condition", "body")):
+        return loop
+    return loop.with_operands(
+        loop.operands,
+        condition=with_constants(loop.attributes["condition"], False),
+        body=with_constants(loop.attributes["body"], True),
+    )
+
+
+def _copied(instruction: Instruction) -> Instruction:
+    """The same as a new instruction, which can stand in another computation."""
+    return instruction.with_operands(map(_copied, instruction.operands))
+
+
+def _reads(computation: Computation, indices: dict[int, Instruction]) -> bool:
+    """Whether the computation uses one of these elements other than to hand it on."""
+    for instruction in computation.instructions:
+        for position, operand in enumerate(instruction.operands):
+            if operand.operation.opcode != "get-tuple-element" or operand.operands[0].operation.opcode != "parameter":
+                continue
+            index = operand.attributes["index"]
+            if index in indices and not (instruction is computation.root and position == index):
+                return True
+    return False
+
+
+def is_cheap_constant(instruction: Instruction) -> bool:
+    """A scalar constant, or a broadcast of one."""
+    if instruction.operation.opcode == "broadcast":
+        instruction = instruction.operands[0]
+    return instruction.operation.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
+
+
+# --- elements that nobody needs ---
+
+
+def _without_dead_elements(computation: Computation) -> Computation:
+    users = users_of(computation)
+    smaller: dict[Instruction, tuple[Instruction, dict[int, int]]] = {}
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        opcode = instruction.operation.opcode
+        if opcode == "while":
+            return _smaller_loop(instruction, operands, users[instruction], computation.root, smaller)
+        if opcode == "get-tuple-element" and operands[0] in smaller:
+            loop, position = smaller[operands[0]]
+            index = position[instruction.attributes["index"]]
+            return make_instruction("get-tuple-element", (loop,), {"index": index}, name=instruction.name, source=instruction.source)
+        return on_operands(instruction, operands)
+
+    return rebuild(computation, transform)
+
+
+def _smaller_loop(
+    loop: Instruction,
+    operands: tuple[Instruction, ...],
+    users: list[Instruction],
+    root: Instruction,
+    smaller: dict[Instruction, tuple[Instruction, dict[int, int]]],
+) -> Instruction:
+    current = on_operands(loop, operands)
+    condition, body = loop.attributes["condition"], loop.attributes["body"]
+    known_form = loop is not root and body.root.opcode == "tuple" and operands[0].opcode == "tuple"
+    if not known_form or any(user.opcode != "get-tuple-element" for user in users):
+        return current
+    needed = _needed_elements(condition, body, {user.attributes["index"] for user in users})
+    if needed is None or len(needed) == len(body.root.operands):
+        return current
+    kept = sorted(needed)
+    position = {old: new for new, old in enumerate(kept)}
+    init = make_instruction("tuple", [operands[0].operands[index] for index in kept], source=loop.source)
+    new_condition = _on_smaller_state(condition, init, position, condition.root)
+    results = make_instruction("tuple", [body.root.operands[index] for index in kept], source=body.root.source)
+    new_body = _on_smaller_state(body, init, position, results)
+    attributes = {"condition": new_condition, "body": new_body}
+    result = make_instruction("while", (init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
+    smaller[result] = result, position
+    return result
+
+
+def _needed_elements(condition: Computation, body: Computation, outside: set[int]) -> set[int] | None:
+    """The state's elements on which these, the condition or an effect depend; None where the state is also used as a whole."""
+    needed: set[int] = set()
+    seen: set[Instruction] = set()
+    pending: list[Instruction] = [condition.root]
+    for computation in (condition, body):
+        pending += [instruction for instruction in computation.instructions if has_effects(instruction)]
+
+    def need(index: int) -> None:
+        if index not in needed:
+            needed.add(index)
+            pending.append(body.root.operands[index])
+
+    for index in outside:
+        need(index)
+    while pending:
+        instruction = pending.pop()
+        if instruction in seen:
+            continue
+        seen.add(instruction)
+        opcode = instruction.operation.opcode
+        if opcode == "parameter":
+            return None
+        if opcode == "get-tuple-element" and instruction.operands[0].operation.opcode == "parameter":
+            need(instruction.attributes["index"])
+        else:
+            pending.extend(instruction.operands)
+    return needed
+
+
+def _on_smaller_state(computation: Computation, init: Instruction, position: dict[int, int], root: Instruction) -> Computation:
+    """The computation with a state of fewer elements, and what its root does not need left out."""
+    old = computation.parameters[0]
+    parameter = make_instruction("parameter", (), {"number": 0}, init.shape, name=old.name, source=old.source)
+    values: dict[Instruction, Instruction] = {}
+
+    def value_of(instruction: Instruction) -> Instruction:
+        opcode = instruction.operation.opcode
+        if opcode == "get-tuple-element" and instruction.operands[0] is old:
+            attributes = {"index": position[instruction.attributes["index"]]}
+            return make_instruction("get-tuple-element", (parameter,), attributes, name=instruction.name, source=instruction.source)
+        return on_operands(instruction, tuple(values[operand] for operand in instruction.operands))
+
+    live = _live(computation, root)
+    instructions = [instruction for instruction in computation.instructions if instruction in live and instruction is not old]
+    if root not in live or root not in set(computation.instructions):
+        instructions.append(root)
+    for instruction in instructions:
+        values[instruction] = value_of(instruction)
+    return Computation(computation.name, (parameter, *values.values()), values[root])
+
+
+def _live(computation: Computation, root: Instruction) -> set[Instruction]:
+    live = {root, *root.operands}
+    for instruction in reversed(computation.instructions):
+        if instruction in live or has_effects(instruction):
+            live.add(instruction)
+            live.update(instruction.operands)
+    return live

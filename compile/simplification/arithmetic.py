@@ -1,0 +1,343 @@
+"""Rules of arithmetic. Each holds for all values: NaN, infinities, signed zeros, wrapping integers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...hlo import Instruction
+from .rule import (
+    ANY_ELEMENTWISE, broadcast, c64, f32, f64, full, is_integer, is_negative_zero, new, pred, real_value, rule, s32, u32, uniform,
+    uniform_literal,
+)  # fmt: skip
+
+
+def _is_float(instruction: Instruction) -> bool:
+    return instruction.shape.element_type.is_float
+
+
+def _sides(opcode, first, second):
+    """A sample: the operation on a parameter and a constant array."""
+
+    def build(b):
+        operands = [None if value is not first and value is not second else value for value in (first, second)]
+        parameter = next(value for value in operands if callable(value))(b, 3)
+        return b.emit(opcode, *(parameter if callable(value) else full(b, parameter, value) for value in operands))
+
+    return build
+
+
+@rule(
+    "add", "multiply", "maximum", "minimum", "and", "or", "xor",
+    fires=[_sides("add", 1.5, f32), _sides("multiply", 3, s32), _sides("and", True, pred)],
+    unchanged=[_sides("add", f32, 1.5), _sides("subtract", 1.5, f32)],
+)  # fmt: skip
+def constant_on_the_right(operation: Instruction) -> Instruction | None:
+    """add(c, x) -> add(x, c), and so for all commutative operations"""
+    lhs, rhs = operation.operands
+    if uniform_literal(lhs) is None or uniform_literal(rhs) is not None:
+        return None
+    return operation.with_operands((rhs, lhs))
+
+
+@rule(
+    "add",
+    fires=[_sides("add", s32, 0), _sides("add", f32, -0.0)],
+    unchanged=[_sides("add", f32, 0.0), lambda b: b.Add(c64(b, 3), c64(b, 3))],
+)
+def add_zero(add: Instruction) -> Instruction | None:
+    """add(x, 0) -> x for integers, add(x, -0.0) -> x for floats (-0.0 + 0.0 is 0.0, not -0.0)"""
+    x, addend = add.operands
+    value = real_value(addend)
+    if value == 0 and (is_integer(add) or (_is_float(add) and is_negative_zero(value))):
+        return x
+    return None
+
+
+@rule("subtract", fires=[_sides("subtract", s32, 0), _sides("subtract", f32, 0.0)], unchanged=_sides("subtract", f32, -0.0))
+def subtract_zero(subtract: Instruction) -> Instruction | None:
+    """subtract(x, 0) -> x"""
+    x, subtrahend = subtract.operands
+    value = real_value(subtrahend)
+    return x if value == 0 and (is_integer(subtract) or not is_negative_zero(value)) else None
+
+
+@rule(
+    "subtract",
+    fires=[_sides("subtract", 0, s32), _sides("subtract", -0.0, f32)],
+    unchanged=_sides("subtract", 0.0, f32),
+)
+def subtract_from_zero(subtract: Instruction) -> Instruction | None:
+    """subtract(0, x) -> negate(x) for integers, subtract(-0.0, x) -> negate(x) for floats (0.0 - 0.0 is 0.0, not -0.0)"""
+    minuend, x = subtract.operands
+    value = real_value(minuend)
+    return new("negate", x) if value == 0 and (is_integer(subtract) or is_negative_zero(value)) else None
+
+
+def _twice(opcode, parameter):
+    def build(b):
+        x = parameter(b, 3)
+        return b.emit(opcode, x, x)
+
+    return build
+
+
+@rule("subtract", "xor", fires=[_twice("subtract", s32), _twice("xor", u32), _twice("xor", pred)], unchanged=_twice("subtract", f32))
+def difference_with_itself(operation: Instruction) -> Instruction | None:
+    """subtract(x, x) -> 0 and xor(x, x) -> 0, for integers and pred (inf - inf is NaN)"""
+    lhs, rhs = operation.operands
+    return uniform(operation, 0) if lhs is rhs and not _is_number_with_nan(operation) else None
+
+
+def _is_number_with_nan(instruction: Instruction) -> bool:
+    return instruction.shape.element_type.kind in ("float", "complex")
+
+
+@rule("maximum", "minimum", "and", "or", fires=[_twice("maximum", f32), _twice("and", pred), _twice("or", u32)])
+def combination_with_itself(operation: Instruction) -> Instruction | None:
+    """maximum(x, x) -> x, and so for minimum, and, or"""
+    lhs, rhs = operation.operands
+    return lhs if lhs is rhs else None
+
+
+@rule("add", fires=lambda b: b.Add(f32(b, 3), b.Neg(f32(b, 3))))
+def add_of_negate(add: Instruction) -> Instruction | None:
+    """add(x, negate(y)) -> subtract(x, y)"""
+    x, other = add.operands
+    if other.opcode != "negate":
+        x, other = other, x
+    return new("subtract", x, other.operands[0]) if other.opcode == "negate" else None
+
+
+@rule("subtract", fires=[lambda b: b.Sub(f32(b, 3), b.Neg(f32(b, 3))), lambda b: b.Sub(s32(b), b.Neg(s32(b)))])
+def subtract_of_negate(subtract: Instruction) -> Instruction | None:
+    """subtract(x, negate(y)) -> add(x, y)"""
+    x, other = subtract.operands
+    return new("add", x, other.operands[0]) if other.opcode == "negate" else None
+
+
+@rule(
+    "multiply", "divide",
+    fires=[lambda b: b.Mul(b.Neg(f32(b, 3)), b.Neg(f32(b, 3))), lambda b: b.Div(b.Neg(f64(b, 3)), b.Neg(f64(b, 3)))],
+    unchanged=lambda b: b.Div(b.Neg(s32(b, 3)), b.Neg(s32(b, 3))),
+)  # fmt: skip
+def product_of_negates(operation: Instruction) -> Instruction | None:
+    """multiply(negate(x), negate(y)) -> multiply(x, y), and so for divide, of floats (integers wrap)"""
+    lhs, rhs = operation.operands
+    if _is_float(operation) and lhs.opcode == rhs.opcode == "negate":
+        return operation.with_operands((lhs.operands[0], rhs.operands[0]))
+    return None
+
+
+@rule("multiply", "divide", fires=[_sides("multiply", f32, 1), _sides("divide", s32, 1)], unchanged=_sides("multiply", c64, 1))
+def times_one(operation: Instruction) -> Instruction | None:
+    """multiply(x, 1) -> x and divide(x, 1) -> x, not for complex numbers (inf * (1+0j) has a NaN part)"""
+    x, factor = operation.operands
+    return x if real_value(factor) == 1 and not x.shape.element_type.kind == "pred" else None
+
+
+@rule("multiply", "divide", fires=[_sides("multiply", f32, -1), _sides("multiply", s32, -1), _sides("divide", f64, -1)])
+def times_minus_one(operation: Instruction) -> Instruction | None:
+    """multiply(x, -1) -> negate(x) and divide(x, -1) -> negate(x)"""
+    x, factor = operation.operands
+    return new("negate", x) if real_value(factor) == -1 else None
+
+
+@rule("multiply", "and", fires=[_sides("multiply", s32, 0), _sides("and", u32, 0)], unchanged=_sides("multiply", f32, 0))
+def times_zero(operation: Instruction) -> Instruction | None:
+    """multiply(x, 0) -> 0 for integers (NaN * 0 is NaN), and(x, 0) -> 0"""
+    return uniform(operation, 0) if real_value(operation.operands[1]) == 0 and is_integer(operation) else None
+
+
+@rule("remainder", fires=_sides("remainder", s32, 1))
+def remainder_by_one(remainder: Instruction) -> Instruction | None:
+    """remainder(x, 1) -> 0 for integers (the remainder of infinity is NaN)"""
+    return uniform(remainder, 0) if real_value(remainder.operands[1]) == 1 and is_integer(remainder) else None
+
+
+@rule(
+    "divide",
+    fires=[_sides("divide", f32, 8.0), _sides("divide", f64, -0.25)],
+    unchanged=[_sides("divide", f32, 3.0), _sides("divide", f32, 2.0**-140), _sides("divide", f32, 2.0**127), _sides("divide", s32, 8)],
+)
+def divide_by_power_of_two(divide: Instruction) -> Instruction | None:
+    """divide(x, 2**k) -> multiply(x, 2**-k) for floats, where both powers are normal numbers: the same real number, rounded once"""
+    x, divisor = divide.operands
+    value = real_value(divisor)
+    if not _is_float(divide) or divide.shape.element_type.bits < 16 or value is None or not _is_power_of_two(abs(value)):
+        return None
+    literal = uniform_literal(divisor)
+    reciprocal = np.array(1 / value).astype(literal.dtype)
+    smallest = float(_smallest_normal(literal.dtype))
+    if min(abs(value), abs(float(reciprocal))) < smallest or float(reciprocal) != 1 / value:
+        return None
+    return new("multiply", x, uniform(divisor, reciprocal))
+
+
+def _smallest_normal(dtype: np.dtype) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
+def _is_power_of_two(value: float | int) -> bool:
+    return value > 0 and math.isfinite(value) and math.frexp(value)[0] == 0.5
+
+
+@rule(
+    "multiply",
+    fires=[_sides("multiply", s32, 8), _sides("multiply", u32, 2)],
+    unchanged=[_sides("multiply", s32, 6), _sides("multiply", f32, 8)],
+)
+def multiply_by_power_of_two(multiply: Instruction) -> Instruction | None:
+    """multiply(x, 2**k) -> shift-left(x, k) for integers"""
+    x, factor = multiply.operands
+    value = real_value(factor)
+    if not is_integer(multiply) or multiply.shape.element_type.bits < 8 or value is None or value < 2 or value & (value - 1):
+        return None
+    return new("shift-left", x, uniform(multiply, value.bit_length() - 1))
+
+
+@rule(
+    "divide", "remainder",
+    fires=[_sides("divide", u32, 16), _sides("remainder", u32, 16)],
+    unchanged=[_sides("divide", s32, 16), _sides("divide", u32, 0), _sides("remainder", u32, 12)],
+)  # fmt: skip
+def unsigned_division_by_power_of_two(operation: Instruction) -> Instruction | None:
+    """divide(x, 2**k) -> shift-right-logical(x, k) and remainder(x, 2**k) -> and(x, 2**k - 1), for unsigned integers"""
+    x, divisor = operation.operands
+    value = real_value(divisor)
+    unsigned = operation.shape.element_type.kind == "unsigned" and operation.shape.element_type.bits >= 8
+    if not unsigned or value is None or value < 2 or value & (value - 1):
+        return None
+    if operation.opcode == "divide":
+        return new("shift-right-logical", x, uniform(operation, value.bit_length() - 1))
+    return new("and", x, uniform(operation, value - 1))
+
+
+@rule(
+    "add", "multiply", "and", "or", "xor",
+    fires=[lambda b: b.Add(b.Add(x := s32(b, 3), full(b, x, 5)), full(b, x, 7)), lambda b: b.Mul(b.Mul(x := u32(b), full(b, x, 5)), full(b, x, 7))],
+    unchanged=lambda b: b.Add(b.Add(x := f32(b, 3), full(b, x, 5)), full(b, x, 7)),
+)  # fmt: skip
+def constants_together(operation: Instruction) -> Instruction | None:
+    """add(add(x, c), d) -> add(x, c + d) for integers, and so for the other associative operations"""
+    inner, outer_constant = operation.operands
+    if inner.operation is not operation.operation or _is_number_with_nan(operation) or uniform_literal(outer_constant) is None:
+        return None
+    x, inner_constant = inner.operands
+    if uniform_literal(inner_constant) is None:
+        return None
+    return operation.with_operands((x, new(operation.opcode, inner_constant, outer_constant)))
+
+
+@rule("negate", fires=[lambda b: b.Neg(b.Neg(f32(b, 3))), lambda b: b.Neg(b.Neg(c64(b))), lambda b: b.Neg(b.Neg(s32(b)))])
+def negate_of_negate(negate: Instruction) -> Instruction | None:
+    """negate(negate(x)) -> x"""
+    inner = negate.operands[0]
+    return inner.operands[0] if inner.opcode == "negate" else None
+
+
+@rule(
+    "abs",
+    fires=[lambda b: b.Abs(b.Abs(f32(b, 3))), lambda b: b.Abs(b.Neg(s32(b, 3))), lambda b: b.Abs(b.Neg(c64(b, 3)))],
+)
+def abs_of_abs(absolute: Instruction) -> Instruction | None:
+    """abs(abs(x)) -> abs(x) and abs(negate(x)) -> abs(x)"""
+    inner = absolute.operands[0]
+    if inner.opcode == "abs":
+        return inner
+    return new("abs", inner.operands[0]) if inner.opcode == "negate" else None
+
+
+@rule("power", fires=[_sides("power", f32, 1), _sides("power", s32, 1)])
+def power_of_one(power: Instruction) -> Instruction | None:
+    """power(x, 1) -> x, not for complex numbers"""
+    x, exponent = power.operands
+    return x if real_value(exponent) == 1 else None
+
+
+@rule("power", fires=[_sides("power", f32, 0), _sides("power", s32, 0)])
+def power_of_zero(power: Instruction) -> Instruction | None:
+    """power(x, 0) -> 1, of NaN too (IEEE 754, 9.2.1)"""
+    return uniform(power, 1) if real_value(power.operands[1]) == 0 else None
+
+
+@rule("power", fires=[_sides("power", f32, 2), _sides("power", s32, 2), _sides("power", f64, 2)], tolerance=1e-6)
+def square(power: Instruction) -> Instruction | None:
+    """power(x, 2) -> multiply(x, x)"""
+    x, exponent = power.operands
+    return new("multiply", x, x) if real_value(exponent) == 2 else None
+
+
+@rule("power", fires=[_sides("power", f32, -1), _sides("power", f64, -1)], unchanged=_sides("power", s32, -1), tolerance=1e-6)
+def reciprocal(power: Instruction) -> Instruction | None:
+    """power(x, -1) -> divide(1, x) for floats"""
+    x, exponent = power.operands
+    return new("divide", uniform(x, 1), x) if _is_float(power) and real_value(exponent) == -1 else None
+
+
+@rule("real", "imag", fires=[lambda b: b.Real(b.Complex(f32(b, 3), f32(b, 3))), lambda b: b.Imag(b.Complex(f64(b), f64(b)))])
+def part_of_complex(part: Instruction) -> Instruction | None:
+    """real(complex(a, b)) -> a and imag(complex(a, b)) -> b"""
+    inner = part.operands[0]
+    return inner.operands[0 if part.opcode == "real" else 1] if inner.opcode == "complex" else None
+
+
+@rule("real", "imag", fires=[lambda b: b.Real(f32(b, 3)), lambda b: b.Imag(f32(b, 3))], unchanged=lambda b: b.Real(c64(b, 3)))
+def part_of_real(part: Instruction) -> Instruction | None:
+    """real(x) -> x and imag(x) -> 0, of a real number"""
+    x = part.operands[0]
+    if x.shape.element_type.is_complex:
+        return None
+    return x if part.opcode == "real" else uniform(part, 0)
+
+
+@rule("complex", fires=lambda b: b.Complex(b.Real(z := c64(b, 3)), b.Imag(z)))
+def complex_of_parts(whole: Instruction) -> Instruction | None:
+    """complex(real(z), imag(z)) -> z"""
+    real, imag = whole.operands
+    if real.opcode == "real" and imag.opcode == "imag" and real.operands[0] is imag.operands[0]:
+        z = real.operands[0]
+        return z if z.shape.element_type.is_complex else None
+    return None
+
+
+@rule(
+    ANY_ELEMENTWISE,
+    fires=[
+        lambda b: b.Add(b.broadcast(f32(b), (2, 3), ()), b.broadcast(f32(b), (2, 3), ())),
+        lambda b: b.Exp(b.broadcast(f32(b, 3), (2, 3), (1,))),
+        lambda b: b.Mul(b.broadcast(f32(b, 3), (2, 3), (1,)), b.broadcast(f32(b), (2, 3), ())),
+        lambda b: b.Clamp(f32(b), b.broadcast(f32(b, 3), (2, 3), (1,)), f32(b)),
+    ],
+    unchanged=lambda b: b.Add(b.broadcast(f32(b, 2), (2, 3), (0,)), b.broadcast(f32(b, 3), (2, 3), (1,))),
+)
+def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
+    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), where both broadcast along the same dimensions or one is a scalar"""
+    shape = operation.shape
+    if shape.is_tuple or not shape.dimensions:
+        return None
+    widest: Instruction | None = None
+    for operand in operation.operands:
+        if not operand.shape.is_tuple and not operand.shape.dimensions:
+            continue
+        if operand.opcode != "broadcast":
+            return None
+        if operand.operands[0].shape.dimensions or widest is None:
+            if widest is not None and widest.operands[0].shape.dimensions:
+                if widest.attributes["dimensions"] != operand.attributes["dimensions"]:
+                    return None
+            widest = operand
+    if widest is None:
+        return None
+    inner = widest.operands[0].shape.dimensions
+    if inner and widest.operands[0].shape.size >= shape.size:
+        return None
+    operands = []
+    for operand in operation.operands:
+        source = operand.operands[0] if operand.shape.dimensions else operand
+        operands.append(source if source.shape.dimensions else broadcast(source, inner, ()))
+    result = new(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
+    return broadcast(result, shape.dimensions, widest.attributes["dimensions"])

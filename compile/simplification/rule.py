@@ -1,0 +1,229 @@
+"""What a rewrite rule is, the decorator that writes one, and the pass that applies all of them.
+
+A rule is a function keyed on opcodes: it gets an instruction and returns one that computes the same more cheaply, or None. Its
+docstring says before and after; its samples are small programs on which a test checks that it fires (or, for
+``unchanged``, that it does not) and that both sides evaluate alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...hlo import ELEMENT_TYPES, OPERATIONS, Builder, Computation, Instruction, Module, Shape, SourceLocation, make_instruction, rebuild
+from ...hlo.operation import ELEMENTWISE
+from ...hlo.shape import AnyShape
+from ..canonicalization import in_layout_of
+from ..pass_manager import module_pass
+from ..traversal import on_operands, same_layout, transform_computations
+
+Rewrite: TypeAlias = Callable[[Instruction], Instruction | None]
+Example: TypeAlias = Callable[[Builder], Instruction]
+
+# Rules with this key apply to every elementwise operation.
+ANY_ELEMENTWISE = "elementwise"
+# No chain of rewrites of one instruction is longer; a cycle of rules would otherwise never end.
+LONGEST_CHAIN = 16
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rewrite rule.
+
+    ``fires`` builds programs whose root the rule rewrites, ``unchanged`` such that it must leave alone. ``tolerance`` is the
+    relative difference that the rewrite may make, 0 for none at all.
+    """
+
+    name: str
+    opcodes: tuple[str, ...]
+    rewrite: Rewrite
+    fires: tuple[Example, ...]
+    unchanged: tuple[Example, ...]
+    tolerance: float
+
+    @property
+    def documentation(self) -> str:
+        return self.rewrite.__doc__ or ""
+
+
+RULES: list[Rule] = []
+
+
+def rule(
+    *opcodes: str, fires: Example | Sequence[Example], unchanged: Example | Sequence[Example] = (), tolerance: float = 0.0
+) -> Callable[[Rewrite], Rewrite]:
+    """Decorator: this function is a rewrite rule for instructions with these opcodes."""
+
+    def register(function: Rewrite) -> Rewrite:
+        programs = [(sample,) if callable(sample) else tuple(sample) for sample in (fires, unchanged)]
+        RULES.append(Rule(function.__name__, opcodes, function, *programs, tolerance))
+        return function
+
+    return register
+
+
+@cache
+def _rewrites_by_opcode() -> dict[str, tuple[Rewrite, ...]]:
+    by_opcode: defaultdict[str, list[Rewrite]] = defaultdict(list)
+    for one in RULES:
+        for key in one.opcodes:
+            if key == ANY_ELEMENTWISE:
+                for record in OPERATIONS.values():
+                    if ELEMENTWISE in record.traits:
+                        by_opcode[record.opcode].append(one.rewrite)
+            else:
+                by_opcode[key].append(one.rewrite)
+    return {opcode: tuple(rewrites) for opcode, rewrites in by_opcode.items()}
+
+
+@module_pass("simplify")
+def simplify(module: Module) -> Module:
+    """Applies the rewrite rules of all subjects, in one walk from operands to users."""
+    return transform_computations(module, _simplify)
+
+
+def _simplify(computation: Computation) -> Computation:
+    rewrites = _rewrites_by_opcode()
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        current = on_operands(instruction, operands)
+        opcode = current.operation.opcode
+        if opcode == "parameter" or opcode == "constant":
+            return current
+        for _ in range(LONGEST_CHAIN):
+            replacement = _rewrite_once(current, rewrites)
+            if replacement is None:
+                break
+            current = replacement
+        if current is not instruction and not same_layout(current.shape, instruction.shape):
+            return in_layout_of(instruction.shape, current)
+        return current
+
+    return rebuild(computation, transform)
+
+
+def _rewrite_once(instruction: Instruction, rewrites: dict[str, tuple[Rewrite, ...]]) -> Instruction | None:
+    shape = instruction.shape
+    if not shape.is_tuple:
+        if shape.dynamic_dimensions and shape.has_dynamic_dimensions:
+            return None
+        if 0 in shape.dimensions and is_pure_array(instruction):
+            return _placed(uniform(instruction, 0), instruction.source)
+    for rewrite in rewrites.get(instruction.operation.opcode, ()):
+        replacement = rewrite(instruction)
+        if replacement is not None:
+            return _placed(replacement, instruction.source)
+    return None
+
+
+# Marks instructions that a rule has just made, until the engine knows whose source location they get.
+_UNPLACED = SourceLocation("", 0)
+
+
+def _placed(instruction: Instruction, source: SourceLocation | None) -> Instruction:
+    if instruction.source is _UNPLACED:
+        instruction.source = source
+        for operand in instruction.operands:
+            _placed(operand, source)
+    return instruction
+
+
+def is_pure_array(instruction: Instruction) -> bool:
+    """Whether an instruction with no elements may be replaced by any other that has none."""
+    traits, opcode = instruction.operation.traits, instruction.operation.opcode
+    if opcode == "broadcast":
+        return instruction.operands[0].operation.opcode != "constant"
+    return opcode in ("dot", "reduce") or ELEMENTWISE in traits or "data movement" in traits
+
+
+# --- what rules are written with ---
+
+
+def new(opcode: str, *operands: Instruction, shape: AnyShape | None = None, **attributes: Any) -> Instruction:
+    """A new instruction, as ``Builder.emit`` makes it."""
+    return make_instruction(opcode, operands, attributes, shape, source=_UNPLACED)
+
+
+def broadcast(operand: Instruction, dimensions: Sequence[int], mapping: Sequence[int]) -> Instruction:
+    """Operand dimension i becomes dimension mapping[i] of the dimensions; the operand itself where nothing changes."""
+    dimensions, mapping = tuple(dimensions), tuple(mapping)
+    if operand.shape.dimensions == dimensions and mapping == tuple(range(len(dimensions))):
+        return operand
+    return new("broadcast", operand, shape=operand.shape.with_dimensions(dimensions), dimensions=mapping)
+
+
+def reshape(operand: Instruction, dimensions: Sequence[int]) -> Instruction:
+    dimensions = tuple(dimensions)
+    if operand.shape.dimensions == dimensions:
+        return operand
+    return new("reshape", operand, shape=operand.shape.with_dimensions(dimensions))
+
+
+def convert(operand: Instruction, element_type: Any) -> Instruction:
+    return new("convert", operand, shape=Shape(element_type, operand.shape.dimensions))
+
+
+def scalar_constant(element_type: Any, value: Any) -> Instruction:
+    return new("constant", literal=np.array(value).astype(element_type.dtype))
+
+
+def uniform(like: Instruction, value: Any) -> Instruction:
+    """An array of equal elements, with the shape of another instruction."""
+    return broadcast(scalar_constant(like.shape.element_type, value), like.shape.dimensions, ())
+
+
+def uniform_literal(instruction: Instruction) -> np.ndarray | None:
+    """The value of all elements, of a scalar constant or a broadcast of one; else None."""
+    if instruction.operation.opcode == "broadcast":
+        instruction = instruction.operands[0]
+    if instruction.operation.opcode != "constant" or instruction.shape.is_tuple or instruction.shape.dimensions:
+        return None
+    return instruction.attributes["literal"]
+
+
+def real_value(instruction: Instruction) -> int | float | None:
+    """As uniform_literal, as a Python number; None for complex numbers too."""
+    literal = uniform_literal(instruction)
+    if literal is None:
+        return None
+    kind = instruction.shape.element_type.kind
+    if kind == "float":
+        return float(literal)
+    return None if kind == "complex" else int(literal)
+
+
+def is_negative_zero(value: float | None) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
+
+
+def without_ones(dimensions: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for size in dimensions if size != 1)
+
+
+def is_integer(instruction: Instruction) -> bool:
+    return instruction.shape.element_type.is_integer
+
+
+def is_pred(instruction: Instruction) -> bool:
+    return instruction.shape.element_type.kind == "pred"
+
+
+# --- what samples are written with: parameters f32(b, 2, 3), constants ---
+
+
+def _parameter(name: str) -> Callable[..., Instruction]:
+    return lambda b, *dimensions: b.parameter(Shape(ELEMENT_TYPES[name], dimensions))
+
+
+f32, f64, s32, s8, u32, u8, pred, c64 = map(_parameter, ("f32", "f64", "s32", "s8", "u32", "u8", "pred", "c64"))
+
+
+def full(b: Builder, like: Instruction, value: Any) -> Instruction:
+    """A constant array with the shape of another instruction, as a broadcast."""
+    return b.broadcast(b.constant(value, like.shape.element_type), like.shape.dimensions, ())

@@ -1,0 +1,297 @@
+"""Literals in HLO text: ``{ { 1, 2 }, { 3, 4 } }``, ``(1, -inf)``, ``-nan(0x1)``, ``true``.
+
+Floats are printed with the fewest digits that give the same value back. Like XLA, the parser reads a
+decimal number as a double and rounds that to the element type, so the digits are chosen for this way of reading. Minus zero
+is -0.0: XLA prints -0, but would read it as the integer 0.
+A NaN keeps its sign and, where it is not the usual one, its payload: the bits of the mantissa, the quiet bit included.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..element_type import ElementType, component_type
+from ..shape import AnyShape, Shape
+from .lexer import Cursor
+from .shapes import MAX_TUPLE_DEPTH
+
+_INTEGER = re.compile(r"-?[0-9]+")
+_SPECIAL = re.compile(r"(-?)(inf|nan)(?:\(0x([0-9a-fA-F]+)\))?")
+_DECIMAL = re.compile(r"-?[0-9.][0-9.eE+\-]*")
+ELIDED = (
+    "the values of this constant are elided as {...}: dump the module with large constants in full, by "
+    "as_hlo_text(print_large_constants=True), HloPrintOptions.print_large_constants, or XLA_FLAGS=--xla_dump_large_constants"
+)
+
+# Float types whose NaNs are not those of IEEE 754: the bits that nan and -nan stand for.
+_OTHER_NANS = {
+    "f4e2m1fn": (),
+    "f8e4m3fn": (0x7F, 0xFF),
+    "f8e4m3fnuz": (0x80, 0x80),
+    "f8e4m3b11fnuz": (0x80, 0x80),
+    "f8e5m2fnuz": (0x80, 0x80),
+    "f8e8m0fnu": (0xFF,),
+}
+
+
+def literal_text(value: Any, shape: AnyShape) -> str:
+    """The literal as HLO text; ``value`` is an array, or a tuple of literals.
+
+    >>> from phlox.hlo import F32
+    >>> literal_text(np.array([[1, 0.1], [-0.0, np.inf]], np.float32), Shape(F32, (2, 2)))
+    '{ { 1, 0.1 }, { -0.0, inf } }'
+    """
+    if shape.is_tuple:
+        return "(" + ", ".join(literal_text(element, part) for element, part in zip(value, shape.elements)) + ")"
+    array = np.asarray(value)
+    texts = _element_texts(array.ravel(), shape)
+    if array.ndim == 0:
+        return texts[0]
+    if array.ndim == 1:
+        return "{" + ", ".join(texts) + "}"
+    for size, count in zip(reversed(array.shape), _counts(array.shape)):
+        texts = ["{ " + ", ".join(texts[i * size : (i + 1) * size]) + " }" if size else "{}" for i in range(count)]
+    return texts[0]
+
+
+def _counts(dimensions: tuple[int, ...]) -> list[int]:
+    """How many rows, matrices, ... of each rank there are."""
+    return [math.prod(dimensions[:depth]) for depth in range(len(dimensions) - 1, -1, -1)]
+
+
+def _element_texts(flat: np.ndarray, shape: Shape) -> list[str]:
+    kind = shape.element_type.kind
+    if kind == "pred":
+        words = ("false", "true") if shape.rank == 0 else ("0", "1")
+        return [words[value] for value in flat.tolist()]
+    if kind in ("signed", "unsigned"):
+        return [str(int(value)) for value in flat.tolist()]
+    if kind == "complex":
+        part = component_type(shape.element_type)
+        return [f"({re}, {im})" for re, im in zip(float_texts(flat.real, part), float_texts(flat.imag, part))]
+    return float_texts(flat, shape.element_type)
+
+
+def float_texts(flat: np.ndarray, element_type: ElementType) -> list[str]:
+    """The shortest texts from which these floats are read back, for a one-dimensional array.
+
+    >>> from phlox.hlo import F32
+    >>> float_texts(np.array([0.1, 7.038531e-26], np.float32), F32)
+    ['0.1', '7.0385307e-26']
+    """
+    dtype = element_type.dtype
+    with np.errstate(all="ignore"):
+        wide = flat.astype(np.float64)
+        values = wide.tolist()
+        if dtype == np.float64:
+            texts = [_without_point(repr(value)) for value in values]
+        else:
+            texts = [""] * len(values)
+            pending = list(range(len(values)))
+            # Every decimal of so few digits survives the way through the type, so that fewer need not be tried.
+            digits = max(1, int(ml_dtypes.finfo(dtype).nmant * math.log10(2)))
+            while pending and digits < 17:
+                for i in pending:
+                    texts[i] = f"{values[i]:.{digits}g}"
+                back = np.array([float(texts[i]) for i in pending]).astype(dtype).astype(np.float64)
+                pending = [i for i, same in zip(pending, back == wide[pending]) if not same and not math.isnan(values[i])]
+                digits += 1
+            for i in pending:
+                texts[i] = _without_point(repr(values[i]))
+        nans = np.flatnonzero(np.isnan(wide))
+    texts = ["-0.0" if text == "-0" else text for text in texts]
+    if len(nans):
+        bits = np.ascontiguousarray(flat).view(np.dtype(f"u{dtype.itemsize}"))
+        for i in nans.tolist():
+            texts[i] = _nan_text(int(bits[i]), element_type)
+    return texts
+
+
+def _without_point(text: str) -> str:
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _nan_text(bits: int, element_type: ElementType) -> str:
+    if element_type.name in _OTHER_NANS:
+        return "-nan" if _OTHER_NANS[element_type.name].index(bits) else "nan"
+    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
+    sign = "-" if bits >> (element_type.bits - 1) else ""
+    payload = bits & (2**mantissa_bits - 1)
+    return f"{sign}nan" if payload == 2 ** (mantissa_bits - 1) else f"{sign}nan(0x{payload:x})"
+
+
+def parse_literal(cursor: Cursor, shape: AnyShape, depth: int = 0) -> Any:
+    """The literal of this shape at the cursor: an array, or a tuple of literals. Raises HloSyntaxError."""
+    if not shape.is_tuple:
+        return _parse_dense(cursor, shape)
+    if depth == MAX_TUPLE_DEPTH:
+        cursor.fail(f"tuple literals are nested deeper than {MAX_TUPLE_DEPTH}")
+    cursor.expect("(")
+    elements: list[Any] = []
+    for element in shape.elements:
+        if elements:
+            cursor.expect(",")
+        elements.append(parse_literal(cursor, element, depth + 1))
+    cursor.expect(")")
+    return tuple(elements)
+
+
+def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
+    """Braces nested as deep as the rank; each must hold as many elements as its dimension."""
+    element_type = shape.element_type
+    if element_type.dtype is None:
+        cursor.fail(f"there are no literals of {element_type.name} type")
+    if shape.has_dynamic_dimensions:
+        raise NotImplementedError(f"line {cursor.line_and_column()[0]}: literals with dynamic dimensions are not supported")
+    places: list[int] = []
+    seen = [0] * shape.rank
+    depth = 0
+    tokens, is_complex = cursor.tokens, element_type.is_complex
+    while True:
+        token = tokens[cursor.position]
+        if token == "{":
+            if tokens[cursor.position + 1 : cursor.position + 4] == [".", ".", "."]:
+                cursor.fail(ELIDED)
+            if depth == shape.rank:
+                cursor.fail(f"braces are nested deeper than the {shape.rank} dimensions of {shape}")
+            _count_element(cursor, shape, seen, depth)
+            depth += 1
+            if tokens[cursor.position + 1] != "}":
+                cursor.position += 1
+                continue
+            cursor.position += 1
+        elif token != "}":
+            if depth < shape.rank:
+                cursor.fail(f"'{{' expected: a literal of shape {shape} has braces {shape.rank} deep, found {cursor.description()}")
+            _count_element(cursor, shape, seen, depth)
+            places.append(cursor.position)
+            cursor.position += 1
+            if is_complex:
+                places[-1:] = _complex_places(cursor)
+        # An element is complete: close as many braces as stand here.
+        while tokens[cursor.position] == "}" and depth > 0:
+            depth -= 1
+            if seen[depth] != shape.dimensions[depth]:
+                cursor.fail(f"dimension {depth} of {shape} has {shape.dimensions[depth]} elements, found {seen[depth]}")
+            seen[depth] = 0
+            cursor.position += 1
+        if depth == 0:
+            break
+        cursor.expect(",")
+        if tokens[cursor.position] == "}":
+            cursor.fail("a value expected, found '}'")
+    part = component_type(element_type)
+    values = _element_values(cursor, places, part)
+    if is_complex:
+        values = values.view(element_type.dtype)
+    return values.reshape(shape.dimensions)
+
+
+def _count_element(cursor: Cursor, shape: Shape, seen: list[int], depth: int) -> None:
+    if depth == 0:
+        return
+    seen[depth - 1] += 1
+    if seen[depth - 1] > shape.dimensions[depth - 1]:
+        cursor.fail(f"dimension {depth - 1} of {shape} has only {shape.dimensions[depth - 1]} elements")
+
+
+def _complex_places(cursor: Cursor) -> list[int]:
+    """``(re, im)``, from behind the place where it starts."""
+    cursor.position -= 1
+    cursor.expect("(")
+    real = cursor.position
+    cursor.position += 1
+    cursor.expect(",")
+    imag = cursor.position
+    cursor.position += 1
+    cursor.expect(")")
+    return [real, imag]
+
+
+def _element_values(cursor: Cursor, places: list[int], element_type: ElementType) -> np.ndarray:
+    """The tokens at these places as an array of this type."""
+    tokens = [cursor.tokens[place] for place in places]
+    if element_type.kind == "pred":
+        meaning = {"true": True, "false": False, "1": True, "0": False}
+        for place, token in zip(places, tokens):
+            if token not in meaning:
+                cursor.fail(f"true or false expected, found {token!r}", place)
+        return np.array([meaning[token] for token in tokens], np.bool_)
+    if element_type.is_integer:
+        return _integer_values(cursor, places, tokens, element_type)
+    return _float_values(cursor, places, tokens, element_type)
+
+
+def _integer_values(cursor: Cursor, places: list[int], tokens: list[str], element_type: ElementType) -> np.ndarray:
+    limits = ml_dtypes.iinfo(element_type.dtype)
+    low, high = int(limits.min), int(limits.max)
+    values = []
+    for place, token in zip(places, tokens):
+        if _INTEGER.fullmatch(token) is None:
+            cursor.fail(f"an integer of type {element_type.name} expected, found {token[:60]!r}", place)
+        value = int(token) if len(token) < 100 else high + 1
+        if not low <= value <= high:
+            cursor.fail(f"{token[:60]} is out of range for {element_type.name}, [{low}, {high}]", place)
+        values.append(value)
+    return np.array(values, np.uint64 if element_type.kind == "unsigned" else np.int64).astype(element_type.dtype)
+
+
+def _float_values(cursor: Cursor, places: list[int], tokens: list[str], element_type: ElementType) -> np.ndarray:
+    dtype = element_type.dtype
+    values, specials = [], []
+    for number, token in enumerate(tokens):
+        if token[-1:].isdigit() or token[-1:] == ".":
+            value = float(token) if _DECIMAL.fullmatch(token) is not None else None
+        else:
+            value = 1.0 if (match := _SPECIAL.fullmatch(token)) is not None else None
+            specials.append((number, match))
+        if value is None:
+            cursor.fail(f"a number of type {element_type.name} expected, found {token[:60]!r}", places[number])
+        values.append(value)
+    wide = np.array(values, np.float64)
+    with np.errstate(all="ignore"):
+        result = wide.astype(dtype)
+        lost = np.flatnonzero(~np.isfinite(result.astype(np.float64)) | _out_of_range(wide, element_type))
+    if len(lost):
+        cursor.fail(f"{tokens[lost[0]][:60]} is out of range for {element_type.name}", places[lost[0]])
+    bits = result.view(np.dtype(f"u{dtype.itemsize}"))
+    for number, match in specials:
+        sign, word, payload = match.groups()
+        special = _infinity_bits(element_type, bool(sign)) if word == "inf" else _nan_bits(element_type, bool(sign), payload)
+        if special is None or (word == "inf" and payload):
+            cursor.fail(f"{element_type.name} has no {tokens[number][:60]}", places[number])
+        bits[number] = special
+    return result
+
+
+def _out_of_range(wide: np.ndarray, element_type: ElementType) -> np.ndarray:
+    """Where a type that saturates, or has no signs, would give another number."""
+    if element_type.name == "f4e2m1fn":
+        return np.abs(wide) > 7
+    if element_type.name == "f8e8m0fnu":
+        return wide < 0
+    return np.zeros(wide.shape, np.bool_)
+
+
+def _infinity_bits(element_type: ElementType, negative: bool) -> int | None:
+    if element_type.name in _OTHER_NANS:
+        return None
+    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
+    exponent = (1 << (element_type.bits - 1 - mantissa_bits)) - 1
+    return exponent << mantissa_bits | negative << (element_type.bits - 1)
+
+
+def _nan_bits(element_type: ElementType, negative: bool, payload: str | None) -> int | None:
+    if element_type.name in _OTHER_NANS:
+        nans = _OTHER_NANS[element_type.name]
+        return nans[negative] if negative < len(nans) and payload is None else None
+    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
+    mantissa = 1 << (mantissa_bits - 1) if payload is None else int(payload, 16) if len(payload) <= 16 else 0
+    if not 0 < mantissa < 1 << mantissa_bits:
+        return None
+    return _infinity_bits(element_type, negative) | mantissa

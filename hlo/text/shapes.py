@@ -1,0 +1,143 @@
+"""Shapes in HLO text: ``f32[2,3]{1,0}``, ``(s32[], f32[<=10]{0:T(8,128)})``, ``token[]``."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from ..element_type import ELEMENT_TYPES, ElementType
+from ..errors import HloSyntaxError
+from ..shape import AnyShape, Layout, Shape, TupleShape
+from .lexer import Cursor
+
+MAX_RANK = 64  # of a NumPy array
+MAX_TUPLE_DEPTH = 32
+
+_PLAIN = re.compile(r"[a-z]\w*\[([0-9]+(?:,[0-9]+)*)?\](?:\{[0-9,]*\})?")
+_known: dict[str, tuple[Shape, int]] = {}  # shapes that were read before, with the number of their tokens
+
+
+def full_shape_text(shape: AnyShape) -> str:
+    """The shape as XLA prints it: a layout on every array, positions counted in long tuples.
+
+    >>> from phlox.hlo import F32
+    >>> full_shape_text(TupleShape((Shape(F32, (2, 3)), Shape(F32))))
+    '(f32[2,3]{1,0}, f32[])'
+    """
+    if shape.is_tuple:
+        return "(" + counted([full_shape_text(element) for element in shape.elements]) + ")"
+    if shape.layout is not None:
+        if shape.layout.padded_dimensions:
+            raise NotImplementedError(f"HLO text has no spelling for the padded layout of {shape}")
+        return str(shape)
+    if shape.rank == 0:
+        return str(shape)
+    return str(shape) + "{" + ",".join(map(str, shape.minor_to_major)) + "}"
+
+
+def counted(texts: list[str]) -> str:
+    """The texts joined by commas, with a comment before every fifth that tells its position, as XLA prints them."""
+    return ", ".join(f"/*index={i}*/{text}" if i and i % 5 == 0 else text for i, text in enumerate(texts))
+
+
+def starts_shape(cursor: Cursor) -> bool:
+    """Whether a shape stands here, rather than a name or an opcode."""
+    return cursor.token == "(" or cursor.following() == "["
+
+
+def parse_shape(cursor: Cursor, depth: int = 0) -> AnyShape:
+    """The shape at the cursor. Raises HloSyntaxError."""
+    if cursor.token == "(":
+        return _parse_tuple(cursor, depth)
+    match = _PLAIN.match(cursor.text, cursor.starts[cursor.position])
+    if match is None:
+        return _parse_array(cursor)
+    key = match.group()
+    if (known := _known.get(key)) is not None:
+        shape, length = known
+        if key[-1] == "}" or cursor.following(length) != "{":
+            cursor.position += length
+            return shape
+    first = cursor.position
+    shape = _parse_array(cursor)
+    end = cursor.starts[cursor.position - 1] + 1
+    if cursor.text[match.start() : end] == key and len(_known) < 10_000:
+        _known[key] = shape, cursor.position - first
+    return shape
+
+
+def _parse_tuple(cursor: Cursor, depth: int) -> TupleShape:
+    if depth == MAX_TUPLE_DEPTH:
+        cursor.fail(f"tuple shapes are nested deeper than {MAX_TUPLE_DEPTH}")
+    cursor.expect("(")
+    elements: list[AnyShape] = []
+    while not cursor.accept(")"):
+        if elements:
+            cursor.expect(",")
+        elements.append(parse_shape(cursor, depth + 1))
+    return TupleShape(tuple(elements))
+
+
+def _parse_array(cursor: Cursor) -> Shape:
+    first = cursor.position
+    element_type = _parse_element_type(cursor)
+    cursor.expect("[")
+    dimensions: list[int] = []
+    dynamic: list[bool] = []
+    while not cursor.accept("]"):
+        if dimensions:
+            cursor.expect(",")
+        if cursor.token == "?":
+            cursor.fail("a dimension without a bound is not supported; dynamic dimensions are written [<=bound]")
+        bounded = cursor.accept("<")
+        if bounded:
+            cursor.expect("=")
+        size = cursor.integer()
+        if size < 0:
+            cursor.fail(f"a dimension's size must not be negative, got {size}", cursor.position - 1)
+        dimensions.append(size)
+        dynamic.append(bounded)
+    if len(dimensions) > MAX_RANK:
+        cursor.fail(f"at most {MAX_RANK} dimensions are supported, got {len(dimensions)}", first)
+    if prod(max(size, 1) for size in dimensions) * element_type.byte_size >= 2**63:
+        cursor.fail("the array's size in bytes must be below 2**63", first)
+    layout = _parse_layout(cursor, len(dimensions)) if _starts_layout(cursor) else None
+    return Shape(element_type, tuple(dimensions), layout, tuple(dynamic) if any(dynamic) else ())
+
+
+def _parse_element_type(cursor: Cursor) -> ElementType:
+    name = cursor.token
+    if name not in ELEMENT_TYPES:
+        cursor.fail(f"an element type ({', '.join(ELEMENT_TYPES)}) expected, found {cursor.description()}")
+    cursor.position += 1
+    return ELEMENT_TYPES[name]
+
+
+def _starts_layout(cursor: Cursor) -> bool:
+    """Whether the brace here opens a layout; behind a computation's result shape it may open the body."""
+    if cursor.token != "{":
+        return False
+    following = cursor.following()
+    return following in (":", "}") or following[:1].isdigit()
+
+
+def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
+    """The layout; None for plain row-major order, which is what None means."""
+    first = cursor.position
+    cursor.expect("{")
+    order: list[int] = []
+    while cursor.token not in (":", "}"):
+        if order:
+            cursor.expect(",")
+        order.append(cursor.integer())
+    if sorted(order) != list(range(rank)):
+        cursor.fail(f"a layout must order the {rank} dimensions, got {{{','.join(map(str, order))}}}", first)
+    closing = cursor.position
+    cursor.position = first
+    try:
+        cursor.skip_brackets()
+    except HloSyntaxError:
+        cursor.fail("the layout is never closed", first)
+    annotation = cursor.text[cursor.starts[closing] : cursor.starts[cursor.position - 1]]
+    layout = Layout(tuple(order), annotation=annotation)
+    return None if layout.is_row_major and not annotation else layout

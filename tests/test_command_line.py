@@ -1,0 +1,183 @@
+"""The commands: what they print, what they write, and how they end."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import phlox
+import pytest
+from phlox.__main__ import main
+from phlox.command_line import info
+from phlox.hlo.text.parser import parse_module
+
+ROOT = Path(phlox.__file__).parent
+
+SCALE = """
+HloModule scale
+
+ENTRY main {
+  x = f32[3] parameter(0)
+  factor = f32[] parameter(1)
+  all = f32[3] broadcast(factor), dimensions={}
+  ROOT scaled = f32[3] multiply(x, all)
+}
+"""
+
+
+@pytest.fixture
+def scale(tmp_path):
+    path = tmp_path / "scale.hlo"
+    path.write_text(SCALE)
+    return path
+
+
+def run_command(capsys, *arguments):
+    """Exit code, standard output and standard error."""
+    code = main([str(argument) for argument in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_info(capsys):
+    code, out, _ = run_command(capsys, "info")
+    assert code == 0
+    assert f"phlox      {phlox.__version__}" in out and np.__version__ in out
+    assert re.search(r"reference +available", out)
+
+
+def test_info_names_every_setting():
+    read = set()
+    for folder in ("backends", "command_line", "compile", "hlo", "tracer"):
+        for path in (ROOT / folder).rglob("*.py"):
+            read |= set(re.findall(r"[\"'](PHLOX_[A-Z_]+)[\"']", path.read_text(encoding="utf-8")))
+    assert read == set(info.SETTINGS)
+
+
+@pytest.mark.parametrize("names", [("x", "factor"), ("arr_0", "arr_1")])
+def test_run_with_arguments(capsys, scale, tmp_path, names):
+    arguments, results = tmp_path / "arguments.npz", tmp_path / "results"
+    np.savez(arguments, **dict(zip(names, (np.float32([1, 2, 3]), np.float32(2)))))
+    code, out, _ = run_command(capsys, "run", scale, "--backend", "reference", "--args", arguments, "--out", results)
+    assert code == 0
+    assert "[2. 4. 6.]" in out
+    written = np.load(results)
+    assert written.files == ["arr_0"]
+    np.testing.assert_array_equal(written["arr_0"], np.float32([2, 4, 6]))
+
+
+def test_run_with_random_arguments(capsys, scale):
+    outputs = [run_command(capsys, "run", scale, "--backend", "reference")[1] for _ in range(2)]
+    assert "arguments are random, seed 0:" in outputs[0]
+    drawn = [[line for line in output.splitlines() if "backend" not in line] for output in outputs]
+    assert drawn[0] == drawn[1]
+
+
+def test_run_with_a_type_that_numpys_files_lack(capsys, tmp_path):
+    path = tmp_path / "double.hlo"
+    path.write_text("ENTRY main {\n  x = bf16[2] parameter(0)\n  ROOT y = bf16[2] add(x, x)\n}\n")
+    np.savez(tmp_path / "x.npz", np.array([1.5, 2], ml_dtypes.bfloat16))
+    code, out, error = run_command(capsys, "run", path, "--backend", "reference", "--args", tmp_path / "x.npz")
+    assert (code, error) == (0, "")
+    assert "[3 4]" in out
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.float32([1, 2, 3])}, r"must hold arr_0, arr_1 \(or x, factor\); it holds x"),
+        (
+            {"x": np.zeros(3), "factor": np.float32(1)},
+            r"parameter 0 \(x\): f32\[3\] is required .*, dtype float64",
+        ),
+        ({"x": np.zeros(4, "f4"), "factor": np.float32(1)}, r"f32\[3\] is required, an array of shape \(4,\) given"),
+    ],
+)
+def test_run_with_arguments_that_do_not_fit(capsys, scale, tmp_path, arrays, message):
+    np.savez(tmp_path / "arguments.npz", **arrays)
+    code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--args", tmp_path / "arguments.npz")
+    assert code == 2
+    assert error.startswith("phlox run: error: ") and re.search(message, error)
+
+
+def test_run_with_unreadable_arguments(capsys, scale, tmp_path):
+    (tmp_path / "text.npz").write_text("no archive")
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    messages = {"text.npz": "cannot be read", "one.npy": "an .npz file of arrays is required", "no.npz": "cannot be read"}
+    for name, message in messages.items():
+        code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--args", tmp_path / name)
+        assert code == 2 and message in error
+
+
+def test_run_malformed_hlo(capsys, tmp_path):
+    path = tmp_path / "wrong.hlo"
+    path.write_text("HloModule wrong\n\nENTRY main {\n  ROOT x = f32[3] parameter[0]\n}\n")
+    code, _, error = run_command(capsys, "run", path, "--backend", "reference")
+    assert code == 1
+    assert error.startswith(f"phlox run: error: {path}, line 4, column 28: ")
+    path.write_text("ENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n")
+    code, _, error = run_command(capsys, "run", path, "--backend", "reference")
+    assert code == 1 and str(path) in error and "f32[3]" in error and "f32[4]" in error
+
+
+def test_files_and_backends_that_do_not_exist(capsys, scale, tmp_path):
+    for command in ("run", "opt"):
+        code, _, error = run_command(capsys, command, tmp_path / "missing.hlo")
+        assert code == 2 and "missing.hlo cannot be read: No such file or directory" in error
+    (tmp_path / "bytes.hlo").write_bytes(b"\xff\xfe")
+    code, _, error = run_command(capsys, "run", tmp_path / "bytes.hlo", "--backend", "reference")
+    assert code == 2 and "byte 0 is not UTF-8" in error
+    code, _, error = run_command(capsys, "run", scale, "--backend", "tpu")
+    assert code == 2 and "no backend is named 'tpu'" in error
+    code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--out", tmp_path / "no" / "results.npz")
+    assert code == 1 and "cannot be written" in error
+
+
+def test_opt(capsys, scale, tmp_path):
+    path = tmp_path / "dead.hlo"
+    path.write_text(SCALE.replace("ROOT scaled", "unused = f32[3] exponential(x)\n  ROOT scaled"))
+    code, out, _ = run_command(capsys, "opt", path)
+    assert code == 0 and "exponential" not in out and out.startswith("HloModule scale")
+    code, out, _ = run_command(capsys, "opt", path, "--passes", " ")
+    assert code == 0 and "exponential" in out
+    assert parse_module(out) == parse_module(path.read_text())
+
+
+def test_opt_lists_passes_and_refuses_others(capsys, scale):
+    code, out, _ = run_command(capsys, "opt", "--list")
+    listed = [line.split()[0] for line in out.splitlines()]
+    assert code == 0 and listed and all(len(line.split()) > 1 for line in out.splitlines())
+    assert run_command(capsys, "opt", scale, "--passes", ",".join(listed))[0] == 0
+    code, _, error = run_command(capsys, "opt", scale, "--passes", "make-it-fast")
+    assert code == 2 and "make-it-fast" in error
+    code, _, error = run_command(capsys, "opt")
+    assert code == 2 and "a file is required" in error
+
+
+def test_usage_errors_end_with_2(capsys):
+    for arguments in ([], ["fly"], ["run"], ["demo", "--steps", "0"], ["demo", "--steps", "many"]):
+        with pytest.raises(SystemExit) as exit:
+            main(arguments)
+        assert exit.value.code == 2
+        assert "usage: phlox" in capsys.readouterr().err
+
+
+def test_as_a_process(tmp_path):
+    """Once for real: the module runs, errors leave no traceback, a closed pipe no complaint."""
+
+    def process(*arguments, stdout=subprocess.PIPE):
+        command = [sys.executable, "-m", "phlox", *arguments]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": subprocess.PIPE}
+        return subprocess.run(command, text=True, cwd=tmp_path, **pipes)
+
+    version = process("--version")
+    assert (version.returncode, version.stdout) == (0, f"phlox {phlox.__version__}\n")
+    wrong = process("run", "missing.hlo")
+    assert wrong.returncode == 2 and "Traceback" not in wrong.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as closed:
+        cut_off = process("info", stdout=closed)
+    assert (cut_off.returncode, cut_off.stderr) == (1, "")

@@ -1,0 +1,447 @@
+"""Calls of a compiled function, end to end, with kernels written by hand: guards, captured arrays, results."""
+
+import gc
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phlox.backends.cpu.call import (
+    ArgumentResult,
+    ArrayGuard,
+    CallSignature,
+    NumPyScalarGuard,
+    PythonScalarGuard,
+    ResultSpec,
+    StaticGuard,
+    bind_entry,
+    install_entry,
+    make_vectorcall_type,
+    remove_entries,
+    runtime,
+    unsupported_reason,
+)
+
+f8, i4 = np.dtype("f8"), np.dtype("i4")
+native = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
+
+
+class Base:
+    """A callable whose calls, if no entry takes them, are recorded."""
+
+    def __init__(self):
+        self.missed = []
+
+    def _miss(self, *args, **kwargs):
+        self.missed.append((args, kwargs))
+        return "missed"
+
+
+Callable_ = make_vectorcall_type(Base)
+
+
+class KernelError(Exception):
+    pass
+
+
+def kernel(body, declarations=""):
+    """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
+    text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
+    address = runtime.load_object(runtime.compile_object(text), {}, ("kernel",))["kernel"]
+    return address, body
+
+
+def pointer(name, array, index):
+    return f"%{name}.at = getelementptr ptr, ptr %{array}, i64 {index}\n%{name} = load ptr, ptr %{name}.at\n"
+
+
+def add_kernel(count):
+    """result[i] = x[i] + y[i] for f64, in a loop."""
+    return kernel(
+        pointer("x", "arguments", 0)
+        + pointer("y", "arguments", 1)
+        + pointer("r", "results", 0)
+        + f"""
+        %empty = icmp eq i64 {count}, 0
+        br i1 %empty, label %done, label %loop
+        loop:
+        %i = phi i64 [ 0, %0 ], [ %next, %loop ]
+        %x.i = getelementptr double, ptr %x, i64 %i
+        %y.i = getelementptr double, ptr %y, i64 %i
+        %r.i = getelementptr double, ptr %r, i64 %i
+        %x.value = load double, ptr %x.i
+        %y.value = load double, ptr %y.i
+        %sum = fadd double %x.value, %y.value
+        store double %sum, ptr %r.i
+        %next = add i64 %i, 1
+        %end = icmp eq i64 %next, {count}
+        br i1 %end, label %done, label %loop
+        done:
+        ret i32 0
+        """
+    )
+
+
+def copy_kernel(*sizes):
+    """Copies sizes[k] bytes from argument k to result k."""
+    lines = [
+        pointer(f"a{k}", "arguments", k)
+        + pointer(f"r{k}", "results", k)
+        + f"call void @llvm.memcpy.p0.p0.i64(ptr %r{k}, ptr %a{k}, i64 {size}, i1 false)\n"
+        for k, size in enumerate(sizes)
+    ]
+    return kernel("".join(lines) + "ret i32 0", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+
+
+def status_kernel(status):
+    return kernel(f"ret i32 {status}")
+
+
+def function(signature, compiled, **bound):
+    instance = Callable_()
+    install_entry(instance, bind_entry(signature, *compiled, **bound))
+    return instance
+
+
+def array_pair(count=8):
+    guard = ArrayGuard(f8, (count,))
+    return CallSignature((guard, guard), results=(ResultSpec(f8, (count,)),))
+
+
+def same(actual, expected):
+    assert type(actual) is type(expected)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+SUCCESS = status_kernel(0) if unsupported_reason() is None else None
+
+
+# Calls
+
+
+@native
+def test_add_reaches_the_kernel_without_a_python_frame():
+    f = function(array_pair(), add_kernel(8))
+    x, y = np.arange(8.0), np.linspace(-1, 1, 8)
+    calls = []
+    sys.setprofile(lambda frame, event, argument: calls.append(event) if event == "call" else None)
+    result = f(x, y)
+    sys.setprofile(None)
+    assert not calls
+    same(result, x + y)
+    assert result.flags.owndata and result.flags.writeable and result.flags.c_contiguous
+    assert f(*(x, y)) is not result
+    same(f(*[x, y], **{}), x + y)
+    assert not f.missed
+
+
+@native
+def test_chain_of_signatures():
+    f = function(array_pair(8), add_kernel(8))
+    assert f(np.ones(3), np.ones(3)) == "missed"
+    install_entry(f, bind_entry(array_pair(3), *add_kernel(3)))
+    install_entry(f, bind_entry(array_pair(0), *add_kernel(0)))
+    for count in (8, 3, 0, 8):
+        same(f(np.ones(count), np.arange(float(count))), np.ones(count) + np.arange(float(count)))
+    assert f(np.ones(3), np.ones(8)) == "missed"
+    assert len(f.missed) == 2
+    remove_entries(f)
+    assert f(np.ones(8), np.ones(8)) == "missed"
+    install_entry(f, bind_entry(array_pair(3), *add_kernel(3)))
+    same(f(np.ones(3), np.ones(3)), np.full(3, 2.0))
+    assert f(np.ones(8), np.ones(8)) == "missed"
+
+
+@native
+def test_an_entry_is_installed_once():
+    entry = bind_entry(array_pair(), *add_kernel(8))
+    install_entry(Callable_(), entry)
+    with pytest.raises(ValueError, match="not installed yet"):
+        install_entry(Callable_(), entry)
+
+
+class Subclass(np.ndarray):
+    pass
+
+
+def unaligned():
+    return np.zeros(65, np.int8)[1:].view(f8)
+
+
+MATRIX = np.arange(12.0).reshape(3, 4)
+REFUSED_MATRICES = {
+    "dtype": MATRIX.astype("f4"),
+    "integer of the same size": MATRIX.astype("i8"),
+    "byte order": MATRIX.astype(">f8"),
+    "shape": MATRIX.reshape(4, 3),
+    "rank": MATRIX.reshape(3, 4, 1),
+    "lower rank": MATRIX.ravel(),
+    "order": np.asfortranarray(MATRIX),
+    "strides": np.zeros((3, 8))[:, ::2],
+    "subclass": MATRIX.view(Subclass),
+    "alignment": np.zeros(97, np.int8)[1:].view(f8).reshape(3, 4),
+    "list": MATRIX.tolist(),
+    "None": None,
+    "scalar": 1.0,
+    "type": np.ndarray,
+    "masked": np.ma.array(MATRIX),
+    "memoryview": memoryview(MATRIX),
+}
+
+
+@native
+@pytest.mark.parametrize("name", REFUSED_MATRICES)
+def test_array_guard_refuses(name):
+    f = function(CallSignature((ArrayGuard(f8, (3, 4)),), results=(ResultSpec(f8, (3, 4)),)), copy_kernel(96))
+    same(f(MATRIX), MATRIX)
+    assert f(REFUSED_MATRICES[name]) == "missed"
+    assert f.missed[0][0][0] is REFUSED_MATRICES[name]
+
+
+@native
+def test_array_guard_accepts_arrays_that_are_the_same_in_memory():
+    f = function(CallSignature((ArrayGuard(f8, (3, 1)),), results=(ResultSpec(f8, (3, 1)),)), copy_kernel(24))
+    column = np.arange(3.0).reshape(3, 1)
+    for array in (column, np.asfortranarray(column), column.copy()[:, ::-1], pickle.loads(pickle.dumps(column))):
+        same(f(array), column)
+    column.flags.writeable = False
+    same(f(column), column)
+    assert pickle.loads(pickle.dumps(column)).dtype is not f8, "this test relies on unpickled arrays having their own dtype"
+
+
+@native
+def test_fortran_order():
+    guard, result = ArrayGuard(f8, (3, 4), "F"), ResultSpec(f8, (3, 4), "F")
+    f = function(CallSignature((guard,), results=(result,)), copy_kernel(96))
+    copied = f(np.asfortranarray(MATRIX))
+    same(copied, MATRIX)
+    assert copied.flags.f_contiguous and not copied.flags.c_contiguous
+    assert f(MATRIX) == "missed"
+
+
+@native
+def test_writeable_guard():
+    f = function(CallSignature((ArrayGuard(f8, (8,), writeable=True),), result_structure="none"), status_kernel(0))
+    x = np.ones(8)
+    assert f(x) is None
+    x.flags.writeable = False
+    assert f(x) == "missed"
+
+
+@native
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.data())
+def test_guard_accepts_exactly_what_numpy_says(data):
+    shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
+    dtypes = st.sampled_from(["?", "i1", "u2", "i4", "f4", "f8", "c8", "c16"]).map(np.dtype)
+    shape, dtype, order = data.draw(shapes), data.draw(dtypes), data.draw(st.sampled_from("CF"))
+    f = function(CallSignature((ArrayGuard(dtype, shape, order),), result_structure="none"), SUCCESS)
+    for _ in range(4):
+        array = np.zeros(data.draw(st.one_of(st.just(shape), shapes)), data.draw(st.one_of(st.just(dtype), dtypes)))
+        array = np.asarray(array, order=data.draw(st.sampled_from("CF")))
+        array = array.transpose(data.draw(st.permutations(range(array.ndim))))
+        contiguous = array.flags.c_contiguous if order == "C" else array.flags.f_contiguous
+        fits = array.shape == shape and array.dtype == dtype and contiguous
+        assert f(array) == (None if fits else "missed")
+
+
+@native
+def test_number_of_arguments():
+    f = function(array_pair(), add_kernel(8))
+    x = np.ones(8)
+    for arguments in ((), (x,), (x, x, x)):
+        assert f(*arguments) == "missed"
+    with_none = function(CallSignature((), result_structure="none"), SUCCESS)
+    assert with_none() is None
+    assert with_none(x) == "missed"
+
+
+@native
+def test_keyword_names():
+    guards = (ArrayGuard(f8, (8,)),) * 3
+    signature = CallSignature(guards, keyword_names=("left", "right"), results=(ResultSpec(f8, (8,)),))
+    f = function(signature, add_kernel(8))
+    x, y, z = np.arange(8.0), np.ones(8), np.zeros(8)
+    same(f(x, left=y, right=z), x + y)
+    assert not f.missed
+    assert f(x, right=y, left=z) == "missed"
+    assert f(x, y, z) == "missed"
+    assert f(x, y, right=z) == "missed"
+    assert f(x, left=y) == "missed"
+    assert f(x, left=y, other=z) == "missed"
+    assert f(left=x, right=y) == "missed"
+    assert f.missed[0] == ((x,), {"right": y, "left": z})
+    without_names = function(array_pair(), add_kernel(8))
+    assert without_names(x, y=y) == "missed"
+    assert without_names(x, y, z=z) == "missed"
+
+
+@native
+@pytest.mark.parametrize(
+    ("kind", "dtype", "accepted", "refused"),
+    [
+        (float, "f8", [0.0, -1.5, 1e300, float("inf")], [1, True, np.float64(1), 1j, "1", None]),
+        (int, "i8", [0, -1, 2**63 - 1, -(2**63)], [2**63, -(2**63) - 1, 10**40, True, 1.0, np.int64(1)]),
+        (bool, "?", [True, False], [1, 0, np.True_, None]),
+        (complex, "c16", [0j, 1.5 - 2j], [1.0, np.complex128(1), 1]),
+    ],
+)
+def test_python_scalars(kind, dtype, accepted, refused):
+    dtype = np.dtype(dtype)
+    signature = CallSignature((PythonScalarGuard(kind),), results=(ResultSpec(dtype, (1,)),))
+    f = function(signature, copy_kernel(dtype.itemsize))
+    for value in accepted:
+        same(f(value), np.array([value], dtype))
+    for value in refused:
+        assert f(value) == "missed"
+    assert not sys.exc_info()[0]
+
+
+@native
+def test_several_integers_have_memory_of_their_own():
+    results = tuple(ResultSpec(np.dtype("i8"), ()) for _ in range(3))
+    f = function(CallSignature((PythonScalarGuard(int),) * 3, results=results, result_structure="tuple"), copy_kernel(8, 8, 8))
+    assert f(1, -2, 3) == (1, -2, 3)
+
+
+NUMERIC = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")]
+
+
+def extended_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    return [np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.int4)]
+
+
+@native
+@pytest.mark.parametrize("index", range(len(NUMERIC) + 3))
+def test_numpy_scalars_in_and_out(index):
+    dtype = (NUMERIC + extended_dtypes())[index] if index >= len(NUMERIC) else NUMERIC[index]
+    signature = CallSignature((NumPyScalarGuard(dtype),), results=(ResultSpec(dtype, ()),))
+    f = function(signature, copy_kernel(dtype.itemsize))
+    for number in (0, 1, 3):
+        scalar = np.array(number).astype(dtype)[()]
+        result = f(scalar)
+        assert type(result) is type(scalar)
+        assert result == scalar
+    assert f(np.array(1).astype(dtype)) == "missed", "a 0-d array is no scalar"
+    assert f(1) == "missed"
+
+
+@native
+@pytest.mark.parametrize("index", range(len(NUMERIC) + 3))
+def test_arrays_of_each_dtype(index):
+    dtype = (NUMERIC + extended_dtypes())[index] if index >= len(NUMERIC) else NUMERIC[index]
+    f = function(
+        CallSignature((ArrayGuard(dtype, (2, 3)),), results=(ResultSpec(dtype, (2, 3)),)), copy_kernel(6 * dtype.itemsize)
+    )
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    same(f(array), array)
+    same(f(pickle.loads(pickle.dumps(array))), array)
+
+
+@native
+def test_static_arguments_are_compared_by_identity():
+    mode, other = "wra" + "p".lower(), object()
+    signature = CallSignature((StaticGuard(), ArrayGuard(f8, (8,)), StaticGuard()), results=(ResultSpec(f8, (8,)),))
+    f = function(signature, copy_kernel(64), statics=(mode, np.ndarray))
+    x = np.arange(8.0)
+    same(f(mode, x, np.ndarray), x)
+    assert f(other, x, np.ndarray) == "missed"
+    assert f(mode, x, x) == "missed", "an instance of a static type is not that type"
+    assert f(mode, mode, np.ndarray) == "missed"
+
+
+@native
+def test_static_none_and_static_type():
+    f = function(CallSignature((StaticGuard(), StaticGuard()), result_structure="none"), SUCCESS, statics=(None, float))
+    assert f(None, float) is None
+    assert f(None, 1.0) == "missed"
+    assert f(float, None) == "missed"
+
+
+@native
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy 2.5 deprecates what this test does on purpose
+def test_captured_arrays():
+    captured = np.arange(8.0)
+    guard = ArrayGuard(f8, (8,))
+    f = function(
+        CallSignature((guard,), captures=(guard,), results=(ResultSpec(f8, (8,)),)), add_kernel(8), captures=(captured,)
+    )
+    x = np.ones(8)
+    same(f(x), captured + x)
+    captured[:] = 100
+    same(f(x), np.full(8, 101.0))
+    captured.shape = (2, 4)
+    assert f(x) == "missed"
+    captured.shape = (8,)
+    captured.dtype = "i8"
+    assert f(x) == "missed"
+    captured.dtype = f8
+    captured.resize(4, refcheck=False)
+    assert f(x) == "missed"
+    captured.resize(8, refcheck=False)
+    captured[:] = 1
+    same(f(x), np.full(8, 2.0))
+
+
+# Results
+
+
+@native
+def test_result_structures():
+    guards = (ArrayGuard(f8, (8,)), ArrayGuard(i4, (2, 3)), NumPyScalarGuard(f8))
+    results = (ResultSpec(f8, (8,)), ResultSpec(i4, (2, 3), "C"), ResultSpec(f8, ()))
+    arguments = (np.arange(8.0), np.arange(6, dtype=i4).reshape(2, 3), np.float64(0.5))
+    compiled = copy_kernel(64, 24, 8)
+    f = function(CallSignature(guards, results=results, result_structure="tuple"), compiled)
+    for actual, expected in zip(f(*arguments), arguments, strict=True):
+        same(actual, expected)
+    assert gc.is_tracked(f(*arguments))
+
+    def unflatten(leaves):
+        assert type(leaves) is tuple
+        return {"leaves": leaves}
+
+    f = function(CallSignature(guards, results=results, result_structure="call"), compiled, structure=unflatten)
+    for actual, expected in zip(f(*arguments)["leaves"], arguments, strict=True):
+        same(actual, expected)
+    empty = function(CallSignature((), result_structure="tuple"), SUCCESS)
+    assert empty() == ()
+
+
+@native
+def test_exception_of_the_structure_function():
+    def unflatten(leaves):
+        raise KernelError("structure")
+
+    f = function(CallSignature((), results=(ResultSpec(f8, (8,)),), result_structure="call"), SUCCESS, structure=unflatten)
+    with pytest.raises(KernelError, match="structure"):
+        f()
+
+
+@native
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2, 2), (1, 1), (1,) * 32, (2, 3, 4, 5)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_result_shapes(shape, order):
+    f = function(CallSignature((), results=(ResultSpec(i4, shape, order),)), SUCCESS)
+    expected = np.empty(shape, i4, order)
+    result = f()
+    assert (result.shape, result.strides, result.dtype) == (expected.shape, expected.strides, expected.dtype)
+
+
+@native
+def test_arguments_as_results():
+    guards = (ArrayGuard(f8, (8,)), ArrayGuard(f8, (8,)))
+    x, y = np.arange(8.0), np.ones(8)
+    f = function(CallSignature(guards, results=(ArgumentResult(1),)), SUCCESS)
+    assert f(x, y) is y
+    results = (ArgumentResult(0), ResultSpec(f8, (8,)), ArgumentResult(0))
+    f = function(CallSignature(guards, results=results, result_structure="tuple"), add_kernel(8))
+    before = sys.getrefcount(x)
+    first, total, last = f(x, y)
+    assert first is x and last is x
+    same(total, x + y)
+    assert sys.getrefcount(x) == before + 2

@@ -1,0 +1,398 @@
+"""Calls of a compiled function: errors, leaks, refused input, threads."""
+
+import ctypes
+import gc
+import pickle
+import sys
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from phlox.backends.cpu.call import (
+    ArgumentResult,
+    ArrayGuard,
+    CallSignature,
+    NumPyScalarGuard,
+    PythonScalarGuard,
+    ResultSpec,
+    StaticGuard,
+    bind_entry,
+    install_entry,
+    make_vectorcall_type,
+    remove_entries,
+    runtime,
+    unsupported_reason,
+)
+
+f8 = np.dtype("f8")
+native = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
+
+
+class Base:
+    """A callable whose calls, if no entry takes them, are recorded."""
+
+    def __init__(self):
+        self.missed = []
+
+    def _miss(self, *args, **kwargs):
+        self.missed.append((args, kwargs))
+        return "missed"
+
+
+Callable_ = make_vectorcall_type(Base)
+
+
+class KernelError(Exception):
+    pass
+
+
+def raise_error(code):
+    raise KernelError(code)
+
+
+def kernel(body, declarations=""):
+    """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
+    text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
+    address = runtime.load_object(runtime.compile_object(text), {}, ("kernel",))["kernel"]
+    return address, body
+
+
+def pointer(name, array, index):
+    return f"%{name}.at = getelementptr ptr, ptr %{array}, i64 {index}\n%{name} = load ptr, ptr %{name}.at\n"
+
+
+def add_kernel(count):
+    """result[i] = x[i] + y[i] for f64, in a loop."""
+    return kernel(
+        pointer("x", "arguments", 0)
+        + pointer("y", "arguments", 1)
+        + pointer("r", "results", 0)
+        + f"""
+        %empty = icmp eq i64 {count}, 0
+        br i1 %empty, label %done, label %loop
+        loop:
+        %i = phi i64 [ 0, %0 ], [ %next, %loop ]
+        %x.i = getelementptr double, ptr %x, i64 %i
+        %y.i = getelementptr double, ptr %y, i64 %i
+        %r.i = getelementptr double, ptr %r, i64 %i
+        %x.value = load double, ptr %x.i
+        %y.value = load double, ptr %y.i
+        %sum = fadd double %x.value, %y.value
+        store double %sum, ptr %r.i
+        %next = add i64 %i, 1
+        %end = icmp eq i64 %next, {count}
+        br i1 %end, label %done, label %loop
+        done:
+        ret i32 0
+        """
+    )
+
+
+def copy_kernel(*sizes):
+    """Copies sizes[k] bytes from argument k to result k."""
+    lines = [
+        pointer(f"a{k}", "arguments", k)
+        + pointer(f"r{k}", "results", k)
+        + f"call void @llvm.memcpy.p0.p0.i64(ptr %r{k}, ptr %a{k}, i64 {size}, i1 false)\n"
+        for k, size in enumerate(sizes)
+    ]
+    return kernel("".join(lines) + "ret i32 0", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+
+
+def status_kernel(status):
+    return kernel(f"ret i32 {status}")
+
+
+def function(signature, compiled, **bound):
+    instance = Callable_()
+    install_entry(instance, bind_entry(signature, *compiled, **bound))
+    return instance
+
+
+def array_pair(count=8):
+    guard = ArrayGuard(f8, (count,))
+    return CallSignature((guard, guard), results=(ResultSpec(f8, (count,)),))
+
+
+def same(actual, expected):
+    assert type(actual) is type(expected)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+SUCCESS = status_kernel(0) if unsupported_reason() is None else None
+
+
+# Errors
+
+
+@native
+def test_kernel_status_is_raised():
+    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()), ArgumentResult(0))
+    signature = CallSignature((ArrayGuard(f8, (8,)),), results=results, result_structure="tuple")
+    x = np.ones(8)
+    for status in (1, 77, -5):
+        f = function(signature, status_kernel(status), raise_error=raise_error)
+        before = sys.getrefcount(x)
+        with pytest.raises(KernelError) as caught:
+            f(x)
+        assert caught.value.args == (status,)
+        del caught
+        assert sys.getrefcount(x) == before
+
+
+@native
+def test_error_functions_that_do_not_raise():
+    f = function(CallSignature((), result_structure="none"), status_kernel(1), raise_error=lambda code: code)
+    with pytest.raises(SystemError, match="returned instead of raising"):
+        f()
+    f = function(CallSignature((), result_structure="none"), status_kernel(12))
+    with pytest.raises(SystemError, match="code 12"):
+        f()
+
+
+@native
+def test_exception_set_by_the_kernel_stands():
+    text = """
+    @interrupt = global ptr null
+    define i32 @kernel(ptr %arguments, ptr %results) {
+      %function = load ptr, ptr @interrupt
+      %nothing = call ptr %function()
+      ret i32 1
+    }
+    """
+    no_memory = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
+    address = runtime.load_object(runtime.compile_object(text), {"interrupt": no_memory}, ("kernel",))["kernel"]
+    f = function(CallSignature((), result_structure="none"), (address, None), raise_error=raise_error)
+    with pytest.raises(MemoryError):
+        f()
+
+
+@native
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_failed_allocation(position):
+    results = [ResultSpec(f8, (8,)), ResultSpec(f8, ()), ResultSpec(f8, (1000,))]
+    results.insert(position, ResultSpec(f8, (2**55,)))
+    f = function(CallSignature((), results=tuple(results), result_structure="tuple"), SUCCESS)
+    before = sys.getrefcount(f8)
+    for _ in range(10):
+        with pytest.raises(MemoryError):
+            f()
+    assert sys.getrefcount(f8) == before
+
+
+@native
+def test_exception_of_miss():
+    class Failing:
+        def _miss(self, *args):
+            raise KernelError(args)
+
+    f = make_vectorcall_type(Failing)()
+    install_entry(f, bind_entry(array_pair(), *add_kernel(8)))
+    with pytest.raises(KernelError, match="7"):
+        f(7)
+
+
+@native
+def test_no_leaks():
+    x, y = np.arange(8.0), np.ones(8)
+    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()), ArgumentResult(0))
+    tuple_signature = CallSignature((ArrayGuard(f8, (8,)),) * 2, results=results, result_structure="tuple")
+    call_signature = CallSignature((ArrayGuard(f8, (8,)),) * 2, results=results, result_structure="call")
+    good = copy_kernel(64, 8)
+    functions = [
+        function(array_pair(), add_kernel(8)),
+        function(tuple_signature, good),
+        function(call_signature, good, structure=list),
+        function(tuple_signature, status_kernel(3), raise_error=raise_error),
+        function(call_signature, good, structure=raise_error),
+        function(CallSignature((ArrayGuard(f8, (8,)),) * 2, result_structure="none"), SUCCESS),
+    ]
+
+    class Quiet(Base):
+        def _miss(self, *args):
+            return None
+
+    missing = make_vectorcall_type(Quiet)()
+    install_entry(missing, bind_entry(array_pair(3), *add_kernel(3)))
+    functions.append(missing)
+
+    def run(count):
+        for _ in range(count):
+            for f in functions:
+                try:
+                    f(x, y)
+                except KernelError:
+                    pass
+
+    run(50)
+    gc.collect()
+    counts = [sys.getrefcount(item) for item in (x, y, f8, None, raise_error, list)]
+    tracemalloc.start()
+    try:
+        run(50)
+        gc.collect()
+        start, _ = tracemalloc.get_traced_memory()
+        run(1000)
+        gc.collect()
+        end, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert end - start < 20_000, "7000 calls that leak one small object each would leave far more"
+    after = [sys.getrefcount(item) for item in (x, y, f8, None, raise_error, list)]
+    assert all(abs(now - before) < 50 for now, before in zip(after, counts)), (counts, after)
+
+
+# Validation
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ArrayGuard("f8", (1,)), TypeError, "numpy.dtype"),
+        (lambda: ArrayGuard(np.dtype(">f8"), (1,)), TypeError, "native byte order"),
+        (lambda: ArrayGuard(np.dtype("M8[s]"), (1,)), TypeError, "numeric"),
+        (lambda: ArrayGuard(np.dtype(object), (1,)), TypeError, "numeric"),
+        (lambda: ArrayGuard(np.dtype([("a", "f8")]), (1,)), TypeError, "numeric"),
+        (lambda: ArrayGuard(f8, (-1,)), ValueError, "non-negative"),
+        (lambda: ArrayGuard(f8, [1]), ValueError, "non-negative"),
+        (lambda: ArrayGuard(f8, (1,), "A"), ValueError, "order"),
+        (lambda: ResultSpec(f8, (1,) * 65), ValueError, "rank"),
+        (lambda: PythonScalarGuard(str), TypeError, "float, int, bool or complex"),
+        (lambda: NumPyScalarGuard(np.dtype("U3")), TypeError, "numeric"),
+        (lambda: CallSignature((1,), result_structure="none"), TypeError, "argument guards"),
+        (lambda: CallSignature((), captures=(StaticGuard(),), result_structure="none"), TypeError, "ArrayGuard"),
+        (lambda: CallSignature((), keyword_names=("a",), result_structure="none"), ValueError, "one name per argument"),
+        (lambda: CallSignature((), result_structure="list"), ValueError, "result_structure"),
+        (lambda: CallSignature(()), ValueError, "requires 1 results; given 0"),
+        (lambda: CallSignature((), results=(ArgumentResult(0),)), ValueError, "position"),
+        (lambda: CallSignature((), results=(3,)), TypeError, "ResultSpec"),
+    ],
+)
+def test_signatures_are_checked(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@native
+def test_bound_objects_are_checked():
+    none = CallSignature((), result_structure="none")
+    with pytest.raises(ValueError, match="null address"):
+        bind_entry(none, 0, None)
+    with pytest.raises(ValueError, match="statics"):
+        bind_entry(none, *SUCCESS, statics=(1,))
+    with pytest.raises(ValueError, match="captures"):
+        bind_entry(none, *SUCCESS, captures=(np.ones(2),))
+    capturing = CallSignature((), captures=(ArrayGuard(f8, (2,)),), result_structure="none")
+    with pytest.raises(TypeError, match="numpy.ndarray"):
+        bind_entry(capturing, *SUCCESS, captures=([1.0, 2.0],))
+    with pytest.raises(TypeError, match="structure"):
+        bind_entry(none, *SUCCESS, structure=list)
+    many = CallSignature((PythonScalarGuard(int),) * 5000, result_structure="none")
+    with pytest.raises(NotImplementedError, match="5000 arguments"):
+        bind_entry(many, *SUCCESS)
+
+
+@native
+def test_many_arguments_and_results():
+    results = tuple(ResultSpec(np.dtype("i8"), () if index % 2 else (1,)) for index in range(300))
+    f = function(
+        CallSignature((PythonScalarGuard(int),) * 300, results=results, result_structure="tuple"), copy_kernel(*[8] * 300)
+    )
+    assert [int(np.ravel(item)[0]) for item in f(*range(300))] == list(range(300))
+
+
+def test_signatures_can_be_pickled():
+    signature = array_pair()
+    assert pickle.loads(pickle.dumps(signature)) == signature
+
+
+@native
+def test_unpickled_signature_takes_the_same_calls():
+    f = function(pickle.loads(pickle.dumps(array_pair())), add_kernel(8))
+    same(f(np.ones(8), np.ones(8)), np.full(8, 2.0))
+
+
+# Threads
+
+
+SPIN = """
+  %flag = load ptr, ptr %arguments
+  br label %wait
+wait:
+  %turn = phi i64 [ 0, %0 ], [ %next, %again ]
+  %value = load atomic i64, ptr %flag seq_cst, align 8
+  %set = icmp ne i64 %value, 0
+  br i1 %set, label %done, label %again
+again:
+  %next = add i64 %turn, 1
+  %tired = icmp eq i64 %next, 20000000000
+  br i1 %tired, label %failed, label %wait
+done:
+  ret i32 0
+failed:
+  ret i32 1
+"""
+
+
+@native
+def test_released_gil_lets_other_threads_run():
+    flag = np.zeros(1, np.int64)
+    signature = CallSignature((ArrayGuard(flag.dtype, (1,)),), result_structure="none", release_gil=True)
+    f = function(signature, kernel(SPIN), raise_error=raise_error)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(f(flag)))
+    thread.start()
+    # The kernel waits for this store, which needs the lock that it has released.
+    flag[0] = 1
+    thread.join()
+    assert answers == [None]
+
+
+@native
+@pytest.mark.parametrize("release_gil", [False, True])
+def test_concurrent_calls(release_gil):
+    count = 1000
+    guard = ArrayGuard(f8, (count,))
+    f = function(CallSignature((guard, guard), results=(ResultSpec(f8, (count,)),), release_gil=release_gil), add_kernel(count))
+    wrong = []
+
+    def work(seed):
+        x = np.full(count, float(seed))
+        for repeat in range(200):
+            if not (f(x, x) == 2 * seed).all():
+                wrong.append((seed, repeat))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and not f.missed
+
+
+@native
+def test_entries_are_installed_while_other_threads_call():
+    f = Callable_()
+    compiled = {count: add_kernel(count) for count in range(1, 9)}
+    stop, wrong = threading.Event(), []
+
+    def work():
+        x = np.ones(4)
+        while not stop.is_set():
+            result = f(x, x)
+            if not isinstance(result, str) and not (result == 2).all():
+                wrong.append(result)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        for count, code in compiled.items():
+            install_entry(f, bind_entry(array_pair(count), *code))
+        remove_entries(f)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong

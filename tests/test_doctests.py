@@ -1,0 +1,40 @@
+"""The examples in the docstrings of every module, imported by its installed name, and those of the README."""
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import phlox
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+DEPENDENCIES = {"phlox", "numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
+
+
+def module_names():
+    """All modules of phlox, found without importing more than its packages."""
+    yield "phlox"
+    for module in pkgutil.walk_packages(phlox.__path__, "phlox.", onerror=lambda name: None):
+        if module.name != "phlox.__main__":
+            yield module.name
+
+
+@pytest.mark.parametrize("name", sorted(module_names()))
+def test_docstrings(name):
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in DEPENDENCIES:
+            raise
+        pytest.skip(f"{error.name} is not installed")
+    failed, _ = doctest.testmod(module, extraglobs={"np": np}, optionflags=FLAGS)
+    assert failed == 0
+
+
+def test_readme():
+    failed, attempted = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=FLAGS)
+    assert failed == 0
+    assert attempted > 0

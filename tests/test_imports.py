@@ -1,0 +1,133 @@
+"""Who may import whom, read from the source; and that the wheel's package list is what is on the disk."""
+
+import ast
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
+
+# What each folder may import of phlox. A longer prefix has precedence over a shorter one.
+BACKEND_TOOLS = {"backends.registry", "backends.arguments", "compile", "hlo"}
+ALLOWED = {
+    "hlo": {"hlo"},
+    "compile": {"compile", "hlo"},
+    "backends": {"backends.loading"} | BACKEND_TOOLS,
+    "backends.registry": {"backends.reference", "backends.cpu", "backends.cuda", "hlo"},
+    "backends.reference": {"backends.reference"} | BACKEND_TOOLS,
+    "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
+    "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
+    "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
+    "tracer": {"tracer", "backends.registry", "compile", "hlo"},
+    "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
+    "__main__": {"", "command_line", "backends.registry", "hlo"},
+    "": {"tracer", "backends.loading", "backends.registry", "hlo"},
+}
+RUNTIME = {"numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
+FOREIGN = {"hlo": {"numpy", "ml_dtypes"}, "compile": {"numpy", "ml_dtypes"}, "tracer": RUNTIME - {"llvmlite"}}
+
+
+def package_folders():
+    """Every folder that holds Python files of the package, as a dotted name below phlox."""
+    for folder, names, files in os.walk(ROOT):
+        names[:] = [
+            name
+            for name in names
+            if not name.startswith(".")
+            and name != "__pycache__"
+            and not (Path(folder) == ROOT and name in NOT_PACKAGES)
+            and not (Path(folder) / name / "pyvenv.cfg").exists()
+        ]
+        if any(file.endswith(".py") for file in files):
+            yield ".".join(Path(folder).relative_to(ROOT).parts)
+
+
+def modules():
+    """The name below phlox and the file of every module; a package has the name of its folder."""
+    for folder in sorted(package_folders()):
+        for path in sorted((ROOT / Path(*folder.split("."))).glob("*.py")):
+            yield (folder if path.stem == "__init__" else f"{folder}.{path.stem}".strip(".")), path
+
+
+MODULES = dict(modules())
+every_module = pytest.mark.parametrize("name", [pytest.param(name, id=name or "phlox") for name in MODULES])
+
+
+def folder_of(name):
+    """The package that a module's relative imports start from."""
+    return name if MODULES[name].stem == "__init__" else name.rpartition(".")[0]
+
+
+def imports(folder, source, inside_functions=True):
+    """What source in this folder imports: modules of phlox with a leading ".", others as named, none that serve types only."""
+    pending = [ast.parse(source)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending.extend(node.orelse)
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not inside_functions:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+        elif isinstance(node, ast.ImportFrom):
+            base = folder.split(".") if folder else []
+            assert node.level - 1 <= len(base), f"an import leaves the package: {ast.unparse(node)}"
+            base = base[: len(base) - (node.level - 1)] + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                submodule = ".".join([*base, alias.name])
+                yield "." + (submodule if submodule in MODULES else ".".join(base))
+        pending.extend(ast.iter_child_nodes(node))
+
+
+def within(name, prefixes):
+    """The longest of the prefixes under which this dotted name stands, None if there is none; "" stands for itself only."""
+    found = [prefix for prefix in prefixes if name == prefix or (prefix and name.startswith(prefix + "."))]
+    return max(found, key=len, default=None)
+
+
+@every_module
+def test_imports_point_one_way(name):
+    rule = within(name, ALLOWED)
+    assert rule is not None, f"no rule says what {name} may import"
+    for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8")):
+        if imported.startswith("."):
+            assert within(imported[1:], ALLOWED[rule]) is not None, f"{name} must not import phlox{imported.rstrip('.')}"
+        assert imported.split(".")[0] != "phlox", f"{name} must import {imported} relatively"
+
+
+@every_module
+def test_importing_phlox_needs_its_dependencies_only(name):
+    allowed = FOREIGN.get(name.split(".")[0], RUNTIME) | sys.stdlib_module_names
+    for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8"), inside_functions=False):
+        if not imported.startswith("."):
+            assert imported.split(".")[0] in allowed, f"{name} imports {imported} outside of any function"
+
+
+def test_relative_imports_are_resolved():
+    source = (
+        "from .. import hlo\nfrom ..hlo import shape\nfrom . import registry\nimport numpy as np\nfrom .loading import load_hlo"
+    )
+    assert set(imports("backends", source)) == {".hlo", ".hlo.shape", ".backends.registry", "numpy", ".backends.loading"}
+    assert list(imports("", "def f():\n    import llvmlite", inside_functions=False)) == []
+    assert list(imports("", "def f():\n    import llvmlite")) == ["llvmlite"]
+
+
+def test_only_two_modules_stand_at_the_root():
+    """Another one, called numpy.py say, would shadow the real one for whoever runs Python in this folder."""
+    assert sorted(path.name for path in ROOT.glob("*.py")) == ["__init__.py", "__main__.py"]
+
+
+def test_the_wheel_holds_every_package():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    on_disk = [".".join(filter(None, ["phlox", folder])) for folder in package_folders()]
+    assert sorted(listed) == sorted(on_disk)
+    for folder in package_folders():
+        assert (ROOT / Path(*folder.split(".")) / "__init__.py").exists(), f"{folder} has no __init__.py"

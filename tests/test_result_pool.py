@@ -1,0 +1,273 @@
+"""The pool of memory for large results, and what stays in the process when compiled code goes."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+from phlox.backends.cpu.call import (
+    ArrayGuard,
+    CallSignature,
+    ResultSpec,
+    bind_entry,
+    install_entry,
+    make_vectorcall_type,
+    result_pool,
+    runtime,
+    unsupported_reason,
+)
+
+f8 = np.dtype("f8")
+native = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
+
+
+class Base:
+    """A callable whose calls, if no entry takes them, are recorded."""
+
+    def __init__(self):
+        self.missed = []
+
+    def _miss(self, *args, **kwargs):
+        self.missed.append((args, kwargs))
+        return "missed"
+
+
+Callable_ = make_vectorcall_type(Base)
+
+
+def kernel(body, declarations=""):
+    """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
+    text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
+    address = runtime.load_object(runtime.compile_object(text), {}, ("kernel",))["kernel"]
+    return address, body
+
+
+def pointer(name, array, index):
+    return f"%{name}.at = getelementptr ptr, ptr %{array}, i64 {index}\n%{name} = load ptr, ptr %{name}.at\n"
+
+
+def add_kernel(count):
+    """result[i] = x[i] + y[i] for f64, in a loop."""
+    return kernel(
+        pointer("x", "arguments", 0)
+        + pointer("y", "arguments", 1)
+        + pointer("r", "results", 0)
+        + f"""
+        %empty = icmp eq i64 {count}, 0
+        br i1 %empty, label %done, label %loop
+        loop:
+        %i = phi i64 [ 0, %0 ], [ %next, %loop ]
+        %x.i = getelementptr double, ptr %x, i64 %i
+        %y.i = getelementptr double, ptr %y, i64 %i
+        %r.i = getelementptr double, ptr %r, i64 %i
+        %x.value = load double, ptr %x.i
+        %y.value = load double, ptr %y.i
+        %sum = fadd double %x.value, %y.value
+        store double %sum, ptr %r.i
+        %next = add i64 %i, 1
+        %end = icmp eq i64 %next, {count}
+        br i1 %end, label %done, label %loop
+        done:
+        ret i32 0
+        """
+    )
+
+
+def function(signature, compiled, **bound):
+    instance = Callable_()
+    install_entry(instance, bind_entry(signature, *compiled, **bound))
+    return instance
+
+
+def array_pair(count=8):
+    guard = ArrayGuard(f8, (count,))
+    return CallSignature((guard, guard), results=(ResultSpec(f8, (count,)),))
+
+
+def same(actual, expected):
+    assert type(actual) is type(expected)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+LARGE = 1 << 18
+
+
+def large_function(count=LARGE, order="C"):
+    guard = ArrayGuard(f8, (count,))
+    return function(CallSignature((guard, guard), results=(ResultSpec(f8, (count,), order),)), add_kernel(count))
+
+
+@pytest.fixture
+def empty_pool():
+    result_pool.trim()
+    yield
+    result_pool.trim()
+    assert result_pool.cached_bytes() == 0
+
+
+@native
+def test_large_results_are_recycled(empty_pool):
+    f = large_function()
+    x = np.arange(float(LARGE))
+    result = f(x, x)
+    same(result, x + x)
+    assert result.flags.owndata and result.ctypes.data % 64 == 0
+    address = result.ctypes.data
+    del result
+    assert result_pool.cached_bytes() == 8 * LARGE
+    result = f(x, x)
+    assert result.ctypes.data == address
+    assert result_pool.cached_bytes() == 0
+    view = result[1:]
+    del result
+    assert result_pool.cached_bytes() == 0, "a view keeps its memory"
+    other = f(x, x)
+    assert other.ctypes.data != address
+    same(view, (x + x)[1:])
+
+
+@native
+def test_pool_serves_only_requests_of_about_the_same_size(empty_pool):
+    f, smaller = large_function(), large_function(LARGE // 2)
+    f(np.ones(LARGE), np.ones(LARGE))
+    assert result_pool.cached_bytes() == 8 * LARGE
+    half = smaller(np.ones(LARGE // 2), np.ones(LARGE // 2))
+    assert result_pool.cached_bytes() == 8 * LARGE
+    assert half.sum() == LARGE
+
+
+@native
+def test_pool_holds_a_bounded_number_of_blocks(empty_pool):
+    f = large_function()
+    x = np.ones(LARGE)
+    results = [f(x, x) for _ in range(20)]
+    assert all(result.sum() == 2 * LARGE for result in results)
+    assert len({result.ctypes.data for result in results}) == 20
+    del results
+    assert result_pool.cached_bytes() == 16 * 8 * LARGE
+    result_pool.trim()
+    assert result_pool.cached_bytes() == 0
+
+
+@native
+def test_pooled_arrays_can_be_resized(empty_pool):
+    x = np.arange(float(LARGE))
+    result = large_function()(x, x)
+    result.resize(4 * LARGE, refcheck=False)
+    assert result_pool.cached_bytes() == 8 * LARGE, "the memory it had before"
+    np.testing.assert_array_equal(result[:LARGE], x + x)
+    assert not result[LARGE:].any()
+    result.resize(10, refcheck=False)
+    np.testing.assert_array_equal(result, (x + x)[:10])
+    result.resize(0, refcheck=False)
+    del result
+    result_pool.trim()
+
+
+@native
+def test_other_allocations_do_not_use_the_pool(empty_pool):
+    from numpy._core.multiarray import get_handler_name
+
+    x = np.ones(LARGE)
+    result = large_function()(x, x)
+    assert get_handler_name(result) == "phlox_result_pool"
+    assert get_handler_name(result + 1) == get_handler_name(x) == get_handler_name()
+
+
+@native
+def test_pool_from_many_threads(empty_pool):
+    f, wrong = large_function(), []
+
+    def work(seed):
+        x = np.full(LARGE, float(seed))
+        for _ in range(15):
+            first, second = f(x, x), f(x, x)
+            if first[0] != 2 * seed or second[-1] != 2 * seed or first.ctypes.data == second.ctypes.data:
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert 0 < result_pool.cached_bytes() <= 16 * 8 * LARGE
+
+
+def run_python(source, **environment):
+    """Runs a program in a fresh interpreter; returns its output."""
+    completed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
+
+
+PROGRAM = """
+    import numpy as np
+    from phlox.backends.cpu.call import *
+    from phlox.backends.cpu.call import result_pool, runtime
+    Function = make_vectorcall_type(type("Base", (), {"_miss": lambda self: None}))
+    code = runtime.compile_object("define i32 @kernel(ptr %a, ptr %r) {\\nret i32 0\\n}")
+    kernel = runtime.load_object(code, {}, ("kernel",))["kernel"]
+    f = Function()
+    install_entry(f, bind_entry(CallSignature((), results=(ResultSpec(np.dtype("f8"), (1 << 19,)),)), kernel, None))
+    f()
+    print(result_pool.cached_bytes())
+    three = [f(), f(), f()]
+    del three
+    print(result_pool.cached_bytes())
+    import builtins
+    builtins.kept = [f(), f, f()]
+"""
+
+
+@native
+@pytest.mark.parametrize(
+    ("limit", "cached"),
+    [("0", (0, 0)), ("5000000", (4 << 20, 4 << 20)), ("10000000", (4 << 20, 8 << 20)), ("2000000", (0, 0))],
+)
+def test_pool_limit_and_exit_with_live_results(limit, cached):
+    assert run_python(PROGRAM, PHLOX_RESULT_POOL_BYTES=limit) == f"{cached[0]}\n{cached[1]}\n"
+
+
+@native
+def test_pool_limit_is_checked():
+    check = (
+        PROGRAM.split("install_entry")[0].rstrip()
+        + """
+    try:
+        bind_entry(CallSignature((), results=(ResultSpec(np.dtype("f8"), (1 << 19,)),)), kernel, None)
+    except ValueError as error:
+        print(error)
+    """
+    )
+    assert run_python(check, PHLOX_RESULT_POOL_BYTES="lots").startswith("PHLOX_RESULT_POOL_BYTES requires a number of bytes")
+
+
+@native
+def test_dispatch_code_can_be_kept():
+    f = function(array_pair(), add_kernel(8))
+    code, key = runtime.dispatch_code(), runtime.dispatch_key()
+    assert runtime.dispatch_key() == key and isinstance(code, bytes)
+    runtime.use_dispatch_code(b"")
+    assert runtime.dispatch_code() == code, "code that is in use is not replaced"
+    same(f(np.ones(8), np.ones(8)), np.full(8, 2.0))
+    program = f"""
+        from phlox.backends.cpu.call import runtime
+        assert runtime.dispatch_key() == {key!r}
+        def refuse(text):
+            raise AssertionError("compiled again")
+        runtime.compile_object = refuse
+        runtime.use_dispatch_code(bytes.fromhex({code.hex()!r}))
+        print(runtime.entry_address() != 0)
+    """
+    assert run_python(program) == "True\n"

@@ -1,0 +1,129 @@
+"""The tables of NumPy functions that traced arrays answer to, and the list of those that are missing.
+
+`UFUNCS` maps each ufunc to its kernel, `FUNCTIONS` each other function to its implementation; the modules of ``functions/`` fill
+them. `MISSING` names what a function waits for where that is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Kernel(NamedTuple):
+    """How a ufunc is written in HLO: ``emit(builder, *operands)`` on operands of equal dimensions, in the ufunc's loop types.
+
+    ``identity(dtype)`` is the value that a reduction starts from; None where the ufunc is not associative.
+    """
+
+    emit: Callable[..., Any]
+    identity: Callable[[np.dtype], Any] | None = None
+
+
+UFUNCS: dict[np.ufunc, Kernel] = {}
+FUNCTIONS: dict[Callable, Callable] = {}
+MISSING: dict[Callable, str] = {}
+
+
+def implements(*functions: Callable) -> Callable[[Callable], Callable]:
+    """Decorator: the function is what these NumPy functions do with traced arrays. It has their signature."""
+
+    def declare(implementation: Callable) -> Callable:
+        for function in functions:
+            FUNCTIONS[function] = implementation
+        return implementation
+
+    return declare
+
+
+def kernel(*ufuncs: np.ufunc, identity: Any = None) -> Callable[[Callable], Callable]:
+    """Decorator: the function emits these ufuncs. ``identity`` is a number, or a function of the dtype."""
+
+    def declare(emit: Callable) -> Callable:
+        value = identity if identity is None or callable(identity) else lambda dtype: identity
+        for ufunc in ufuncs:
+            UFUNCS[ufunc] = Kernel(emit, value)
+        return emit
+
+    return declare
+
+
+def missing(needs: str, functions: Iterable[Callable]) -> None:
+    """Record that these NumPy functions cannot be traced, for want of something."""
+    for function in functions:
+        MISSING[function] = needs
+
+
+def name_of(function: Callable) -> str:
+    """The function as a user spells it: ``np.linalg.norm``."""
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
+
+
+def implementation(function: Callable) -> Callable:
+    """The implementation of a NumPy function; raises NotImplementedError naming it if there is none."""
+    found = FUNCTIONS.get(function)
+    if found is not None:
+        return found
+    raise not_implemented(function)
+
+
+def ufunc_kernel(ufunc: np.ufunc) -> Kernel:
+    """The kernel of a ufunc; raises NotImplementedError naming it if there is none."""
+    found = UFUNCS.get(ufunc) or _special_kernel(ufunc)
+    if found is not None:
+        return found
+    raise not_implemented(ufunc)
+
+
+def not_implemented(function: Callable) -> NotImplementedError:
+    needs = MISSING.get(function)
+    because = f": it needs {needs}, which is not there yet" if needs else ""
+    return NotImplementedError(f"{name_of(function)} is not implemented for traced arrays{because}. phlox.numpy.gaps() lists all gaps")
+
+
+SPECIAL_KERNELS: dict[str, Kernel] = {}
+
+
+def _special_kernel(ufunc: np.ufunc) -> Kernel | None:
+    """Kernels of ``scipy.special``, found by name when they are first used, because SciPy may be missing or not yet imported."""
+    special = sys.modules.get("scipy.special")
+    found = SPECIAL_KERNELS.get(ufunc.__name__)
+    if special is None or found is None or getattr(special, ufunc.__name__, None) is not ufunc:
+        return None
+    UFUNCS[ufunc] = found
+    return found
+
+
+def special(name: str) -> Callable[[Callable], Callable]:
+    """Decorator: the function emits the ufunc ``scipy.special.<name>``."""
+
+    def declare(emit: Callable) -> Callable:
+        SPECIAL_KERNELS[name] = Kernel(emit)
+        return emit
+
+    return declare
+
+
+def gaps() -> dict[str, str]:
+    """The public NumPy functions that traced arrays do not answer to, each with what it needs where that is known.
+
+    >>> "np.add" in gaps(), "np.einsum" in gaps()
+    (False, False)
+    """
+    found: dict[str, str] = {}
+    for module in (np, np.linalg, np.fft):
+        for name in dir(module):
+            function = getattr(module, name)
+            if name.startswith("_") or not callable(function) or isinstance(function, type):
+                continue
+            if isinstance(function, np.ufunc):
+                if function not in UFUNCS:
+                    found[name_of(function)] = MISSING.get(function, "")
+            elif hasattr(function, "__wrapped__") or hasattr(function, "_implementation"):
+                if function not in FUNCTIONS:
+                    found[name_of(function)] = MISSING.get(function, "")
+    return dict(sorted(found.items()))

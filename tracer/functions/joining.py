@@ -1,0 +1,278 @@
+"""Functions that join, split and repeat arrays."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray, as_index, require_trace
+from ..dispatch import implements
+from .operands import as_traced, broadcast, class_of, instruction_of, normalize_axis, prepare, result, sequence, store
+from .shape_manipulation import reshaped
+
+Instruction = hlo.Instruction
+
+
+def _arrays(arrays: Any) -> list:
+    if isinstance(arrays, TracedArray):
+        return list(arrays)
+    return [prepare(one) for one in arrays]
+
+
+def _common(arrays: list, dtype: Any, casting: str) -> hlo.ElementType:
+    classes = [np.dtype(class_of(one)) for one in arrays]  # Python's numbers are arrays here, of int64, float64 or complex128
+    if dtype is None:
+        return hlo.element_type_of(promotion.result_dtype(classes))
+    target = promotion.native(dtype)
+    for kind in classes:
+        promotion.require_cast(kind, target, casting)
+    return hlo.element_type_of(target)
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    return array.shape if isinstance(array, TracedArray) else np.shape(array)
+
+
+@implements(np.concatenate, np.concat)
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    arrays = _arrays(arrays)
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        arrays = [as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one))).reshape(-1) for one in arrays]
+        axis = 0
+    shapes = [_shape(one) for one in arrays]
+    if any(not shape for shape in shapes):
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    rank = len(shapes[0])
+    axis = normalize_axis(axis, rank)
+    for position, shape in enumerate(shapes):
+        if len(shape) != rank:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly, but "
+                f"along dimension 0, the array at index 0 has {rank} dimension(s) and the array at index {position} has {len(shape)} dimension(s)"
+            )
+        for dimension in range(rank):
+            if dimension != axis and shape[dimension] != shapes[0][dimension]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along dimension "
+                    f"{dimension}, the array at index 0 has size {shapes[0][dimension]} and the array at index {position} has size {shape[dimension]}"
+                )
+    trace = require_trace(*arrays)
+    element_type = _common(arrays, out.dtype if out is not None else dtype, casting)
+    operands = [instruction_of(trace, one, element_type) for one in arrays]
+    joined = operands[0] if len(operands) == 1 else trace.emit("concatenate", *operands, dimensions=(axis,))
+    return store(out, result(trace, joined), casting)
+
+
+@implements(np.stack)
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    arrays = [as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one))) for one in _arrays(arrays)]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({one.shape for one in arrays}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = normalize_axis(axis, arrays[0].ndim + 1)
+    shape = (*arrays[0].shape[:axis], 1, *arrays[0].shape[axis:])
+    return concatenate([reshaped(one, shape) for one in arrays], axis, out, dtype=dtype, casting=casting)
+
+
+def _rows(arrays: Any, function: Any) -> list[TracedArray]:
+    return [function(as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one)))) for one in _arrays(arrays)]
+
+
+@implements(np.vstack)
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    return concatenate(_rows(tup, np.atleast_2d), 0, dtype=dtype, casting=casting)
+
+
+@implements(np.hstack)
+def hstack(tup, *, dtype=None, casting="same_kind"):
+    arrays = _rows(tup, np.atleast_1d)
+    return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup):
+    return concatenate(_rows(tup, np.atleast_3d), 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup):
+    return concatenate(_rows(tup, lambda one: reshaped(one, (one.size, 1)) if one.ndim < 2 else one), 1)
+
+
+@implements(np.append)
+def append(arr, values, axis=None):
+    if axis is None:
+        return concatenate((np.ravel(as_traced(arr)), np.ravel(as_traced(values, _strong(values)))), 0)
+    return concatenate((arr, values), axis)
+
+
+def _strong(value: Any) -> Any:
+    return None if isinstance(value, TracedArray) else np.asarray(value).dtype if not isinstance(value, (list, tuple)) else None
+
+
+@implements(np.block)
+def block(arrays):
+    depth = _depth(arrays)
+
+    def rank_of(part: Any) -> int:
+        return max(map(rank_of, part)) if isinstance(part, list) else as_traced(part).ndim
+
+    rank = max(depth, rank_of(arrays))
+
+    def build(part: Any, level: int) -> TracedArray:
+        if isinstance(part, list):
+            return concatenate([build(one, level + 1) for one in part], level - depth)
+        array = as_traced(part, _strong(part))
+        return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
+
+    return build(arrays, 0)
+
+
+def _depth(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit conversion from tuple to ndarray.")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("List at arrays cannot be empty")
+    depths = {_depth(one) for one in arrays}
+    if len(depths) > 1:
+        raise ValueError("List depths are mismatched")
+    return 1 + depths.pop()
+
+
+# --- splitting ---
+
+
+@implements(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    ary = as_traced(ary)
+    axis = normalize_axis(axis, ary.ndim)
+    size = ary.shape[axis]
+    if isinstance(indices_or_sections, (list, tuple, np.ndarray)) and np.ndim(indices_or_sections) == 1:
+        bounds = [0, *(as_index(one, "as a place to split at") for one in indices_or_sections), size]
+        bounds = list(zip(bounds[:-1], bounds[1:]))
+    else:
+        sections = as_index(indices_or_sections, "as a number of sections")
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extra = divmod(size, sections)
+        starts = [section * each + min(section, extra) for section in range(sections + 1)]
+        bounds = list(zip(starts[:-1], starts[1:]))
+    return [ary[(slice(None),) * axis + (slice(start, stop),)] for start, stop in bounds]
+
+
+@implements(np.split)
+def split(ary, indices_or_sections, axis=0):
+    ary = as_traced(ary)
+    if not isinstance(indices_or_sections, (list, tuple, np.ndarray)):
+        if ary.shape[normalize_axis(axis, ary.ndim)] % as_index(indices_or_sections, "as a number of sections"):
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _split_along(axis: Any, least: int, name: str):
+    def implementation(ary, indices_or_sections):
+        ary = as_traced(ary)
+        if ary.ndim < least:
+            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+        return split(ary, indices_or_sections, axis if axis is not None else (1 if ary.ndim > 1 else 0))
+
+    return implementation
+
+
+implements(np.vsplit)(_split_along(0, 2, "vsplit"))
+implements(np.hsplit)(_split_along(None, 1, "hsplit"))
+implements(np.dsplit)(_split_along(2, 3, "dsplit"))
+
+if hasattr(np, "unstack"):
+
+    @implements(np.unstack)
+    def unstack(x, /, *, axis=0):
+        x = as_traced(x)
+        if x.ndim == 0:
+            raise ValueError("Input array must be at least 1-d.")
+        return tuple(np.moveaxis(x, axis, 0))
+
+
+# --- repetition ---
+
+
+@implements(np.tile)
+def tile(A, reps):
+    array = as_traced(A, _strong(A))
+    counts = tuple(as_index(one, "as a number of repetitions") for one in (reps if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)))
+    rank = max(array.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    sizes = (1,) * (rank - array.ndim) + array.shape
+    trace = require_trace(array)
+    b = trace.builder
+    pairs = [size for count, own in zip(counts, sizes) for size in (count, own)]
+    spread = b.reshape(array.instruction(trace), [size for own in sizes for size in (1, own)])
+    repeated = b.broadcast_in_dim(spread, pairs, range(len(pairs)))
+    return result(trace, b.reshape(repeated, [count * own for count, own in zip(counts, sizes)]))
+
+
+@implements(np.repeat)
+def repeat(a, repeats, axis=None):
+    array = as_traced(a, _strong(a))
+    if axis is None:
+        array, axis = reshaped(array, (array.size,)), 0
+    axis = normalize_axis(axis, array.ndim)
+    size = array.shape[axis]
+    counts = [as_index(one, "as a number of repetitions") for one in (repeats if np.ndim(repeats) else [repeats])]
+    if any(count < 0 for count in counts):
+        raise ValueError("repeats may not contain negative values.")
+    if len(counts) not in (1, size):
+        raise ValueError(f"operands could not be broadcast together with shape ({size},) ({len(counts)},)")
+    trace = require_trace(array)
+    b = trace.builder
+    operand = array.instruction(trace)
+    shape = operand.shape.dimensions
+    if len(counts) == 1 or len(set(counts)) == 1:
+        (count,) = set(counts)
+        spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
+        places = [dimension if dimension <= axis else dimension + 1 for dimension in range(len(shape))]
+        return result(trace, b.reshape(b.broadcast(operand, spread, places), (*shape[:axis], size * count, *shape[axis + 1 :])))
+    from .shape_manipulation import part
+
+    parts = []
+    for position, count in enumerate(counts):
+        one = part(trace, operand, axis, position, position + 1)
+        parts.append(broadcast(b, one, (*shape[:axis], count, *shape[axis + 1 :])))
+    return result(trace, trace.emit("concatenate", *parts, dimensions=(axis,)))
+
+
+@implements(np.resize)
+def resize(a, new_shape):
+    a = as_traced(a)
+    new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
+    sizes = tuple(as_index(one, "as a size of a shape") for one in new_shape)
+    count = prod(sizes)
+    if a.size == 0:
+        return np.zeros_like(a, shape=sizes)
+    rounds = -(-count // a.size)
+    flat = np.ravel(a)
+    return reshaped(tile(flat, rounds)[:count] if rounds != 1 else flat[:count], sizes, copy=True)
+
+
+@implements(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None, device=None):
+    """np.array(..., like=traced) and phlox.numpy.array: sequences may hold traced values."""
+    made = sequence(object, dtype) if isinstance(object, (list, tuple)) else object
+    made = as_traced(made, None if dtype is None else promotion.native(dtype))
+    made.weak_type = False if made is not object else made.weak_type
+    if made is object and (made.is_scalar or copy):
+        made = np.copy(made)
+    if made.ndim < ndmin:
+        made = reshaped(made, (1,) * (ndmin - made.ndim) + made.shape)
+    return made

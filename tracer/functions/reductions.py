@@ -1,0 +1,226 @@
+"""Reductions: sum, product, extrema, any and all, positions of extrema, and ``reduce`` of every associative ufunc.
+
+NumPy's accumulation types hold: small integers and booleans are summed in int64 or uint64, halves in float32 (rounded once at the
+end). The order of summation is the backend's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray
+from ..dispatch import UFUNCS, implements, ufunc_kernel
+from ..trace import Trace
+from . import arithmetic
+from .operands import (
+    as_traced, broadcast, broadcast_shapes, constant, convert, full_like, instruction_of, normalize_axes, normalize_axis, result, store,
+    value,
+)  # fmt: skip
+
+Instruction = hlo.Instruction
+_NO_VALUE = np._NoValue
+
+
+def reduce_ufunc(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO_VALUE,
+    where: Any = True,
+) -> TracedArray:
+    """``ufunc.reduce``: combines the elements along the axes (None: all).
+
+    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where the ufunc is
+    not associative.
+    """
+    kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
+    if kernel.identity is None:
+        raise NotImplementedError(f"np.{ufunc.__name__}.reduce is not implemented for traced arrays: the ufunc is not associative")
+    trace, operand = value(array)
+    axes = normalize_axes(axis, operand.shape.rank)
+    if out is not None and dtype is None:
+        dtype = out[0].dtype if isinstance(out, tuple) else out.dtype
+    kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
+    element_type = hlo.element_type_of(kind)
+    sizes = operand.shape.dimensions
+    if ufunc.identity is None and initial in (_NO_VALUE, None) and prod(sizes[axis] for axis in axes) == 0:
+        kept = [size for dimension, size in enumerate(sizes) if dimension not in axes]
+        if prod(kept) > 0:
+            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    if where is not True and ufunc.identity is None and initial in (_NO_VALUE, None):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
+    wide = _accumulation_type(ufunc, element_type)
+    b = trace.builder
+    operand = convert(b, convert(b, operand, element_type), wide)
+    operand = masked(trace, operand, where, kernel.identity(wide.dtype))
+    start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
+    reduced = reduce_instruction(trace, ufunc, operand, axes, start)
+    reduced = convert(b, reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
+    return finish(trace, reduced, sizes, axes, keepdims, out)
+
+
+def _accumulation_type(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.ElementType:
+    sums = ufunc in (np.add, np.multiply, np.logaddexp, np.logaddexp2, np.hypot)
+    return hlo.F32 if sums and element_type.is_float and element_type.bits < 32 else element_type
+
+
+def _result_dtype(ufunc: np.ufunc, element_type: hlo.ElementType) -> np.dtype:
+    return promotion.resolve(ufunc, (element_type.dtype, element_type.dtype))[-1]
+
+
+def masked(trace: Trace, operand: Instruction, where: Any, identity: Any) -> Instruction:
+    """The operand with the identity where the mask does not hold."""
+    if where is True or where is _NO_VALUE:
+        return operand
+    b = trace.builder
+    shape = operand.shape.dimensions
+    mask = instruction_of(trace, where if isinstance(where, TracedArray) else np.asarray(where, bool), hlo.PRED)
+    if broadcast_shapes(shape, mask.shape.dimensions) != shape:
+        raise ValueError(f"non-broadcastable operand: where has shape {mask.shape.dimensions}, the array {shape}")
+    return b.emit("select", broadcast(b, mask, shape), operand, full_like(b, identity, operand))
+
+
+@cache
+def combiner(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.Computation:
+    """The scalar computation of the ufunc's kernel, as a reduction's ``to_apply``."""
+    b = hlo.Builder(f"{ufunc.__name__}_{element_type.name}")
+    scalar = hlo.Shape(element_type)
+    combined = UFUNCS[ufunc].emit(b, b.parameter(scalar, "a"), b.parameter(scalar, "b"))
+    return b.build(convert(b, combined, element_type))
+
+
+def reduce_instruction(
+    trace: Trace, ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...], start: Instruction | None = None
+) -> Instruction:
+    """The reduced dimensions are dropped; ``start`` is combined with the result where it is given."""
+    element_type = operand.shape.element_type
+    b = trace.builder
+    if axes:
+        identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
+        operand = b.emit("reduce", operand, identity, dimensions=axes, to_apply=combiner(ufunc, element_type))
+    if start is None:
+        return operand
+    shape = broadcast_shapes(start.shape.dimensions, operand.shape.dimensions)
+    return UFUNCS[ufunc].emit(b, broadcast(b, start, shape), broadcast(b, operand, shape))
+
+
+def finish(
+    trace: Trace, reduced: Instruction, sizes: tuple[int, ...], axes: tuple[int, ...], keepdims: Any, out: Any = None
+) -> TracedArray:
+    """The result of a reduction as an array: dimensions of size 1 kept if wanted, written to ``out`` if given."""
+    if keepdims is True or (keepdims is not _NO_VALUE and keepdims):
+        reduced = trace.builder.reshape(reduced, [1 if axis in axes else size for axis, size in enumerate(sizes)])
+    return store(out, result(trace, reduced))
+
+
+def _reduction(ufunc: np.ufunc, takes_dtype: bool):
+    if takes_dtype:
+
+        def implementation(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, initial=_NO_VALUE, where=True):
+            return reduce_ufunc(ufunc, a, axis, dtype, out, keepdims, initial, True if where is _NO_VALUE else where)
+    else:
+
+        def implementation(a, axis=None, out=None, keepdims=_NO_VALUE, initial=_NO_VALUE, where=True):
+            return reduce_ufunc(ufunc, a, axis, None, out, keepdims, initial, True if where is _NO_VALUE else where)
+
+    return implementation
+
+
+implements(np.sum)(_reduction(np.add, True))
+implements(np.prod)(_reduction(np.multiply, True))
+implements(np.max, np.amax)(_reduction(np.maximum, False))
+implements(np.min, np.amin)(_reduction(np.minimum, False))
+
+
+@implements(np.all)
+def all_(a, axis=None, out=None, keepdims=_NO_VALUE, *, where=_NO_VALUE):
+    return reduce_ufunc(np.logical_and, a, axis, None, out, keepdims, where=True if where is _NO_VALUE else where)
+
+
+@implements(np.any)
+def any_(a, axis=None, out=None, keepdims=_NO_VALUE, *, where=_NO_VALUE):
+    return reduce_ufunc(np.logical_or, a, axis, None, out, keepdims, where=True if where is _NO_VALUE else where)
+
+
+@implements(np.ptp)
+def ptp(a, axis=None, out=None, keepdims=_NO_VALUE):
+    a = as_traced(a)
+    difference = np.subtract(reduce_ufunc(np.maximum, a, axis, keepdims=keepdims), reduce_ufunc(np.minimum, a, axis, keepdims=keepdims))
+    return store(out, difference)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a, axis=None, *, keepdims=False):
+    return reduce_ufunc(np.add, as_traced(a, np.dtype(bool)), axis, np.int64, keepdims=keepdims)
+
+
+# --- positions of extrema ---
+
+
+@cache
+def _position_computation(element_type: hlo.ElementType, largest: bool) -> hlo.Computation:
+    """Of two values with their positions, the better one: NaN beats numbers, the lower position breaks ties."""
+    b = hlo.Builder(f"{'argmax' if largest else 'argmin'}_{element_type.name}")
+    kinds = (element_type, hlo.S64, element_type, hlo.S64)
+    best, best_position, other, position = (b.parameter(hlo.Shape(kind), name) for kind, name in zip(kinds, "aibj"))
+    keep = arithmetic.compare(b, best, other, "GT" if largest else "LT")
+    tie = b.emit("compare", best, other, direction="EQ")
+    if element_type.kind in ("float", "complex"):
+        best_nan, other_nan = (b.emit("compare", x, x, direction="NE") for x in (best, other))
+        keep = b.emit("or", keep, b.emit("and", best_nan, b.emit("not", other_nan)))
+        tie = b.emit("or", tie, b.emit("and", best_nan, other_nan))
+    earlier = b.emit("compare", best_position, position, direction="LT")
+    keep = b.emit("or", keep, b.emit("and", tie, earlier))
+    return b.build(b.emit("tuple", b.emit("select", keep, best, other), b.emit("select", keep, best_position, position)))
+
+
+def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> TracedArray:
+    trace, operand = value(a)
+    b = trace.builder
+    name = "argmax" if largest else "argmin"
+    original = operand.shape.dimensions
+    if axis is None:
+        axes = tuple(range(operand.shape.rank))
+        operand = b.reshape(operand, (operand.shape.size,))
+        axis = 0
+    else:
+        if operand.shape.rank == 0:
+            normalize_axis(axis, 1)
+            operand, original = b.reshape(operand, (1,)), (1,)
+            axis, axes, keepdims = 0, (0,), False
+        else:
+            axis = normalize_axis(axis, operand.shape.rank)
+            axes = (axis,)
+    sizes = operand.shape.dimensions
+    if sizes[axis] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    element_type = operand.shape.element_type
+    ufunc = np.maximum if largest else np.minimum
+    worst = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
+    positions = b.emit("iota", shape=hlo.Shape(hlo.S64, sizes), iota_dimension=axis)
+    # The worst value starts at the last of all positions, so that it loses every tie with an element.
+    init = constant(b, np.iinfo(np.int64).max, hlo.S64)
+    both = b.emit("reduce", operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest))
+    found = b.get_tuple_element(both, 1)
+    return finish(trace, found, original, axes, keepdims, out)
+
+
+@implements(np.argmax)
+def argmax(a, axis=None, out=None, *, keepdims=_NO_VALUE):
+    return position_of_extremum(a, axis, out, keepdims, True)
+
+
+@implements(np.argmin)
+def argmin(a, axis=None, out=None, *, keepdims=_NO_VALUE):
+    return position_of_extremum(a, axis, out, keepdims, False)
+
+

@@ -1,0 +1,96 @@
+"""Running sums, products and extrema: ``accumulate`` of associative ufuncs.
+
+HLO has no scan of its own here: a running reduction of n elements is log2(n) rounds, in each of which every element is combined with the one
+2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work in place of n, and sums round as a
+tree does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray
+from ..dispatch import UFUNCS, implements, ufunc_kernel
+from ..trace import Trace
+from .operands import as_traced, constant, convert, normalize_axis, result, store, value
+
+Instruction = hlo.Instruction
+
+
+def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> TracedArray:
+    """``ufunc.accumulate``: element i of the result combines the elements 0 to i along the axis."""
+    kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
+    if kernel.identity is None:
+        raise NotImplementedError(f"np.{ufunc.__name__}.accumulate is not implemented for traced arrays: the ufunc is not associative")
+    trace, operand = value(array)
+    if operand.shape.rank == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = normalize_axis(axis, operand.shape.rank)
+    kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
+    element_type = hlo.element_type_of(kind)
+    scanned = scan_instruction(trace, ufunc, convert(trace.builder, operand, element_type), axis)
+    return store(out, result(trace, scanned))
+
+
+def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
+    b = trace.builder
+    element_type, size, rank = operand.shape.element_type, operand.shape.dimensions[axis], operand.shape.rank
+    identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
+    step = 1
+    while step < size:
+        padding = [(step, -step, 0) if dimension == axis else (0, 0, 0) for dimension in range(rank)]
+        shifted = b.emit("pad", operand, identity, padding=padding)
+        operand = convert(b, UFUNCS[ufunc].emit(b, shifted, operand), element_type)
+        step *= 2
+    return operand
+
+
+def _scan(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> TracedArray:
+    a = as_traced(a)
+    if axis is None or a.ndim == 0:
+        if axis is not None:
+            normalize_axis(axis, 1)
+        a, axis = a.reshape(-1), 0
+    return accumulate_ufunc(ufunc, a, axis, dtype, out)
+
+
+@implements(np.cumsum)
+def cumsum(a, axis=None, dtype=None, out=None):
+    return _scan(np.add, a, axis, dtype, out)
+
+
+@implements(np.cumprod)
+def cumprod(a, axis=None, dtype=None, out=None):
+    return _scan(np.multiply, a, axis, dtype, out)
+
+
+def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> TracedArray:
+    x = as_traced(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    if x.ndim == 0:
+        x = x.reshape(1)
+    total = accumulate_ufunc(ufunc, x, axis, dtype)
+    if include_initial:
+        shape = list(total.shape)
+        shape[normalize_axis(axis, total.ndim)] = 1
+        first = np.full_like(total, UFUNCS[ufunc].identity(total.dtype), shape=tuple(shape))
+        total = np.concatenate([first, total], axis)
+    return store(out, total)
+
+
+if hasattr(np, "cumulative_sum"):
+
+    @implements(np.cumulative_sum)
+    def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        return _cumulative(np.add, x, axis, dtype, out, include_initial)
+
+    @implements(np.cumulative_prod)
+    def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        return _cumulative(np.multiply, x, axis, dtype, out, include_initial)

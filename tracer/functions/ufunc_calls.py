@@ -1,0 +1,238 @@
+"""Calls of ufuncs, and their methods reduce, accumulate, outer and at.
+
+Every call goes the same way: NumPy says in which dtypes it computes (`promotion.resolve`), operands are converted and broadcast, the
+ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements that ``where=`` leaves out
+are 0 (in NumPy they are undefined).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray, require_trace
+from ..dispatch import UFUNCS, ufunc_kernel
+from .operands import (
+    as_traced, broadcast, broadcast_shapes, class_of, constant, convert, instruction_of, prepare, require_out, result, scalar_constant,
+)  # fmt: skip
+
+Instruction = hlo.Instruction
+
+_CONTRACTIONS: dict[np.ufunc, Any] = {}  # matmul and the like: called as functions; linear_algebra.py fills it
+_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+
+
+def call_operator(ufunc: np.ufunc, operands: tuple) -> Any:
+    """A Python operator. Where all operands are weak the result is, as Python's own arithmetic would leave it."""
+    if ufunc is np.power and len(operands) == 2:
+        special = _simple_power(*operands)
+        if special is not None:
+            ufunc, operands = special
+    results = call_ufunc(ufunc, operands)
+    if all(_is_weak(operand) for operand in operands):
+        for one in results if isinstance(results, tuple) else (results,):
+            one.weak_type = one.element_type is not hlo.PRED
+    return results
+
+
+def _is_weak(operand: Any) -> bool:
+    return operand.weak_type if type(operand) is TracedArray else type(operand) in (int, float, complex)
+
+
+def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
+    """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
+    if type(base) is not TracedArray or type(exponent) not in (int, float):
+        return None
+    kind = base.element_type.kind
+    if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
+        return np.square, (base,)
+    if kind in ("float", "complex"):
+        if exponent == 0.5:
+            return np.sqrt, (base,)
+        if exponent == 1:
+            return np.positive, (base,)
+        if exponent == -1:
+            return np.reciprocal, (base,)
+    return None
+
+
+def call_ufunc(
+    ufunc: np.ufunc,
+    inputs: tuple,
+    out: Any = None,
+    where: Any = True,
+    casting: str = "same_kind",
+    dtype: Any = None,
+    signature: Any = None,
+    sig: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
+    contraction = _CONTRACTIONS.get(ufunc)
+    if contraction is not None:
+        return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
+    emit = (UFUNCS.get(ufunc) or ufunc_kernel(ufunc)).emit
+    if len(inputs) != ufunc.nin:
+        inputs, out = _split_outputs(ufunc, inputs, out)
+    outputs = () if out is None else tuple(None if one is None else require_out(one) for one in _as_tuple(out))
+    inputs = tuple([prepare(value) for value in inputs])
+    trace = require_trace(*inputs)
+    classes = tuple([class_of(value) for value in inputs])
+    if ufunc in _COMPARISONS:
+        decided = _compare_out_of_range(ufunc, inputs, classes)
+        if decided is not None:
+            inputs, classes = decided, (np.dtype(bool),) * 2
+    output_dtypes = tuple([None if one is None else one.dtype for one in outputs])
+    dtypes = promotion.resolve(ufunc, classes, output_dtypes, _first(dtype, signature, sig), casting)
+    _check_values(ufunc, inputs, dtypes)
+    b = trace.builder
+    operands = [instruction_of(trace, value, hlo.element_type_of(kind)) for value, kind in zip(inputs, dtypes)]
+    shapes = [operand.shape.dimensions for operand in operands]
+    shape = broadcast_shapes(*shapes) if len(shapes) > 1 else shapes[0]
+    if outputs or where is not True:
+        shape = _shape_with_outputs(shape, outputs, where)
+    emitted = emit(b, *[broadcast(b, operand, shape) for operand in operands])
+    if ufunc is np.power:
+        _require_nonnegative_exponent(trace, inputs[1], operands[1])
+    results = [
+        _deliver(trace, convert(b, one, hlo.element_type_of(kind)), output, where)
+        for one, kind, output in zip(_as_tuple(emitted), dtypes[ufunc.nin :], outputs or (None,) * ufunc.nout)
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _as_tuple(value: Any) -> tuple:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _split_outputs(ufunc: np.ufunc, inputs: tuple, out: Any) -> tuple[tuple, Any]:
+    if ufunc.nin < len(inputs) <= ufunc.nargs and out is None:
+        outputs = inputs[ufunc.nin :]
+        return inputs[: ufunc.nin], outputs + (None,) * (ufunc.nout - len(outputs))
+    raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but {len(inputs)} were given")
+
+
+def _shape_with_outputs(shape: tuple[int, ...], outputs: tuple, where: Any) -> tuple[int, ...]:
+    masked = shape if where is True else broadcast_shapes(shape, np.shape(where) if not isinstance(where, TracedArray) else where.shape)
+    whole = broadcast_shapes(masked, *(one.shape for one in outputs if one is not None))
+    for one in outputs:
+        if one is not None and one.shape != whole:
+            raise ValueError(f"non-broadcastable output operand with shape {one.shape} doesn't match the broadcast shape {whole}")
+    return whole
+
+
+def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any) -> TracedArray:
+    """The result as a fresh array, or written to out."""
+    b = trace.builder
+    if out is not None:
+        value = convert(b, value, out.element_type)
+    if where is not True:
+        if class_of(where) != np.dtype(bool):
+            raise TypeError(f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'")
+        shape = value.shape.dimensions
+        mask = broadcast(b, instruction_of(trace, where, hlo.PRED), shape)
+        other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
+        value = b.emit("select", mask, value, other)
+    if out is None:
+        return result(trace, value)
+    out._set_value(value)
+    return out
+
+
+def _compare_out_of_range(ufunc: np.ufunc, inputs: tuple, classes: tuple) -> tuple | None:
+    """A comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike, in its place."""
+    for position in (0, 1):
+        value, other = inputs[position], classes[1 - position]
+        if classes[position] is not int or not isinstance(value, int) or isinstance(other, type) or other.kind not in "iu":
+            continue
+        limits = np.iinfo(other)
+        if limits.min <= value <= limits.max:
+            continue
+        # In its place, True with False: they compare alike.
+        above = value > limits.max
+        replaced = [np.bool_(above), np.bool_(above)]
+        replaced[1 - position] = _filled(not above, inputs[1 - position].shape)
+        return tuple(replaced)
+    return None
+
+
+def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:
+    trace = require_trace()
+    return result(trace, broadcast(trace.builder, constant(trace.builder, value, hlo.PRED), shape))
+
+
+def _check_values(ufunc: np.ufunc, inputs: tuple, dtypes: tuple) -> None:
+    if ufunc is np.power and dtypes[0].kind == "i":
+        exponent = scalar_constant(inputs[1])
+        if exponent is not None and exponent < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
+    """Integers to negative integer powers raise ValueError when the program runs."""
+    if operand.shape.element_type.kind != "signed" or scalar_constant(exponent) is not None:
+        return
+    b = trace.builder
+    negative = b.emit("compare", operand, broadcast(b, constant(b, 0, operand.shape.element_type), operand.shape.dimensions), direction="LT")
+    if negative.shape.rank:
+        negative = b.emit(
+            "reduce", negative, constant(b, False, hlo.PRED), dimensions=tuple(range(negative.shape.rank)),
+            to_apply=hlo.scalar_computation("or", hlo.PRED),
+        )  # fmt: skip
+    trace.add_error_flag(negative, ValueError, "Integers to negative integer powers are not allowed.")
+
+
+# --- methods ---
+
+
+def ufunc_method(ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+    """``ufunc.<method>(*inputs, ...)`` on traced arrays."""
+    from .reductions import reduce_ufunc
+    from .scans import accumulate_ufunc
+
+    if method == "reduce":
+        return reduce_ufunc(ufunc, *inputs, **arguments)
+    if method == "accumulate":
+        return accumulate_ufunc(ufunc, *inputs, **arguments)
+    if method == "outer":
+        return outer(ufunc, *inputs, **arguments)
+    if method == "at":
+        return at(ufunc, *inputs)
+    raise NotImplementedError(f"np.{ufunc.__name__}.{method} is not implemented for traced arrays: it needs the operation scatter")
+
+
+def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
+    """The ufunc of all pairs of an element of first and one of second."""
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    first, second = as_traced(first), as_traced(second)
+    column = first[(...,) + (None,) * second.ndim] if first.ndim else first
+    return call_ufunc(ufunc, (column, second), **arguments)
+
+
+def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
+    """In place, ``array[index] = ufunc(array[index], *operands)``, for indices that select no element twice: basic ones and masks."""
+    from ..indexing import is_basic, is_mask, write_masked
+
+    array = require_out(array)
+    if is_basic(index):
+        value = call_ufunc(ufunc, (array[index], *operands))
+        promotion.require_cast(value.dtype, array.dtype, "same_kind", "ufunc output")
+        array[index] = value
+    elif is_mask(index, array) and all(np.ndim(operand) == 0 or getattr(operand, "shape", None) == () for operand in operands):
+        write_masked(array, index, call_ufunc(ufunc, (array, *operands)))
+    else:
+        raise NotImplementedError(f"np.{ufunc.__name__}.at with an integer array as index needs the operation scatter, which is not there yet")
+
+

@@ -1,0 +1,290 @@
+"""``@jit``: a NumPy function, compiled for each form of call that it meets."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from ..backends.registry import get_backend, make_callable_type
+from .binding import ArgumentReader, structure_words
+from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
+from .errors import ConcretizationError
+from .native_call import call_signature, install
+from .nested_call import call_in_trace
+from .recording import CallForm, Recording, record
+from .signature import TracedLeaf
+from .specialization import Specialization, StaleCapture
+from .stages import Compiled, Lowered, Traced
+from .trace import current_trace
+
+
+@dataclass
+class _Known:
+    """A form of call that has been met: its specialization, and which leaves of the call that takes (None: all)."""
+
+    specialization: Specialization
+    selection: list[int] | None
+    form: CallForm
+
+
+class JittedFunctionBase:
+    """A compiled function; made by `jit`.
+
+    Calls run compiled code, which is made when a form of call (structure, shapes, dtypes, memory order, static values) is met for the first
+    time. Within another traced function a call is recorded as an HLO ``call``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: int | Iterable[int] = (),
+        static_argnames: str | Iterable[str] = (),
+        backend: str | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.backend = backend
+        self._function = function
+        self._reader = ArgumentReader(function, static_argnums, static_argnames)
+        self._lock = threading.RLock()
+        self._known: dict[Any, _Known] = {}
+        self._specializations: dict[Any, Specialization] = {}
+        self._entries: dict[Specialization, CacheEntry] = {}
+        self._hits = self._misses = 0
+
+    # --- calling ---
+
+    def _miss(self, *args: Any, **kwargs: Any) -> Any:
+        if current_trace() is not None:
+            return call_in_trace(self._function, self.__name__, args, kwargs)
+        key, leaves = self._reader.read(args, kwargs)
+        try:
+            known = self._known.get(key)
+        except TypeError:  # an unhashable part, which the form names
+            known = None
+        if known is None:
+            known = self._prepare(args, kwargs)
+        else:
+            self._hits += 1
+        specialization = known.specialization
+        values = leaves if known.selection is None else [leaves[index] for index in known.selection]
+        try:
+            if specialization.changes_arrays:
+                specialization, values = self._without_aliases(known, values)
+            return specialization(values)
+        except StaleCapture:
+            self._forget(known.specialization)
+            return self._miss(*args, **kwargs)
+
+    def _raise(self, code: int) -> None:
+        raise SystemError(f"{self.__name__}: compiled code ended with the unexpected code {code}")
+
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
+        """Trace and compile for this form of call, unless only its spelling is new."""
+        with self._lock:
+            canonical = self._reader.canonical(args, kwargs)
+            self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
+            known = self._known.get(self._reader.read(args, kwargs)[0])
+            if known is not None:  # another thread has been faster
+                return known
+            form, recording = self._form_and_recording(*canonical)
+            canonical_key, _ = self._reader.read(*canonical)
+            key, leaves = self._reader.read(args, kwargs)
+            order = self._reader.leaf_order(args, kwargs)
+            selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
+            if recording is None:
+                specialization = self._specializations[canonical_key]
+                self._hits += 1
+            else:
+                reason = explain_miss(form.leaves, structure_words(form.structures), list(self._entries.values()))
+                in_order = selection == sorted(selection)
+                signature = call_signature(recording, form, args, kwargs, self._reader) if in_order else None
+                specialization = Specialization(recording, self._compile(recording, signature))
+                native = install(specialization, self, signature, args, kwargs, self._reader)
+                entry = CacheEntry(
+                    tuple(form.leaves),
+                    structure_words(form.structures),
+                    reason,
+                    static_integers(form.leaves, self._reader.static_paths),
+                    native,
+                )
+                self._entries[specialization] = entry
+                self._specializations[canonical_key] = specialization
+                self._misses += 1
+            known = _Known(specialization, None if selection == list(range(len(leaves))) else selection, form)
+            self._known[key] = known
+            return known
+
+    def _compile(self, recording: Recording, signature: Any) -> Any:
+        backend = get_backend(self.backend)
+        return backend.compile(recording.module) if signature is None else backend.compile(recording.module, call=signature)
+
+    def _form_and_recording(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], descriptions: bool = False, known_too: bool = False
+    ) -> tuple[CallForm, Recording | None]:
+        """Trace the function; integers whose values it needs become static. No recording where there is code already."""
+        while True:
+            form = self._reader.form(args, kwargs, descriptions)
+            if not known_too and self._reader.read(args, kwargs)[0] in self._specializations:
+                return form, None
+            try:
+                return form, record(self._function, self.__name__, form)
+            except Exception as error:
+                if not self._make_static(form, error):
+                    raise
+
+    def _make_static(self, form: CallForm, error: Exception) -> bool:
+        """Whether the error comes from Python integers that can be made static; they are from now on."""
+        concretization = error if isinstance(error, ConcretizationError) else _hidden_concretization(error)
+        if concretization is None or not concretization.sources:
+            return False
+        leaves = form.traced_leaves
+        numbers = [parameter.attributes["number"] for parameter in concretization.sources]
+        if any(number >= len(leaves) for number in numbers):  # a captured array
+            return False
+        sources = [leaves[number] for number in numbers]
+        if not all(leaf.kind == "python scalar" and leaf.shape.element_type.is_integer for leaf in sources):
+            return False
+        self._reader.static_paths.update(leaf.path for leaf in sources)
+        return True
+
+    def _without_aliases(self, known: _Known, values: list[Any]) -> tuple[Specialization, list[Any]]:
+        """Where one array is passed as several arguments: the code that treats them as one."""
+        specialization = known.specialization
+        same = specialization.same_arrays(values)
+        if same is None:
+            return specialization, values
+        with self._lock:
+            variant = specialization.variants.get(same)
+            if variant is None:
+                recording = record(self._function, self.__name__, known.form, same)
+                variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+                self._misses += 1
+        values = [value for index, value in enumerate(values) if same[index] == index]
+        variant.same_arrays(values)
+        return variant, values
+
+    def _forget(self, specialization: Specialization) -> None:
+        with self._lock:
+            self._entries.pop(specialization, None)
+            for table in (self._specializations, self._known):
+                for key, value in list(table.items()):
+                    if value is specialization or getattr(value, "specialization", None) is specialization:
+                        del table[key]
+
+    # --- the cache ---
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
+        with self._lock:
+            return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()))
+
+    def cache_clear(self) -> None:
+        """Forget all compiled code and all counts."""
+        with self._lock:
+            install(None, self, None, (), {}, self._reader)
+            for table in (self._known, self._specializations, self._entries):
+                table.clear()
+            self._reader.static_paths.clear()
+            self._hits = self._misses = 0
+
+    # --- stages ---
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
+        with self._lock:
+            canonical = self._reader.canonical(args, kwargs)
+            form, recording = self._form_and_recording(*canonical, descriptions=True, known_too=True)
+        return Traced(self.__name__, form, recording, self._reader, self.backend)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""
+        return self.trace(*args, **kwargs).lower()
+
+    def compile(self, *args: Any, **kwargs: Any) -> Compiled:
+        """Compiled code for these arguments, which may be arrays or descriptions (`ShapeDtype`); the cache is not used."""
+        return self.lower(*args, **kwargs).compile()
+
+    # --- being a function ---
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jitted {self._function!r}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled as functions are: by name
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self
+
+    def __copy__(self) -> Any:
+        return self
+
+
+JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _hidden_concretization(error: Exception) -> ConcretizationError | None:
+    """The ConcretizationError that NumPy replaced by an error of its own, as for ``np.zeros(n)``."""
+    from .trace import last_concretization
+
+    if not isinstance(error, (TypeError, ValueError)):
+        return None
+    return last_concretization()
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> Any: ...
+
+
+@overload
+def jit(
+    *, static_argnums: int | Iterable[int] = (), static_argnames: str | Iterable[str] = (), backend: str | None = None
+) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    backend: str | None = None,
+) -> Any:
+    """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
+
+    Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced; ``str``,
+    ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the function turns out to need
+    (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call; other outside objects are taken
+    as they are when the function is traced.
+
+    static_argnums, static_argnames: further parameters whose values are part of the key of the compiled code; hashable.
+    backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
+
+    Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError where the
+    function cannot be traced as it is written.
+
+    >>> import numpy as np
+    >>> @jit(backend="reference")
+    ... def norm(x, axis=-1):
+    ...     return np.sqrt(np.sum(x * x, axis=axis))
+    >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]))
+    array([ 5., 10.])
+    """
+    if function is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
+    if isinstance(function, (classmethod, staticmethod)):
+        raise TypeError(f"jit requires a function; put @{type(function).__name__} above @jit")
+    if not callable(function):
+        raise TypeError(f"jit requires a function, {type(function).__name__} given")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"jit requires an ordinary function; {getattr(function, '__name__', function)!r} is a generator or a coroutine")
+    return JittedFunction(function, static_argnums, static_argnames, backend)
