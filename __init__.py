@@ -1,3 +1,55 @@
-"""phlox: a tracing compiler for NumPy."""
+"""phlox: a tracing compiler for NumPy.
+
+Decorate a NumPy function with `jit`: it is recorded once for each shape and dtype as XLA's HLO, compiled with LLVM to native code, and
+from then on called like the NumPy function that it was.
+
+>>> import numpy as np
+>>> from phlox import jit
+>>> @jit
+... def norm(x):
+...     return np.sqrt(np.sum(x * x))
+>>> norm(np.array([3.0, 4.0]))
+np.float64(5.0)
+"""
+
+from .backends.loading import load_hlo
+from .backends.registry import available_backends
+from .tracer import (
+    CarryTypeError,
+    ConcretizationError,
+    LeakedArrayError,
+    ShapeDtype,
+    StaticArgumentError,
+    TracerError,
+    cond,
+    fori_loop,
+    jit,
+    map,
+    register_pytree,
+    scan,
+    switch,
+    tree_map,
+    while_loop,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CarryTypeError",
+    "ConcretizationError",
+    "LeakedArrayError",
+    "ShapeDtype",
+    "StaticArgumentError",
+    "TracerError",
+    "available_backends",
+    "cond",
+    "fori_loop",
+    "jit",
+    "load_hlo",
+    "map",
+    "register_pytree",
+    "scan",
+    "switch",
+    "tree_map",
+    "while_loop",
+]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from typing import TYPE_CHECKING
 
 from .errors import WRONG_USE, CommandError
 from .files import read_hlo_file
+
+if TYPE_CHECKING:
+    from ..compile.pass_manager import Pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         width = max(map(len, PASSES))
         for name, found in sorted(PASSES.items()):
-            print(f"{name:{width}}  {found.documentation.partition(chr(10))[0]}")
+            print(textwrap.fill(f"{name:{width}}  {_summary(found)}", 110, subsequent_indent=" " * (width + 2)))
         return 0
     if options.file is None:
         raise CommandError("a file is required, or --list", WRONG_USE)
@@ -35,3 +40,8 @@ def run(options: argparse.Namespace) -> int:
             raise CommandError(str(error), WRONG_USE) from error
     print(module.as_text(), end="")
     return 0
+
+
+def _summary(found: Pass) -> str:
+    """The first paragraph of the pass's documentation, on one line."""
+    return " ".join(found.documentation.partition("\n\n")[0].split())

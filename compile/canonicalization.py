@@ -34,7 +34,7 @@ def _inner_without_layouts(computation: Computation) -> Computation:
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        if instruction.operation.opcode in ("bitcast", "custom-call"):
+        if instruction.opcode in ("bitcast", "custom-call"):
             return _with_shape(instruction, operands, _without_row_major(instruction.shape))
         return _with_shape(instruction, operands, instruction.shape.without_layout())
 
@@ -48,7 +48,7 @@ def _entry_without_layouts(computation: Computation) -> Computation:
     root_shape = _without_row_major(root.shape)
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        opcode, shape = instruction.operation.opcode, instruction.shape
+        opcode, shape = instruction.opcode, instruction.shape
         if opcode in _SHARES_OPERANDS:
             operands = tuple(map(_row_major, operands))
         if opcode == "parameter":
@@ -72,7 +72,7 @@ def in_layout_of(shape: AnyShape, instruction: Instruction) -> Instruction:
         return instruction
     if not shape.is_tuple:
         return make_instruction("copy", (instruction,), None, shape, source=instruction.source)
-    if instruction.operation.opcode == "tuple":
+    if instruction.opcode == "tuple":
         elements = instruction.operands
     else:
         elements = tuple(
@@ -107,7 +107,7 @@ def _without_row_major(shape: AnyShape) -> AnyShape:
 
 def _with_splats(computation: Computation) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        if instruction.operation.opcode == "constant":
+        if instruction.opcode == "constant":
             splat = _splat(instruction)
             if splat is not None:
                 return splat

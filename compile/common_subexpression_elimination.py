@@ -28,7 +28,7 @@ def _eliminate(computation: Computation, keys: dict[Computation, Any], known: di
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         traits = instruction.operation.traits
-        if instruction.operation.opcode == "parameter" or EFFECTFUL in traits:
+        if instruction.opcode == "parameter" or EFFECTFUL in traits:
             return on_operands(instruction, operands)
         if CALLS in traits and has_effects(instruction, known):
             return on_operands(instruction, operands)

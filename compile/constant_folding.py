@@ -31,7 +31,7 @@ def _fold(computation: Computation) -> Computation:
         if not operands:
             return current
         for operand in operands:
-            if operand.operation.opcode != "constant":
+            if operand.opcode != "constant":
                 return current
         return _folded(current) or current
 
@@ -40,12 +40,12 @@ def _fold(computation: Computation) -> Computation:
 
 def _folded(instruction: Instruction) -> Instruction | None:
     traits = instruction.operation.traits
-    if ELEMENTWISE not in traits and DATA_MOVEMENT not in traits and instruction.operation.opcode not in _FOLDED:
+    if ELEMENTWISE not in traits and DATA_MOVEMENT not in traits and instruction.opcode not in _FOLDED:
         return None
     if instruction.shape.is_tuple or instruction.shape.layout is not None:
         return None
     size = sum(operand.shape.size for operand in instruction.operands if not operand.shape.is_tuple)
-    if instruction.operation.opcode != "reshape" and (size > LARGEST_FOLDED or instruction.shape.size > size):
+    if instruction.opcode != "reshape" and (size > LARGEST_FOLDED or instruction.shape.size > size):
         return None
     literals = tuple(operand.attributes["literal"] for operand in instruction.operands)
     with np.errstate(all="ignore"):

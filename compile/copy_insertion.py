@@ -16,30 +16,36 @@ def insert_copies(module: Module) -> Module:
     """The module with a copy for every result that would otherwise share the memory of another value.
 
     Afterwards each array that the entry, a While body or a branch returns is computed there, once; only what a body hands on
-    unchanged is left as it is. Computations run by two instructions are duplicated, so that each has its own buffers.
+    unchanged is left as it is. A computation run by two instructions is duplicated, so that each has its own buffers.
     """
-    return Module(module.name, _prepare(module.entry, is_body=False), dict(module.attributes))
+    seen: set[Computation] = set()
+    return Module(module.name, _prepare(module.entry, seen, is_body=False), dict(module.attributes))
 
 
-def _prepare(computation: Computation, is_body: bool) -> Computation:
-    prepared = _with_copied_results(_own_callees(computation), is_body)
-    # A computation object must not be shared with another caller, even if nothing in it changed.
-    return prepared if prepared is not computation else _clone(computation)
+def _prepare(computation: Computation, seen: set[Computation], is_body: bool) -> Computation:
+    if computation in seen:
+        computation = _duplicate(computation)
+    seen.add(computation)
+    return _with_copied_results(_prepare_callees(computation, seen), is_body)
 
 
-def _clone(computation: Computation) -> Computation:
-    return Computation(computation.name, computation.instructions, computation.root)
+def _duplicate(computation: Computation) -> Computation:
+    """The same computation with instructions of its own."""
+    copies: dict[Instruction, Instruction] = {}
+    for instruction in computation.instructions:
+        copies[instruction] = instruction.with_operands(copies[operand] for operand in instruction.operands)
+    return Computation(computation.name, tuple(copies.values()), copies[computation.root])
 
 
-def _own_callees(computation: Computation) -> Computation:
+def _prepare_callees(computation: Computation, seen: set[Computation]) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         if instruction.opcode in CONTROL_FLOW:
             changed = {}
             for name, value in instruction.attributes.items():
                 if isinstance(value, Computation):
-                    changed[name] = _prepare(value, is_body=name == "body")
+                    changed[name] = _prepare(value, seen, is_body=name == "body")
                 elif isinstance(value, tuple) and value and isinstance(value[0], Computation):
-                    changed[name] = tuple(_prepare(branch, is_body=False) for branch in value)
+                    changed[name] = tuple(_prepare(branch, seen, is_body=False) for branch in value)
             return instruction.with_operands(operands, **changed)
         return instruction if operands == instruction.operands else instruction.with_operands(operands)
 

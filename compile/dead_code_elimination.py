@@ -27,7 +27,7 @@ def without_dead_code(computation: Computation, known_effects: dict[Computation,
             if has_effects(instruction, known_effects):
                 live.add(instruction)
                 live.update(instruction.operands)
-        elif instruction.operation.opcode == "parameter":
+        elif instruction.opcode == "parameter":
             live.add(instruction)
     if len(live) == len(computation.instructions):
         return computation

@@ -14,7 +14,7 @@ def inlined(computation: Computation, arguments: Sequence[Instruction]) -> Instr
     """The computation's root, computed from these arguments by new instructions."""
     values: dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
-        if instruction.operation.opcode == "parameter":
+        if instruction.opcode == "parameter":
             values[instruction] = arguments[instruction.attributes["number"]]
         else:
             values[instruction] = instruction.with_operands([values[operand] for operand in instruction.operands])
@@ -26,7 +26,7 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
     dimensions = arguments[0].shape.dimensions
     values: dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "parameter":
             values[instruction] = arguments[instruction.attributes["number"]]
             continue
@@ -51,11 +51,11 @@ def inline_calls(module: Module) -> Module:
 
 
 def _inline(computation: Computation) -> Computation:
-    if not any(instruction.operation.opcode in ("call", "map") for instruction in computation.instructions):
+    if not any(instruction.opcode in ("call", "map") for instruction in computation.instructions):
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "call":
             return inlined(instruction.attributes["to_apply"], operands)
         if opcode == "map":

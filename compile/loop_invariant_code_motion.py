@@ -31,12 +31,12 @@ def hoist_loop_invariants(module: Module) -> Module:
 
 
 def _hoist(computation: Computation) -> Computation:
-    if not any(instruction.operation.opcode == "while" for instruction in computation.instructions):
+    if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
-        return _hoisted(current) or current if instruction.operation.opcode == "while" else current
+        return _hoisted(current) or current if instruction.opcode == "while" else current
 
     return rebuild(computation, transform)
 
@@ -62,7 +62,7 @@ def _hoisted(loop: Instruction) -> Instruction | None:
 
 
 def _is_state(instruction: Instruction) -> bool:
-    return instruction.operation.opcode == "get-tuple-element" and instruction.operands[0].operation.opcode == "parameter"
+    return instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "parameter"
 
 
 def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[set[Instruction], dict[Instruction, int]]:
@@ -70,7 +70,7 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
     invariant: set[Instruction] = set()
     costs: dict[Instruction, int] = {}
     for instruction in body.instructions:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if _is_state(instruction):
             if instruction.attributes["index"] in unchanging:
                 invariant.add(instruction)
@@ -86,7 +86,7 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
 
 
 def _own_cost(instruction: Instruction) -> int:
-    opcode = instruction.operation.opcode
+    opcode = instruction.opcode
     if opcode in _FREE:
         return 0
     if opcode in EXPENSIVE:
@@ -112,7 +112,7 @@ def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[In
         if instruction in seen or costs[instruction] < _ENOUGH_CHEAP_OPERATIONS:
             continue
         seen.add(instruction)
-        if instruction.operation.opcode in _FREE or instruction.shape.is_tuple:
+        if instruction.opcode in _FREE or instruction.shape.is_tuple:
             pending.extend(instruction.operands)
         else:
             wanted[instruction] = None

@@ -16,7 +16,7 @@ def simplify_loops(module: Module) -> Module:
 
 
 def _simplify_loops(computation: Computation) -> Computation:
-    if not any(instruction.operation.opcode == "while" for instruction in computation.instructions):
+    if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
     return _without_dead_elements(_without_invariant_results(computation))
 
@@ -28,7 +28,7 @@ def _without_invariant_results(computation: Computation) -> Computation:
     invariant: dict[Instruction, set[int]] = {}
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "while" and operands[0].opcode == "tuple":
             elements = loop_invariant_elements(instruction)
             result = on_operands(instruction, operands)
@@ -53,7 +53,7 @@ def _with_constants_inside(loop: Instruction, invariant: set[int]) -> Instructio
         inside: dict[int, Instruction] = {}
 
         def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-            if instruction.operation.opcode == "get-tuple-element" and operands[0].operation.opcode == "parameter":
+            if instruction.opcode == "get-tuple-element" and operands[0].opcode == "parameter":
                 index = instruction.attributes["index"]
                 if index in constants:
                     return inside.setdefault(index, _copied(constants[index]))
@@ -92,7 +92,7 @@ def _reads(computation: Computation, indices: dict[int, Instruction]) -> bool:
     """Whether the computation uses one of these elements other than to hand it on."""
     for instruction in computation.instructions:
         for position, operand in enumerate(instruction.operands):
-            if operand.operation.opcode != "get-tuple-element" or operand.operands[0].operation.opcode != "parameter":
+            if operand.opcode != "get-tuple-element" or operand.operands[0].opcode != "parameter":
                 continue
             index = operand.attributes["index"]
             if index in indices and not (instruction is computation.root and position == index):
@@ -102,9 +102,9 @@ def _reads(computation: Computation, indices: dict[int, Instruction]) -> bool:
 
 def is_cheap_constant(instruction: Instruction) -> bool:
     """A scalar constant, or a broadcast of one."""
-    if instruction.operation.opcode == "broadcast":
+    if instruction.opcode == "broadcast":
         instruction = instruction.operands[0]
-    return instruction.operation.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
+    return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
 
 
 # --- elements that nobody needs ---
@@ -115,7 +115,7 @@ def _without_dead_elements(computation: Computation) -> Computation:
     smaller: dict[Instruction, tuple[Instruction, dict[int, int]]] = {}
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "while":
             return _smaller_loop(instruction, operands, users[instruction], computation.root, smaller)
         if opcode == "get-tuple-element" and operands[0] in smaller:
@@ -174,10 +174,10 @@ def _needed_elements(condition: Computation, body: Computation, outside: set[int
         if instruction in seen:
             continue
         seen.add(instruction)
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "parameter":
             return None
-        if opcode == "get-tuple-element" and instruction.operands[0].operation.opcode == "parameter":
+        if opcode == "get-tuple-element" and instruction.operands[0].opcode == "parameter":
             need(instruction.attributes["index"])
         else:
             pending.extend(instruction.operands)
@@ -191,7 +191,7 @@ def _on_smaller_state(computation: Computation, init: Instruction, position: dic
     values: dict[Instruction, Instruction] = {}
 
     def value_of(instruction: Instruction) -> Instruction:
-        opcode = instruction.operation.opcode
+        opcode = instruction.opcode
         if opcode == "get-tuple-element" and instruction.operands[0] is old:
             attributes = {"index": position[instruction.attributes["index"]]}
             return make_instruction("get-tuple-element", (parameter,), attributes, name=instruction.name, source=instruction.source)

@@ -36,7 +36,7 @@ def transform_callees(computation: Computation, transform: Callable[[Computation
     """The computation with the control flow computations that it calls transformed."""
     changed: dict[Instruction, dict[str, Any]] = {}
     for instruction in computation.instructions:
-        names = CONTROL_FLOW.get(instruction.operation.opcode)
+        names = CONTROL_FLOW.get(instruction.opcode)
         if names is None:
             continue
         for name in names:

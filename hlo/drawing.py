@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .attributes import CalledComputation, CalledComputations
+from .attributes import CalledComputation
 from .instruction import Computation, Instruction, Module
 from .operation import CALLS, DATA_MOVEMENT, ELEMENTWISE
 
 CHARACTER, LINE, PADDING, GAP, ROW_GAP, MARGIN = 6.4, 14, 10, 18, 34, 16
+LONGEST = 48  # characters in a line of a box
 FILLS = {
     "parameter": "#ffe3c2",
     "constant": "#eceff4",
@@ -49,13 +50,13 @@ class _Box:
 
     @property
     def height(self) -> float:
-        return len(self.lines) * LINE + PADDING if self.lines else 2 * LINE + PADDING
+        return len(self.lines) * LINE + PADDING if self.lines else 0.0
 
 
 def module_svg(module: Module) -> str:
     """The module as an SVG image: the entry computation first, then those that it calls.
 
-    Computations that reductions and the like apply to scalars are named in their users' boxes instead of being drawn.
+    Computations of a single operation, as reductions apply them, are named in their users' boxes instead of being drawn.
 
     >>> from phlox.hlo import Builder, F32, Shape
     >>> b = Builder("double")
@@ -65,7 +66,7 @@ def module_svg(module: Module) -> str:
     """
     panels, top, width = [], MARGIN, 0.0
     for computation in reversed(module.computations()):
-        if computation is not module.entry and len(_operations(computation)) == 1:
+        if computation is not module.entry and _is_one_operation(computation):
             continue
         panel, panel_width, panel_height = _draw(computation)
         panels.append(f'<g transform="translate({MARGIN},{top:.0f})">{panel}</g>')
@@ -77,8 +78,8 @@ def module_svg(module: Module) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{style}">{background}{"".join(panels)}</svg>'
 
 
-def _operations(computation: Computation) -> list[Instruction]:
-    return [instruction for instruction in computation.instructions if instruction.opcode not in ("parameter", "constant")]
+def _is_one_operation(computation: Computation) -> bool:
+    return sum(instruction.opcode not in ("parameter", "constant") for instruction in computation.instructions) == 1
 
 
 # --- boxes ---
@@ -143,16 +144,17 @@ def _lines(instruction: Instruction) -> tuple[str, ...]:
         operands = [_inline_text(operand) for operand in instruction.operands]
         if any(operands):
             head += f"({', '.join(text or '.' for text in operands)})"
-    details = [
-        f"{kind.spelling or name}={text}"
-        for name, kind in instruction.operation.attributes.items()
-        if not kind.stands_in_parentheses
-        and instruction.attributes[name] != kind.default
-        and len(text := kind.print(instruction.attributes[name])) <= 32
-    ]
-    called = isinstance(next(iter(instruction.operation.attributes.values()), None), CalledComputation | CalledComputations)
+    details = []
+    for name, kind in instruction.operation.attributes.items():
+        value = instruction.attributes[name]
+        if kind.stands_in_parentheses or value == kind.default:
+            continue
+        scalar = isinstance(kind, CalledComputation) and isinstance(value, Computation) and _is_one_operation(value)
+        text = f"{kind.spelling or name}={value.root.opcode if scalar else kind.print(value)}"
+        if len(text) <= LONGEST:
+            details.append(text)
     shape = str(instruction.shape.without_layout())
-    return (head, *(details if called else details[:3]), shape if len(shape) <= 48 else shape[:45] + "...")
+    return head, *details, shape if len(shape) <= LONGEST else shape[: LONGEST - 3] + "..."
 
 
 def _family(instruction: Instruction) -> str:
@@ -183,13 +185,14 @@ def _draw(computation: Computation) -> tuple[str, float, float]:
     left = min(box.x - box.width / 2 for box in boxes)
     for box in boxes:
         box.x -= left
-    title_height, tops, top = 2 * LINE, [], 2.0 * LINE
+    tops, bottoms, top = [], [], 2.0 * LINE
     for row in rows:
         tops.append(top)
-        top += max(box.height for box in row) + ROW_GAP
-    edges = [_edge(box, user, tops) for box in boxes for user in box.below]
+        bottoms.append(top + max(box.height for box in row))
+        top = bottoms[-1] + ROW_GAP
+    edges = [_edge(box, user, tops, bottoms) for box in boxes for user in box.below]
     drawn = [_rectangle(box, tops[box.row]) for box in boxes if box.lines]
-    title = f'<text x="0" y="{title_height - LINE}" font-weight="bold">{html.escape(computation.name)}</text>'
+    title = f'<text x="0" y="{LINE}" font-weight="bold">{html.escape(computation.name)}</text>'
     width = max(max(box.x + box.width / 2 for box in boxes), len(computation.name) * CHARACTER * 1.1)
     return title + "".join(edges) + "".join(drawn), width, top - ROW_GAP
 
@@ -219,7 +222,9 @@ def _place(rows: list[list[_Box]], sweeps: int = 12) -> None:
 
 
 def _mean_x(boxes: list[_Box], default: float) -> float:
-    return sum(box.x for box in boxes) / len(boxes) if boxes else default
+    """The mean of their places; boxes count for more than points, so that the main line of a program runs straight down."""
+    weights = [4 if box.lines else 1 for box in boxes]
+    return sum(weight * box.x for weight, box in zip(weights, boxes)) / sum(weights) if boxes else default
 
 
 def _spread(row: list[_Box], wanted: list[float]) -> None:
@@ -259,9 +264,9 @@ def _rectangle(box: _Box, top: float) -> str:
     return f'<g><title>{html.escape(box.title)}</title><rect {place} rx="4" fill="{box.fill}" {stroke}/>{"".join(lines)}</g>'
 
 
-def _edge(box: _Box, user: _Box, tops: list[float]) -> str:
-    start, end = tops[box.row] + (box.height if box.lines else 0), tops[user.row]
-    middle = (start + end) / 2
+def _edge(box: _Box, user: _Box, tops: list[float], bottoms: list[float]) -> str:
+    start = tops[box.row] + box.height if box.lines else bottoms[box.row]
+    middle, end = (start + tops[user.row]) / 2, tops[user.row]
     path = f"M{box.x:.1f},{start:.1f} C{box.x:.1f},{middle:.1f} {user.x:.1f},{middle:.1f} {user.x:.1f},{end:.1f}"
-    through = f" L{user.x:.1f},{end + user.height:.1f}" if not user.lines else ""
+    through = "" if user.lines else f" V{bottoms[user.row]:.1f}"
     return f'<path d="{path}{through}" fill="none" stroke="#8d8da6"/>'

@@ -36,7 +36,7 @@ class Instruction:
     configs, ...), by name, as they were spelled.
     """
 
-    __slots__ = ("operation", "operands", "attributes", "shape", "name", "source", "annotations", "__weakref__")
+    __slots__ = ("operation", "opcode", "operands", "attributes", "shape", "name", "source", "annotations", "__weakref__")
 
     def __init__(
         self,
@@ -48,12 +48,9 @@ class Instruction:
         source: SourceLocation | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        self.operation, self.operands, self.attributes, self.shape = operation, operands, attributes, shape
+        self.operation, self.opcode = operation, operation.opcode
+        self.operands, self.attributes, self.shape = operands, attributes, shape
         self.name, self.source, self.annotations = name, source, annotations or {}
-
-    @property
-    def opcode(self) -> str:
-        return self.operation.opcode
 
     def has_trait(self, trait: str) -> bool:
         return trait in self.operation.traits
@@ -231,14 +228,24 @@ def rebuild(
     instructions: dict[Instruction, None] = {}
 
     for instruction in computation.instructions:
-        operands = tuple(replaced[operand] for operand in instruction.operands)
+        operands = instruction.operands
+        if replaced:
+            operands = tuple([replaced.get(operand, operand) for operand in operands])
         result = transform(instruction, operands)
-        for needed in post_order(result, instructions):
-            instructions[needed] = None
-        replaced[instruction] = result
-    if all(old is new for old, new in replaced.items()):
+        if result is not instruction:
+            replaced[instruction] = result
+        if result in instructions:
+            continue
+        for operand in result.operands:
+            if operand not in instructions:
+                for needed in post_order(result, instructions):
+                    instructions[needed] = None
+                break
+        else:
+            instructions[result] = None
+    if not replaced:
         return computation
-    return Computation(computation.name, tuple(instructions), replaced[computation.root])
+    return Computation(computation.name, tuple(instructions), replaced.get(computation.root, computation.root))
 
 
 def tuple_of(instructions: Iterable[Instruction]) -> TupleShape:

@@ -263,9 +263,10 @@ def every_value(element_type):
     random = np.random.default_rng(element_type.bits).integers(0, 256, 500 * dtype.itemsize, dtype=np.uint8).view(dtype)
     if element_type.is_integer:
         return np.concatenate([random, np.array([np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1], dtype)])
-    # 7.038531e-26 is the single-precision number whose shortest decimal form is misread by way of a double.
-    specials = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 0.1, 1e-45, 7.038531e-26, 3.4028235e38, 5e-324]
-    return np.concatenate([random, np.array(specials).astype(dtype)])
+    # 7.038531e-26 is the shortest decimal form of 0x15ae43fd, but read as a double and then rounded it is 0x15ae43fe.
+    misread = np.array([0x15AE43FD, 0x15AE43FE], np.uint32).view(np.float32).astype(dtype)
+    specials = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 0.1, 1e-45, 3.4028235e38, 5e-324]
+    return np.concatenate([random, misread, np.array(specials).astype(dtype)])
 
 
 ARRAY_TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.dtype is not None]

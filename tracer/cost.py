@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .. import hlo
+from ..compile.trip_count import known_trip_count
 from ..hlo.operation import ELEMENTWISE
 
 # Operations that only name, move or make data.
@@ -15,8 +16,8 @@ def cost_analysis(module: hlo.Module) -> dict[str, float]:
     """``flops`` and ``transcendentals`` of one run, and ``bytes accessed`` by the entry's arguments and results.
 
     An elementwise operation counts one flop for each element (complex or not), a dot two for each multiplication and addition, a
-    reduction those of its computation for each element. Loops count once for each iteration where the number of iterations is
-    stated by the module, otherwise once; a conditional counts as its most expensive branch. Convolutions count two flops for
+    reduction those of its computation for each element. Loops count once for each iteration where the number of iterations can be
+    read from the module, otherwise once; a conditional counts as its most expensive branch. Convolutions count two flops for
     each element of the window and input feature.
     """
     flops, transcendentals = _computation_cost(module.entry, {})
@@ -52,8 +53,8 @@ def _instruction_cost(instruction: hlo.Instruction, known: dict[hlo.Computation,
     if opcode == "conditional":
         return max(called)
     if opcode == "while":
-        times = trip_count(instruction)
-        return _times(called, 1 if times is None else times)
+        known_count = known_trip_count(instruction)
+        return _times(called, 1 if known_count is None else known_count.count)
     if opcode in ("reduce", "reduce-window", "map", "scatter", "select-and-scatter", "sort"):
         elements = prod(instruction.operands[0].shape.dimensions)
         if opcode == "scatter":
@@ -82,30 +83,3 @@ def _output_features(instruction: hlo.Instruction) -> int:
     numbers = instruction.attributes.get("dim_labels")
     feature = getattr(numbers, "kernel_output_feature_dimension", None)
     return 1 if feature is None else instruction.operands[1].shape.dimensions[feature]
-
-
-def trip_count(loop: hlo.Instruction) -> int | None:
-    """How often a While runs whose condition compares a counter, which starts at a constant and grows by one, with a constant.
-
-    None where the loop is not of that form.
-    """
-    condition, body, init = loop.attributes["condition"], loop.attributes["body"], loop.operands[0]
-    test = condition.root
-    if test.opcode != "compare" or test.attributes["direction"] != "LT" or init.opcode != "tuple":
-        return None
-    counter, limit = test.operands
-    if counter.opcode != "get-tuple-element" or counter.operands[0].opcode != "parameter" or limit.opcode != "constant":
-        return None
-    index = counter.attributes["index"]
-    start, root = init.operands[index], body.root
-    if start.opcode != "constant" or root.opcode != "tuple":
-        return None
-    step = root.operands[index]
-    if step.opcode != "add":
-        return None
-    grown, one = step.operands
-    if grown.opcode != "get-tuple-element" or grown.attributes["index"] != index or one.opcode != "constant":
-        return None
-    if grown.operands[0].opcode != "parameter" or int(one.attributes["literal"]) != 1:
-        return None
-    return max(0, int(limit.attributes["literal"]) - int(start.attributes["literal"]))

@@ -1,6 +1,6 @@
 """The tables of NumPy functions that traced arrays answer to, and the list of those that are missing.
 
-`UFUNCS` maps each ufunc to its kernel, `FUNCTIONS` each other function to its implementation; the modules of ``functions/`` fill
+`UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function to its implementation; the modules of ``functions/`` fill
 them. `MISSING` names what a function waits for where that is known.
 """
 
@@ -24,6 +24,7 @@ class Kernel(NamedTuple):
 
 
 UFUNCS: dict[np.ufunc, Kernel] = {}
+CONTRACTIONS: dict[np.ufunc, Callable] = {}  # matmul and the like, which are called as functions
 FUNCTIONS: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 
@@ -121,7 +122,7 @@ def gaps() -> dict[str, str]:
             if name.startswith("_") or not callable(function) or isinstance(function, type):
                 continue
             if isinstance(function, np.ufunc):
-                if function not in UFUNCS:
+                if function not in UFUNCS and function not in CONTRACTIONS:
                     found[name_of(function)] = MISSING.get(function, "")
             elif hasattr(function, "__wrapped__") or hasattr(function, "_implementation"):
                 if function not in FUNCTIONS:

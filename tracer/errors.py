@@ -104,6 +104,8 @@ def at(location: hlo.SourceLocation | None) -> str:
     if location is None:
         return "an unknown place"
     line = linecache.getline(location.file, location.line).strip()
+    if len(line) > 100:
+        line = line[:97] + "..."
     return f"{location}" + (f": `{line}`" if line else "")
 
 

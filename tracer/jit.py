@@ -22,7 +22,7 @@ from .recording import CallForm, Recording, record
 from .signature import TracedLeaf
 from .specialization import Specialization, StaleCapture
 from .stages import Compiled, Lowered, Traced
-from .trace import current_trace
+from .trace import current_trace, take_last_concretization
 
 
 @dataclass
@@ -136,16 +136,18 @@ class JittedFunctionBase:
             try:
                 return form, record(self._function, self.__name__, form)
             except Exception as error:
-                if not self._make_static(form, error):
+                hidden = None if isinstance(error, ConcretizationError) else _hidden_concretization(error)
+                if not self._make_static(form, hidden or error):
+                    if hidden is not None and hidden is not error.__cause__:
+                        error.add_note(str(hidden))
                     raise
 
     def _make_static(self, form: CallForm, error: Exception) -> bool:
         """Whether the error comes from Python integers that can be made static; they are from now on."""
-        concretization = error if isinstance(error, ConcretizationError) else _hidden_concretization(error)
-        if concretization is None or not concretization.sources:
+        if not isinstance(error, ConcretizationError) or not error.sources:
             return False
         leaves = form.traced_leaves
-        numbers = [parameter.attributes["number"] for parameter in concretization.sources]
+        numbers = [parameter.attributes["number"] for parameter in error.sources]
         if any(number >= len(leaves) for number in numbers):  # a captured array
             return False
         sources = [leaves[number] for number in numbers]
@@ -234,11 +236,9 @@ JittedFunction = make_callable_type(JittedFunctionBase)
 
 def _hidden_concretization(error: Exception) -> ConcretizationError | None:
     """The ConcretizationError that NumPy replaced by an error of its own, as for ``np.zeros(n)``."""
-    from .trace import last_concretization
-
     if not isinstance(error, (TypeError, ValueError)):
         return None
-    return last_concretization()
+    return take_last_concretization()
 
 
 @overload

@@ -25,7 +25,7 @@ def call_signature(
     recording: Recording, form: CallForm, args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader
 ) -> Any:
     """The CallSignature of calls like this one; None where they have to go through Python."""
-    types = registry.call_signature_types() if hasattr(registry, "call_signature_types") else None
+    types = registry.call_signature_types()
     if types is None or recording.mutated or recording.mutated_captures or recording.error_messages:
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
@@ -56,9 +56,7 @@ def install(
 ) -> bool:
     """Let calls of the signature bypass Python, where the executable can; without a specialization, no call any more."""
     if specialization is None:
-        remove = getattr(registry, "remove_native_entries", None)
-        if remove is not None:
-            remove(instance)
+        registry.remove_native_entries(instance)
         return False
     installer = getattr(specialization.executable, "install", None)
     if signature is None or installer is None:
@@ -68,7 +66,7 @@ def install(
     statics = [value for name, value in _named(args, kwargs, reader) if name not in traced]
     structure = specialization.assemble if signature.result_structure == "call" else None
     captures = [capture.array for capture in recording.captures]
-    installer(instance, captures=captures, statics=statics, structure=structure, raise_error=specialization.raise_error)
+    installer(instance, captures=captures, statics=statics, structure=structure)
     return True
 
 

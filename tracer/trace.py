@@ -35,10 +35,11 @@ def current_trace() -> Trace | None:
     return getattr(_active, "trace", None)
 
 
-def last_concretization() -> ConcretizationError | None:
-    """The last ConcretizationError of the trace that this thread has finished last."""
-    finished = getattr(_active, "finished", None)
-    return finished.concretizations[-1] if finished is not None and finished.concretizations else None
+def take_last_concretization() -> ConcretizationError | None:
+    """The last ConcretizationError of the outermost trace that an exception has just ended on this thread; once."""
+    found = getattr(_active, "concretization", None)
+    _active.concretization = None
+    return found
 
 
 class Storage:
@@ -139,7 +140,8 @@ class Trace:
         _active.trace = self._enclosing
         self.finished = True
         if self.parent is None:
-            _active.finished = self if self.concretizations and exception[0] is not None else None
+            failed = exception[0] is not None and self.concretizations
+            _active.concretization = self.concretizations[-1] if failed else None
 
     def __repr__(self) -> str:
         return f"<{'finished ' if self.finished else ''}trace {self.name}>"
@@ -219,7 +221,7 @@ class Trace:
                 return found.storage
             root.replaced_captures.append(found)
         shape, convert = array_form(array, "an array that the traced function uses")
-        storage = Storage(root, root.builder.parameter(shape), "captured array")
+        storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
         root.captures[id(array)] = Capture(array, storage, convert)
         return storage
 

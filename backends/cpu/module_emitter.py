@@ -43,6 +43,7 @@ class ModuleEmitter:
     def __init__(self, module: Module, assignment: BufferAssignment, target: Target) -> None:
         self.hlo, self.assignment, self.target = module, assignment, target
         self.llvm = ir.Module(module.name)
+        self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         self.constants: dict[str, np.ndarray] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
 

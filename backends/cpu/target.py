@@ -17,6 +17,8 @@ class Target:
 
     cpu: str
     features: str
+    triple: str
+    data_layout: str
     vector_bytes: int
     vector_registers: int
 
@@ -36,7 +38,10 @@ def host_target() -> Target:
         width, registers = 32, 16
     else:
         width, registers = 16, 32 if "aarch64" in binding.get_process_triple() else 16
-    return Target(binding.get_host_cpu_name(), features.flatten(), width, registers)
+    triple = binding.get_process_triple()
+    cpu = binding.get_host_cpu_name()
+    machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, jit=True)
+    return Target(cpu, features.flatten(), triple, str(machine.target_data), width, registers)
 
 
 @cache
@@ -48,5 +53,5 @@ def initialize() -> None:
 
 def target_machine(target: Target) -> binding.TargetMachine:
     """A fresh target machine: an engine takes it over."""
-    triple = binding.Target.from_triple(binding.get_process_triple())
+    triple = binding.Target.from_triple(target.triple)
     return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=2, jit=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+import ml_dtypes
 
 from ...hlo import Instruction
 from .rule import (
@@ -31,7 +31,7 @@ def _sides(opcode, first, second):
 @rule(
     "add", "multiply", "maximum", "minimum", "and", "or", "xor",
     fires=[_sides("add", 1.5, f32), _sides("multiply", 3, s32), _sides("and", True, pred)],
-    unchanged=[_sides("add", f32, 1.5), _sides("subtract", 1.5, f32)],
+    unchanged=_sides("add", f32, 1.5),
 )  # fmt: skip
 def constant_on_the_right(operation: Instruction) -> Instruction | None:
     """add(c, x) -> add(x, c), and so for all commutative operations"""
@@ -167,18 +167,10 @@ def divide_by_power_of_two(divide: Instruction) -> Instruction | None:
     value = real_value(divisor)
     if not _is_float(divide) or divide.shape.element_type.bits < 16 or value is None or not _is_power_of_two(abs(value)):
         return None
-    literal = uniform_literal(divisor)
-    reciprocal = np.array(1 / value).astype(literal.dtype)
-    smallest = float(_smallest_normal(literal.dtype))
-    if min(abs(value), abs(float(reciprocal))) < smallest or float(reciprocal) != 1 / value:
+    format = ml_dtypes.finfo(divisor.shape.dtype)
+    if not all(float(format.smallest_normal) <= abs(factor) <= float(format.max) for factor in (value, 1 / value)):
         return None
-    return new("multiply", x, uniform(divisor, reciprocal))
-
-
-def _smallest_normal(dtype: np.dtype) -> float:
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).smallest_normal)
+    return new("multiply", x, uniform(divisor, 1 / value))
 
 
 def _is_power_of_two(value: float | int) -> bool:

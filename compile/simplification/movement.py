@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...hlo import S32, Instruction, Shape
+from ...hlo.attributes import SliceDimension
 from .rule import (
-    broadcast, f32, full, new, real_value, reshape, rule, s32, scalar_constant, uniform_literal, without_ones,
+    Users, broadcast, f32, full, new, real_value, reshape, rule, s32, scalar_constant, uniform_literal, without_ones,
 )  # fmt: skip
 
 
@@ -221,23 +222,37 @@ def slice_of_broadcast(operation: Instruction) -> Instruction | None:
 @rule(
     "slice",
     fires=lambda b: b.Slice(b.ConcatInDim([f32(b, 2, 3), f32(b, 2, 5)], 1), (0, 4), (2, 8), (1, 2)),
-    unchanged=lambda b: b.Slice(b.ConcatInDim([f32(b, 3), f32(b, 5)], 0), (2,), (8,)),
+    unchanged=[
+        lambda b: b.Slice(b.ConcatInDim([f32(b, 3), f32(b, 5)], 0), (2,), (8,)),
+        lambda b: (c := b.ConcatInDim([f32(b, 3), f32(b, 5)], 0), b.Neg(c), b.Slice(c, (1,), (3,)))[-1],
+    ],
 )
-def slice_of_concatenate(operation: Instruction) -> Instruction | None:
-    """slice(concatenate(x, y)) -> slice(x), where it takes from one operand alone"""
+def slice_of_concatenate(operation: Instruction, users: Users) -> Instruction | None:
+    """slice(concatenate(x, y)) -> slice(x), where it takes from one operand alone, and so do all users of the concatenate"""
     inner = operation.operands[0]
     if inner.opcode != "concatenate":
         return None
     (along,) = inner.attributes["dimensions"]
-    ranges = operation.attributes["slice"]
+    source, offset = _one_source(inner, operation, along)
+    if source is None or any(_one_source(inner, user, along)[0] is None for user in users(inner) or (inner,)):
+        return None
+    ranges = list(operation.attributes["slice"])
     start, limit, stride = ranges[along]
-    offset = 0
-    for x in inner.operands:
-        end = offset + x.shape.dimensions[along]
-        if offset <= start and limit <= end:
-            return new("slice", x, slice=[*ranges[:along], (start - offset, limit - offset, stride), *ranges[along + 1 :]])
-        offset = end
-    return None
+    ranges[along] = SliceDimension(start - offset, limit - offset, stride)
+    return new("slice", source, slice=ranges)
+
+
+def _one_source(concatenate: Instruction, user: Instruction, along: int) -> tuple[Instruction | None, int]:
+    """The one operand from which a slice takes all, and where that operand starts."""
+    if user.opcode == "slice":
+        start, limit, _ = user.attributes["slice"][along]
+        offset = 0
+        for x in concatenate.operands:
+            end = offset + x.shape.dimensions[along]
+            if offset <= start and limit <= end:
+                return x, offset
+            offset = end
+    return None, 0
 
 
 @rule(

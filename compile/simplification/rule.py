@@ -7,6 +7,7 @@ docstring says before and after; its samples are small programs on which a test 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -17,13 +18,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...hlo import ELEMENT_TYPES, OPERATIONS, Builder, Computation, Instruction, Module, Shape, SourceLocation, make_instruction, rebuild
-from ...hlo.operation import ELEMENTWISE
+from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from ...hlo.shape import AnyShape
 from ..canonicalization import in_layout_of
 from ..pass_manager import module_pass
-from ..traversal import on_operands, same_layout, transform_computations
+from ..traversal import on_operands, same_layout, transform_computations, users_of
 
-Rewrite: TypeAlias = Callable[[Instruction], Instruction | None]
+# A rule that takes a second argument gets a function that tells an instruction's users, or None where they are not known.
+Rewrite: TypeAlias = Callable[..., Instruction | None]
+Users: TypeAlias = Callable[[Instruction], list[Instruction] | None]
 Example: TypeAlias = Callable[[Builder], Instruction]
 
 # Rules with this key apply to every elementwise operation.
@@ -46,6 +49,12 @@ class Rule:
     fires: tuple[Example, ...]
     unchanged: tuple[Example, ...]
     tolerance: float
+    wants_users: bool = False
+
+    def apply(self, instruction: Instruction, users: Users) -> Instruction | None:
+        """The rewritten instruction, in the place of the old one; None where the rule does not fire."""
+        replacement = self.rewrite(instruction, users) if self.wants_users else self.rewrite(instruction)
+        return None if replacement is None else _placed(replacement, instruction.source)
 
     @property
     def documentation(self) -> str:
@@ -62,42 +71,44 @@ def rule(
 
     def register(function: Rewrite) -> Rewrite:
         programs = [(sample,) if callable(sample) else tuple(sample) for sample in (fires, unchanged)]
-        RULES.append(Rule(function.__name__, opcodes, function, *programs, tolerance))
+        wants_users = len(inspect.signature(function).parameters) == 2
+        RULES.append(Rule(function.__name__, opcodes, function, *programs, tolerance, wants_users))
         return function
 
     return register
 
 
 @cache
-def _rewrites_by_opcode() -> dict[str, tuple[Rewrite, ...]]:
-    by_opcode: defaultdict[str, list[Rewrite]] = defaultdict(list)
+def _rules_by_opcode() -> dict[str, tuple[Rule, ...]]:
+    by_opcode: defaultdict[str, list[Rule]] = defaultdict(list)
     for one in RULES:
         for key in one.opcodes:
             if key == ANY_ELEMENTWISE:
                 for record in OPERATIONS.values():
                     if ELEMENTWISE in record.traits:
-                        by_opcode[record.opcode].append(one.rewrite)
+                        by_opcode[record.opcode].append(one)
             else:
-                by_opcode[key].append(one.rewrite)
-    return {opcode: tuple(rewrites) for opcode, rewrites in by_opcode.items()}
+                by_opcode[key].append(one)
+    return {opcode: tuple(rules) for opcode, rules in by_opcode.items()}
 
 
 @module_pass("simplify")
 def simplify(module: Module) -> Module:
     """Applies the rewrite rules of all subjects, in one walk from operands to users."""
-    return transform_computations(module, _simplify)
+    return transform_computations(module, simplify_computation)
 
 
-def _simplify(computation: Computation) -> Computation:
-    rewrites = _rewrites_by_opcode()
+def simplify_computation(computation: Computation) -> Computation:
+    """One computation, simplified; the same object where no rule fires."""
+    rules = _rules_by_opcode()
+    users = _lazy_users(computation)
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
-        opcode = current.operation.opcode
-        if opcode == "parameter" or opcode == "constant":
+        if current.opcode == "parameter" or current.opcode == "constant":
             return current
         for _ in range(LONGEST_CHAIN):
-            replacement = _rewrite_once(current, rewrites)
+            replacement = _rewrite_once(current, rules, users)
             if replacement is None:
                 break
             current = replacement
@@ -108,15 +119,26 @@ def _simplify(computation: Computation) -> Computation:
     return rebuild(computation, transform)
 
 
-def _rewrite_once(instruction: Instruction, rewrites: dict[str, tuple[Rewrite, ...]]) -> Instruction | None:
+def _lazy_users(computation: Computation) -> Users:
+    known: dict[Instruction, list[Instruction]] = {}
+
+    def users(instruction: Instruction) -> list[Instruction] | None:
+        if not known:
+            known.update(users_of(computation))
+        return known.get(instruction)
+
+    return users
+
+
+def _rewrite_once(instruction: Instruction, rules: dict[str, tuple[Rule, ...]], users: Users) -> Instruction | None:
     shape = instruction.shape
     if not shape.is_tuple:
         if shape.dynamic_dimensions and shape.has_dynamic_dimensions:
             return None
-        if 0 in shape.dimensions and is_pure_array(instruction):
+        if 0 in shape.dimensions and _is_replaceable(instruction):
             return _placed(uniform(instruction, 0), instruction.source)
-    for rewrite in rewrites.get(instruction.operation.opcode, ()):
-        replacement = rewrite(instruction)
+    for one in rules.get(instruction.opcode, ()):
+        replacement = one.rewrite(instruction, users) if one.wants_users else one.rewrite(instruction)
         if replacement is not None:
             return _placed(replacement, instruction.source)
     return None
@@ -134,12 +156,12 @@ def _placed(instruction: Instruction, source: SourceLocation | None) -> Instruct
     return instruction
 
 
-def is_pure_array(instruction: Instruction) -> bool:
+def _is_replaceable(instruction: Instruction) -> bool:
     """Whether an instruction with no elements may be replaced by any other that has none."""
-    traits, opcode = instruction.operation.traits, instruction.operation.opcode
+    traits, opcode = instruction.operation.traits, instruction.opcode
     if opcode == "broadcast":
-        return instruction.operands[0].operation.opcode != "constant"
-    return opcode in ("dot", "reduce") or ELEMENTWISE in traits or "data movement" in traits
+        return instruction.operands[0].opcode != "constant"
+    return opcode in ("dot", "reduce") or ELEMENTWISE in traits or DATA_MOVEMENT in traits
 
 
 # --- what rules are written with ---
@@ -180,9 +202,9 @@ def uniform(like: Instruction, value: Any) -> Instruction:
 
 def uniform_literal(instruction: Instruction) -> np.ndarray | None:
     """The value of all elements, of a scalar constant or a broadcast of one; else None."""
-    if instruction.operation.opcode == "broadcast":
+    if instruction.opcode == "broadcast":
         instruction = instruction.operands[0]
-    if instruction.operation.opcode != "constant" or instruction.shape.is_tuple or instruction.shape.dimensions:
+    if instruction.opcode != "constant" or instruction.shape.is_tuple or instruction.shape.dimensions:
         return None
     return instruction.attributes["literal"]
 

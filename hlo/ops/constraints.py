@@ -22,6 +22,12 @@ def require_array(opcode: str, name: str, shape: AnyShape) -> None:
     require(shape.element_type.dtype is not None, f"{opcode}: {name} must be an array, got ", shape)
 
 
+def require_stated_array(opcode: str, stated: AnyShape | None) -> None:
+    """The result shape, which the operation cannot infer, is stated and is an array."""
+    require(stated is not None, f"{opcode}: a result shape is required")
+    require_array(opcode, "result", stated)
+
+
 def require_kind(opcode: str, name: str, shape: AnyShape, kinds: Iterable[str]) -> None:
     """The operand is an array whose element type is of one of the kinds."""
     require_array(opcode, name, shape)

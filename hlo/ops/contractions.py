@@ -11,7 +11,7 @@ from ..attributes import IntegerList
 from ..element_type import BF16, C64, F16, F32, F64, S8, S32, U8
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
-from ..shape import Shape
+from ..shape import Shape, TupleShape
 from .constraints import require_dimensions, require_kind
 
 _KINDS = ("pred", "signed", "unsigned", "float", "complex")
@@ -51,6 +51,8 @@ def dot(lhs, rhs, *, lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch
         lhs.element_type is rhs.element_type or stated is not None,
         f"dot: lhs {lhs} and rhs {rhs} differ in element type: a preferred element type is required",
     )
+    if stated is not None:
+        require_kind("dot", "result", stated, _KINDS)
     element_type = lhs.element_type if stated is None else stated.element_type
     batch_sizes = tuple(lhs.dimensions[d] for d in lhs_batch_dimensions)
     lhs_sizes = _free_sizes(lhs, lhs_batch_dimensions, lhs_contracting_dimensions)
@@ -110,4 +112,6 @@ def _():
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (5, 6))], contract, "must have the same size")
     yield InvalidSample([Shape(F32, (3, 4)), Shape(S32, (4, 6))], contract, "a preferred element type is required")
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (3,))], contract, "must be in")
+    result = TupleShape((Shape(F32, (3, 5)),))
+    yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (4, 5))], contract, "result must be an array", shape=result)
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (4, 5))], {"lhs_contracting_dimensions": (1,)}, "equally many contracting")

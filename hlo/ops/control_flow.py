@@ -12,7 +12,7 @@ from ..element_type import F32, PRED, S32
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
-from .constraints import PRED_SCALAR, require_scalar, require_signature
+from .constraints import PRED_SCALAR, require_array, require_scalar, require_signature
 
 
 @operation("while", "init", builder="While", traits={CALLS}, condition=CalledComputation(), body=CalledComputation())
@@ -181,6 +181,7 @@ def map_(*operands, dimensions, to_apply):
     """Map(operands..., computation): the scalar computation on corresponding elements of all operands."""
     require(len(operands) > 0, "map: at least one operand is required")
     for number, operand in enumerate(operands):
+        require_array("map", f"operand {number}", operand)
         same = operand.dimensions == operands[0].dimensions
         require(same, f"map: all operands must have the same dimensions, got {operands[0]} and {operand} as operand {number}")
     every = tuple(range(operands[0].rank))
@@ -205,4 +206,5 @@ def _():
     yield Sample([Shape(F32, (3, 20)), Shape(F32, (3, 20))], {"dimensions": (0, 1), "to_apply": multiply})
     yield Sample([Shape(F32), Shape(F32)], {"to_apply": multiply})
     yield InvalidSample([Shape(F32, (3,))], {"to_apply": multiply}, "to_apply must take")
+    yield InvalidSample([TupleShape(()), TupleShape(())], {"to_apply": multiply}, "operand 0 must be an array")
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (2,))], {"to_apply": multiply}, "must have the same dimensions")

@@ -13,8 +13,8 @@ from ..attributes import Integer, IntegerList, PaddingDimensions, SliceDimension
 from ..element_type import F32, PRED, S32, S64, U8
 from ..errors import require
 from ..operation import DATA_MOVEMENT, InvalidSample, Sample, operation
-from ..shape import Shape
-from .constraints import require_array, require_dimensions, require_index, require_kind, require_scalar
+from ..shape import Shape, TupleShape
+from .constraints import require_array, require_dimensions, require_index, require_kind, require_scalar, require_stated_array
 
 
 @operation("broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, dimensions=IntegerList())
@@ -24,7 +24,7 @@ def broadcast(operand, *, dimensions, stated):
     The result repeats the operand along all other dimensions.
     """
     require_array("broadcast", "operand", operand)
-    require(stated is not None, "broadcast: a result shape is required")
+    require_stated_array("broadcast", stated)
     rank = stated.rank
     require(
         len(dimensions) == operand.rank,
@@ -59,6 +59,8 @@ def _():
     yield Sample([Shape(PRED, (0,))], {"dimensions": (1,)}, Shape(PRED, (5, 0)))
     yield InvalidSample([Shape(F32, (3,))], {"dimensions": (0,)}, "must have the size of", shape=Shape(F32, (2, 3)))
     yield InvalidSample([Shape(F32, (3,))], {"dimensions": ()}, "must name one result dimension", shape=Shape(F32, (3,)))
+    yield InvalidSample([Shape(F32)], {"dimensions": ()}, "result must be an array", shape=TupleShape(()))
+    yield InvalidSample([Shape(F32)], {"dimensions": ()}, "a result shape is required")
     yield InvalidSample([Shape(F32, (3,))], {"dimensions": (1,)}, "must be in", shape=Shape(F32, (3,)))
     yield InvalidSample([Shape(F32, (3, 3))], {"dimensions": (0, 0)}, "must be distinct", shape=Shape(F32, (3, 3)))
 
@@ -67,7 +69,7 @@ def _():
 def reshape(operand, *, stated):
     """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements."""
     require_array("reshape", "operand", operand)
-    require(stated is not None, "reshape: a result shape is required")
+    require_stated_array("reshape", stated)
     require(
         prod(operand.dimensions) == prod(stated.dimensions),
         f"reshape: operand {operand} has {operand.size} elements, but the result {stated} has {stated.size}",
@@ -90,6 +92,7 @@ def _():
     yield Sample([Shape(PRED)], shape=Shape(PRED, (1, 1)))
     yield Sample([Shape(F32, (0, 3))], shape=Shape(F32, (5, 0)))
     yield InvalidSample([Shape(F32, (4,))], {}, "has 4 elements", shape=Shape(F32, (5,)))
+    yield InvalidSample([Shape(F32)], {}, "result must be an array", shape=TupleShape((Shape(F32),)))
     yield InvalidSample([Shape(F32, (4,))], {}, "cannot change the element type", shape=Shape(S32, (4,)))
 
 

@@ -73,16 +73,19 @@ def _element_texts(flat: np.ndarray, shape: Shape) -> list[str]:
         return [str(int(value)) for value in flat.tolist()]
     if kind == "complex":
         part = component_type(shape.element_type)
-        return [f"({re}, {im})" for re, im in zip(float_texts(flat.real, part), float_texts(flat.imag, part))]
+        parts = (float_texts(values, part, within_range=True) for values in (flat.real, flat.imag))
+        return [f"({re}, {im})" for re, im in zip(*parts)]
     return float_texts(flat, shape.element_type)
 
 
-def float_texts(flat: np.ndarray, element_type: ElementType) -> list[str]:
+def float_texts(flat: np.ndarray, element_type: ElementType, within_range: bool = False) -> list[str]:
     """The shortest texts from which these floats are read back, for a one-dimensional array.
 
+    ``within_range`` leaves out decimals above the largest number that would be rounded down to it: XLA rejects them in complex numbers.
+
     >>> from phlox.hlo import F32
-    >>> float_texts(np.array([0.1, 7.038531e-26], np.float32), F32)
-    ['0.1', '7.0385307e-26']
+    >>> float_texts(np.array([0.1, 3.4028235e38], np.float32), F32)
+    ['0.1', '3.4028235e+38']
     """
     dtype = element_type.dtype
     with np.errstate(all="ignore"):
@@ -98,8 +101,11 @@ def float_texts(flat: np.ndarray, element_type: ElementType) -> list[str]:
             while pending and digits < 17:
                 for i in pending:
                     texts[i] = f"{values[i]:.{digits}g}"
-                back = np.array([float(texts[i]) for i in pending]).astype(dtype).astype(np.float64)
-                pending = [i for i, same in zip(pending, back == wide[pending]) if not same and not math.isnan(values[i])]
+                read = np.array([float(texts[i]) for i in pending])
+                good = read.astype(dtype).astype(np.float64) == wide[pending]
+                if within_range:
+                    good &= (np.abs(read) <= float(ml_dtypes.finfo(dtype).max)) | np.isinf(read)
+                pending = [i for i, done in zip(pending, good) if not done and not math.isnan(values[i])]
                 digits += 1
             for i in pending:
                 texts[i] = _without_point(repr(values[i]))

@@ -148,7 +148,7 @@ def unique_names() -> Callable[[str], str]:
 
     >>> name = unique_names()
     >>> name("add"), name("add"), name("add.7"), name("add.7")
-    ('add', 'add.1', 'add.7', 'add.8')
+    ('add', 'add.1', 'add.7', 'add.2')
     """
     used: set[str] = set()
     counts: dict[str, int] = {}
@@ -157,7 +157,7 @@ def unique_names() -> Callable[[str], str]:
         wanted = valid_name(wanted)
         if wanted in used:
             base = _SUFFIX.sub("", wanted)
-            number = counts.get(base, 0) or int(wanted[len(base) + 1 :] or 0)
+            number = counts.get(base, 0)
             while (result := f"{base}.{(number := number + 1)}") in used:
                 pass
             counts[base] = number

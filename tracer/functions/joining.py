@@ -263,16 +263,3 @@ def resize(a, new_shape):
     rounds = -(-count // a.size)
     flat = np.ravel(a)
     return reshaped(tile(flat, rounds)[:count] if rounds != 1 else flat[:count], sizes, copy=True)
-
-
-@implements(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None, device=None):
-    """np.array(..., like=traced) and phlox.numpy.array: sequences may hold traced values."""
-    made = sequence(object, dtype) if isinstance(object, (list, tuple)) else object
-    made = as_traced(made, None if dtype is None else promotion.native(dtype))
-    made.weak_type = False if made is not object else made.weak_type
-    if made is object and (made.is_scalar or copy):
-        made = np.copy(made)
-    if made.ndim < ndmin:
-        made = reshaped(made, (1,) * (ndmin - made.ndim) + made.shape)
-    return made

@@ -14,14 +14,13 @@ import numpy as np
 from ... import hlo
 from .. import promotion
 from ..array import TracedArray, require_trace
-from ..dispatch import UFUNCS, ufunc_kernel
+from ..dispatch import CONTRACTIONS, UFUNCS, ufunc_kernel
 from .operands import (
     as_traced, broadcast, broadcast_shapes, class_of, constant, convert, instruction_of, prepare, require_out, result, scalar_constant,
 )  # fmt: skip
 
 Instruction = hlo.Instruction
 
-_CONTRACTIONS: dict[np.ufunc, Any] = {}  # matmul and the like: called as functions; linear_algebra.py fills it
 _COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 
 
@@ -75,7 +74,7 @@ def call_ufunc(
     keepdims: bool = False,
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
-    contraction = _CONTRACTIONS.get(ufunc)
+    contraction = CONTRACTIONS.get(ufunc)
     if contraction is not None:
         return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
     emit = (UFUNCS.get(ufunc) or ufunc_kernel(ufunc)).emit

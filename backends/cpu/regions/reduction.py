@@ -18,12 +18,15 @@ from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I32, ComplexValue, RegisterValue, broadcast_lanes, integer_constant, register_bytes, scalar_register_type
 from ..target import Target
-from .loop import reshaped_arguments, result_roots, tail_mask
+from .loop import VectorLoop, all_row_major, reshaped_arguments, result_roots, tail_mask
 
 # Row reductions keep this many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
 # A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
 BLOCK_STEPS = 32
+# Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
+_REGISTER_COLUMN_BYTES = 1 << 10
+_PIECE_BYTES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,10 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
         with loop_nest(builder, [dimensions[d] for d in reduction.kept]) as index:
             store(index, reduction.init_values, 1, None)
     elif dimensions and len(dimensions) - 1 in reduction.kept:
-        _emit_columns(builder, target, reduction, store)
+        if reduction.reduced and dimensions[-1] * outputs[0].shape.element_type.byte_size > _REGISTER_COLUMN_BYTES:
+            _emit_wide_columns(builder, target, reduction, outputs)
+        else:
+            _emit_columns(builder, target, reduction, store)
     else:
         _emit_rows(builder, target, reduction, store)
     return results
@@ -98,7 +104,7 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
 def _collapse(reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
     """The reduction with adjacent dimensions collapsed that are both reduced or both kept."""
     rank, reduced = len(reduction.dimensions), reduction.reduced
-    if not all(argument.shape.is_row_major for argument in reduction.arguments if isinstance(argument, Array)):
+    if not all_row_major(reduction.arguments):
         return reduction, outputs
     barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced))
     collapsed = collapse_dimensions(reduction.producers, barriers)
@@ -189,6 +195,56 @@ def _reduce_loops(
         return _reduce_loops(builder, reduction, inner, {**index, dimension: Affine(number)}, carried, body)
 
     return carried_loop(builder, 0, reduction.dimensions[dimension], 1, values, iteration, "reduce")
+
+
+def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:
+    """Columns of long rows: the accumulators stay in the output, a piece of it at a time, and whole rows stream by.
+
+    Reading a few columns of each row would touch a new page of memory at every step.
+    """
+    dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
+    last = len(dimensions) - 1
+    lanes = _lanes(target, reduction, size)
+    piece = min(size, _PIECE_BYTES // outputs[0].shape.element_type.byte_size)
+    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+
+    def cover(first: indices.Base, count: int, outer: Index, fixed: dict[int, Component]) -> None:
+        def over_columns(rows: list[dict[int, Component]] | None) -> None:
+            def update(component: Component, lanes: int, mask: ir.Value | None) -> None:
+                column = indices.add(builder, component, first)
+                place = (*outer, column)
+                values = init if rows is None else [output.load(builder, place, lanes, mask) for output in outputs]
+                for row in rows or ():
+                    index = tuple(column if d == last else row[d] for d in range(len(dimensions)))
+                    values = reduction.combine(builder, values, reduction.elements(builder, index, lanes, mask), lanes)
+                for output, value in zip(outputs, values):
+                    output.store(builder, place, value, lanes, mask)
+
+            VectorLoop(builder, lanes, in_place=True).emit(count, update)
+
+        over_columns(None)
+        *outer_reduced, innermost = reduction.reduced
+
+        def rows(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
+            rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
+            whole, rest = divmod(dimensions[innermost], rows_at_once)
+            if whole:
+                with counted_loop(builder, whole, "rows") as number:
+                    base = indices.multiply_base(builder, number, rows_at_once)
+                    over_columns([{**index, innermost: Affine(indices.add_base(builder, base, k))} for k in range(rows_at_once)])
+            if rest:
+                over_columns([{**index, innermost: Affine(whole * rows_at_once + k)} for k in range(rest)])
+            return values
+
+        _reduce_loops(builder, reduction, outer_reduced, fixed, [], rows)
+
+    with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
+        fixed = dict(zip(kept[:-1], outer))
+        whole, rest = divmod(size, piece)
+        with counted_loop(builder, whole, "piece") as number:
+            cover(indices.multiply_base(builder, number, piece), piece, outer, fixed)
+        if rest:
+            cover(whole * piece, rest, outer, fixed)
 
 
 # --- rows: the vector dimension is reduced ---

@@ -2,7 +2,7 @@
 
 Each function takes an `llvmlite.ir.IRBuilder` and operands that are float, double or a vector of them, and returns a value
 of the same type: at most 1 ULP from the exact result in f32 and 2 ULP in f64, special values as IEEE 754 and C99 Annex F
-say. Those that need a branch leave the builder in a new block. The vector constants use the `splat` syntax of LLVM 19.
+say. Those that need a branch leave the builder in a new block.
 """
 
 from .error_function import erf

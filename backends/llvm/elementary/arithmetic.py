@@ -8,9 +8,9 @@ a constant of the type of the operation (splat over the lanes of a vector).
 '<4 x float> splat (float 0x3ff0000000000000)'
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from llvmlite import ir
+from llvmlite import binding, ir
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -42,7 +42,7 @@ def with_element_type(value_type, scalar_type):
     return ir.VectorType(scalar_type, value_type.count) if isinstance(value_type, ir.VectorType) else scalar_type
 
 
-@lru_cache(maxsize=None)
+@cache
 def integer_type(value_type):
     """Return the integer type of the same width and lanes as a floating-point type."""
     return with_element_type(value_type, ir.IntType(32 if element_type(value_type) == FLOAT else 64))
@@ -50,7 +50,11 @@ def integer_type(value_type):
 
 @lru_cache(maxsize=4096)
 def _cached_constant(value_type, value, sign):
-    return SplatConstant(value_type, value) if isinstance(value_type, ir.VectorType) else ir.Constant(value_type, value)
+    if not isinstance(value_type, ir.VectorType):
+        return ir.Constant(value_type, value)
+    if binding.llvm_version_info[0] < 19:  # the syntax of SplatConstant is younger
+        return ir.Constant(value_type, [value] * value_type.count)
+    return SplatConstant(value_type, value)
 
 
 def constant(value_type, value):
@@ -105,11 +109,6 @@ def compare(builder, predicate, x, y):
     return builder.fcmp_ordered(predicate, *_promote((x, y)))
 
 
-def is_nan(builder, x):
-    """Return true where x is NaN."""
-    return builder.fcmp_unordered("uno", x, x)
-
-
 def select(builder, condition, x, y):
     """Return x where the condition holds, else y."""
     return builder.select(condition, *_promote((x, y)))
@@ -118,7 +117,9 @@ def select(builder, condition, x, y):
 def type_suffix(value_type):
     """Return the suffix that LLVM gives a type in a mangled name, such as `v16f32`."""
     scalar = element_type(value_type)
-    suffix = f"i{scalar.width}" if isinstance(scalar, ir.IntType) else ("f32" if scalar == FLOAT else "f64")
+    if scalar != FLOAT and scalar != DOUBLE:
+        raise TypeError(f"an elementary function takes float, double or a vector of them, got {value_type}")
+    suffix = "f32" if scalar == FLOAT else "f64"
     return f"v{value_type.count}{suffix}" if isinstance(value_type, ir.VectorType) else suffix
 
 
@@ -191,10 +192,7 @@ def clamp_below(builder, x, limit):
 def polynomial(builder, x, coefficients):
     """Return sum of coefficients[i] * x**i by Horner's rule with fused operations; two chains when it is long."""
     if len(coefficients) < 9:
-        result = constant(x.type, coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
-            result = fma(builder, result, x, coefficient)
-        return result
+        return polynomial_chain(builder, x, coefficients)
     # A single chain this long would leave the machine waiting on the latency of each step.
     square = multiply(builder, x, x)
     even = polynomial_chain(builder, square, coefficients[0::2])
@@ -226,15 +224,11 @@ def any_lane(builder, condition):
     return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
 
 
-def round_by_magic(builder, x, factor, half_integer=False):
+def round_by_magic(builder, x, factor):
     """Return (n, bits) with n the integer nearest to x * factor, also as the low bits of an integer.
 
     Valid for |x * factor| < 2**21 (f32) or 2**50 (f64). The high bits of `bits` are not zero: shift or mask them away.
-    With `half_integer`, n + 1/2 is the half-integer nearest to x * factor.
     """
     magic = 1.5 * 2.0**23 if is_single(x) else 1.5 * 2.0**52
-    if half_integer:
-        shifted = add(builder, fma(builder, x, factor, -0.5), magic)
-    else:
-        shifted = fma(builder, x, factor, magic)
+    shifted = fma(builder, x, factor, magic)
     return subtract(builder, shifted, magic), to_bits(builder, shifted)

@@ -85,7 +85,7 @@ WIDE_EXPONENTIAL = (
 
 
 def reduce_by_ln2(builder, x):
-    """Return (n, bits, r_high, r_low_term): x = n ln 2 + r, with r = fma(-n, ln2_low, r_high) left to the caller.
+    """Return (n, bits, high) with x = n ln 2 + r and r = high - n ln2_low, the last step left to the caller.
 
     `bits` holds n in its low bits, see `round_by_magic`.
     """

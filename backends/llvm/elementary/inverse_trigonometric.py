@@ -82,7 +82,7 @@ ARCSINE = (
 def arctangent_of_quotient(builder, smaller, larger, coefficients):
     """Return atan(smaller / larger) for f64 lanes 0 <= smaller <= larger, in [0, pi/4]."""
     # From one half on, the difference is exact.
-    upper = compare(builder, ">=", smaller, multiply(builder, larger, 0.5))
+    upper = compare(builder, ">=", add(builder, smaller, smaller), larger)
     numerator = select(builder, upper, subtract(builder, smaller, larger), smaller)
     denominator = select(builder, upper, add(builder, smaller, larger), larger)
     t = divide(builder, numerator, denominator)
@@ -123,13 +123,13 @@ def _arctangent_of_two(builder, y, x, coefficients):
     inverted = compare(builder, ">", y_magnitude, x_magnitude)
     smaller = builder.select(inverted, x_magnitude, y_magnitude)
     larger = builder.select(inverted, y_magnitude, x_magnitude)
+    infinity = float("inf")
     # inf / inf is to be 1 and 0 / 0 to be 0; sums of the largest numbers must not overflow.
-    huge = compare(builder, ">", larger, 2.0**1000)
-    scale = select(builder, huge, constant(x.type, 2.0**-100), 1.0)
-    smaller, larger = (
-        select(builder, compare(builder, "==", v, float("inf")), 2.0**1023, v) for v in (smaller, larger)
-    )
-    larger = select(builder, compare(builder, "==", larger, 0.0), 1.0, larger)
+    infinite = compare(builder, "==", larger, infinity)
+    both = select(builder, compare(builder, "==", smaller, infinity), constant(x.type, 1.0), 0.0)
+    smaller = builder.select(infinite, both, smaller)
+    larger = select(builder, builder.or_(infinite, compare(builder, "==", larger, 0.0)), 1.0, larger)
+    scale = select(builder, compare(builder, ">", larger, 2.0**1000), constant(x.type, 2.0**-100), 1.0)
     smaller, larger = multiply(builder, smaller, scale), multiply(builder, larger, scale)
     angle = arctangent_of_quotient(builder, smaller, larger, coefficients)
     angle = _complement(builder, inverted, PI_HALF, angle)

@@ -44,13 +44,15 @@ def remainder(builder, x, y):
     rest = builder.phi(x.type)
     rest.add_incoming(dividend, before)
     magnitude = absolute(builder, rest)
-    builder.cbranch(any_lane(builder, compare(builder, ">=", magnitude, divisor)), body, done)
+    active = compare(builder, ">=", magnitude, divisor)
+    builder.cbranch(any_lane(builder, active), body, done)
     builder.position_at_end(body)
     by = builder.select(compare(builder, ">=", magnitude, larger), larger, divisor)
     by = builder.select(compare(builder, ">=", magnitude, largest), largest, by)
     quotient = truncate(builder, divide(builder, rest, by))
-    # A lane that is done has quotient 0 and stays as it is.
-    rest.add_incoming(fma(builder, negate(builder, quotient), by, rest), builder.block)
+    # For an infinite divisor, which is never active, the step would yield NaN.
+    stepped = builder.select(active, fma(builder, negate(builder, quotient), by, rest), rest)
+    rest.add_incoming(stepped, body)
     builder.branch(header)
 
     builder.position_at_end(done)

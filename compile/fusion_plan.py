@@ -1,0 +1,144 @@
+"""The plan of a computation's fusions: which values are stored, which are computed inside their users, which loops are shared.
+
+A *root* is an instruction whose result is stored. Each root is a loop nest, in which the fusible instructions below it are
+computed again for the elements that the root needs, down to what other roots have stored. A *path* is one way in which an instruction
+is indexed from a root: instructions reached by elementwise operations alone share the path of their users and are
+computed once; each slice, transpose, ... is a path of its own.
+"""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction
+from ..hlo.operation import ELEMENTWISE
+from .fusion_policy import FusionPolicy
+
+# The path of a root's own loop index.
+IDENTITY = 0
+# Values this cheap are computed in their users even where they are stored too.
+_FREE = 0.5
+
+Use = tuple[Instruction, int]  # a root and a path from it
+
+
+def is_scalar_constant(instruction: Instruction) -> bool:
+    return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
+
+
+def is_scalar_view(instruction: Instruction) -> bool:
+    """Whether it reads the one element of an array as a scalar."""
+    return instruction.opcode == "reshape" and not instruction.shape.dimensions
+
+
+class FusionPlan:
+    """Which instructions are roots, which are computed inside their users, and what each root reads.
+
+    ``reads[root]`` maps the stored values that the root's loop nest reads to the paths on which it does; ``weights[root]`` counts the
+    instructions to emit.
+    """
+
+    def __init__(self, computation: Computation, policy: FusionPolicy) -> None:
+        self.computation, self.policy = computation, policy
+        self.roots: list[Instruction] = []
+        self.inlined: set[Instruction] = set()
+        self.stored: set[Instruction] = {computation.root}  # used by something other than a loop nest
+        self.reads: dict[Instruction, dict[Instruction, set[int]]] = {}
+        self.weights: dict[Instruction, int] = {}
+        self._uses: dict[Instruction, dict[Use, float]] = {}
+        self._pending: dict[Instruction, set[Instruction]] = {}
+        self._paths: dict[tuple[int, Instruction, int], int] = {}
+        self._costs: dict[Instruction, float] = {}
+        self._operands: dict[Instruction, list[tuple[Instruction, int]]] = {}
+        self._estimate_costs()
+        for instruction in reversed(computation.instructions):
+            self._visit(instruction)
+        self.roots.reverse()
+
+    def _estimate_costs(self) -> None:
+        """The cost of an element if everything below were computed inside; shared operands count each time."""
+        for instruction in self.computation.instructions:
+            if self.policy.is_fusible(instruction):
+                below = sum(self._costs.get(operand, 0.0) for operand in instruction.operands)
+                self._costs[instruction] = self.policy.cost(instruction) + below
+
+    def _visit(self, instruction: Instruction) -> None:
+        """Decide about an instruction, all its users being decided."""
+        uses = self._uses.get(instruction)
+        if instruction in self._costs:
+            store = instruction in self.stored or uses is None
+            if uses is not None and (not store or self._costs[instruction] <= _FREE) and self._is_worth_inlining(instruction, uses):
+                self.inlined.add(instruction)
+                self._inline(instruction, uses)
+            else:
+                store = True
+                self._read(instruction, uses)
+            if store:
+                self._add_root(instruction, float(instruction.shape.size))
+            return
+        self._read(instruction, uses)
+        if instruction.opcode == "reduce":
+            self._add_root(instruction, float(instruction.operands[0].shape.size))
+        elif is_scalar_view(instruction):
+            self._add_root(instruction, 1.0)
+        else:
+            self.stored.update(instruction.operands)
+
+    def _add_root(self, instruction: Instruction, evaluations: float) -> None:
+        self.roots.append(instruction)
+        self.reads[instruction] = {}
+        self.weights[instruction] = 1
+        pending = self._pending[instruction] = set()
+        for operand, position in self._loop_operands(instruction):
+            pending.add(operand)
+            path, share = self._step(IDENTITY, instruction, operand, position)
+            self._add_use(operand, (instruction, path), evaluations * share)
+
+    def _inline(self, instruction: Instruction, uses: dict[Use, float]) -> None:
+        for (root, path), evaluations in uses.items():
+            self.weights[root] += 1
+            pending = self._pending[root]
+            pending.discard(instruction)
+            for operand, position in self._loop_operands(instruction):
+                pending.add(operand)
+                below, share = self._step(path, instruction, operand, position)
+                self._add_use(operand, (root, below), evaluations * share)
+
+    def _read(self, instruction: Instruction, uses: dict[Use, float] | None) -> None:
+        for root, path in uses or ():
+            self.reads[root].setdefault(instruction, set()).add(path)
+
+    def _add_use(self, operand: Instruction, use: Use, evaluations: float) -> None:
+        uses = self._uses.setdefault(operand, {})
+        uses[use] = max(uses.get(use, 0.0), evaluations)
+
+    def _step(self, path: int, instruction: Instruction, operand: Instruction, position: int) -> tuple[int, float]:
+        """The path to an operand, and in what share of the cases in which the instruction is evaluated the operand is."""
+        opcode = instruction.opcode
+        if opcode == "reduce" or (ELEMENTWISE in instruction.operation.traits and operand.shape.dimensions):
+            return path, 1.0
+        below = self._paths.setdefault((path, instruction, position), len(self._paths) + 1)
+        if opcode in ("concatenate", "pad") and operand.shape.dimensions:
+            return below, min(1.0, operand.shape.size / max(1, instruction.shape.size))
+        return below, 1.0
+
+    def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:
+        """The operands that the loop nest reads, with their positions: all but scalar constants, which each fusion has for itself."""
+        found = self._operands.get(instruction)
+        if found is None:
+            found = [(x, position) for position, x in enumerate(instruction.operands) if not is_scalar_constant(x)]
+            self._operands[instruction] = found
+        return found
+
+    def _is_worth_inlining(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
+        policy = self.policy
+        if len(uses) > policy.maximum_paths and self._costs[instruction] > 0:
+            return False
+        operands = {operand for operand, _ in self._loop_operands(instruction)}
+        for root in {root for root, _ in uses}:
+            if self.weights[root] + len(uses) > policy.maximum_instructions:
+                return False
+            pending = self._pending[root]
+            added = len(operands - pending)
+            if added > 1 and len(pending) - 1 + added >= policy.maximum_operands_and_results:
+                return False
+        repetition = sum(uses.values()) / max(1, instruction.shape.size)
+        return repetition <= 1 or self._costs[instruction] * (repetition - 1) <= policy.recomputation_budget

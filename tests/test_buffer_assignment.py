@@ -1,0 +1,225 @@
+"""Where arrays lie: reuse of memory, results in place, loops that do not copy their state."""
+
+import numpy as np
+import pytest
+
+from phlox.backends.registry import get_backend
+from phlox.compile.aliasing import Value, defining_value
+from phlox.compile.buffer_assignment import assign_buffers
+from phlox.compile.copy_insertion import insert_copies
+from phlox.compile.pipeline import optimize
+from phlox.hlo import F32, S64, Builder, Shape, TupleShape, evaluate, verify
+
+ARRAY = Shape(F32, (1000,))
+COUNT = Shape(S64)
+
+
+def assign(module):
+    prepared = insert_copies(module)
+    verify(prepared)
+    return prepared, assign_buffers(prepared)
+
+
+def counting_loop(body_of, *initial, trips=5):
+    """A module: a While that counts to ``trips`` and applies ``body_of(builder, index, *arrays)`` to its arrays."""
+    b = Builder("main")
+    parameters = [b.parameter(ARRAY, f"x{k}") for k in range(len(initial) or 1)]
+    state_shape = TupleShape((COUNT, *(p.shape for p in parameters)))
+    inner = Builder("condition")
+    count = inner.get_tuple_element(inner.parameter(state_shape), 0)
+    condition = inner.build(inner.Lt(count, inner.constant(np.int64(trips))))
+    inner = Builder("body")
+    state = inner.parameter(state_shape)
+    count, *arrays = (inner.get_tuple_element(state, k) for k in range(len(state_shape.elements)))
+    results = body_of(inner, count, *arrays)
+    body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), *results]))
+    loop = b.While(condition, body, b.Tuple([b.constant(np.int64(0)), *parameters]))
+    root = b.Tuple([b.get_tuple_element(loop, k + 1) for k in range(len(parameters))])
+    return b.build_module(root)
+
+
+def the_loop(module):
+    (loop,) = (i for i in module.entry.instructions if i.opcode == "while")
+    return loop
+
+
+def run_both(module, *arrays):
+    expected = evaluate(module.entry, *arrays)
+    found = get_backend("cpu").compile(module)(*arrays)
+    for f, e in zip(found, expected if isinstance(expected, tuple) else (expected,)):
+        np.testing.assert_allclose(f, e, rtol=1e-6)
+
+
+def test_a_chain_of_loops_needs_no_memory_of_its_own():
+    b = Builder("chain")
+    x = b.parameter(ARRAY)
+    module = b.build_module(b.Exp(b.Neg(b.Abs(x))))
+    _, assignment = assign(module)
+    assert assignment.arena_size == 0
+    assert all(buffer.kind in ("argument", "result") for buffer in assignment.buffers.values())
+
+
+def test_buffers_whose_lives_do_not_overlap_share_memory():
+    b = Builder("sequence")
+    x = b.parameter(ARRAY)
+    for _ in range(6):
+        # A reversal cannot work in place: each needs its operand and its result at once.
+        x = b.Rev(x, dimensions=(0,))
+    _, assignment = assign(b.build_module(x))
+    assert assignment.arena_size <= 2 * -(-ARRAY.byte_size // 64) * 64
+
+
+def test_simultaneously_live_buffers_never_overlap():
+    b = Builder("wide")
+    x = b.parameter(ARRAY)
+    reversed_ = [b.Rev(b.Mul(x, b.broadcast(b.constant(np.float32(k)), (1000,), ())), dimensions=(0,)) for k in range(5)]
+    total = reversed_[0]
+    for value in reversed_[1:]:
+        total = b.Rev(b.Add(total, value), dimensions=(0,))
+    module = b.build_module(total)
+    _, assignment = assign(module)
+    temporaries = {id(buffer): buffer for buffer in assignment.buffers.values() if buffer.kind == "temporary"}.values()
+    for first in temporaries:
+        for second in temporaries:
+            if first is not second and first.start <= second.end and second.start <= first.end:
+                apart = first.offset + first.size <= second.offset or second.offset + second.size <= first.offset
+                assert apart, (first, second)
+    run_both(module, np.arange(1000, dtype=np.float32))
+
+
+def test_an_elementwise_loop_body_works_in_place():
+    module = counting_loop(lambda b, i, x: [b.Neg(x)])
+    prepared, assignment = assign(module)
+    state = assignment.loops[the_loop(prepared)]
+    assert set(state.homes) == {1} and not state.seconds
+    assert state.homes[1].kind == "result"
+    run_both(module, np.arange(1000, dtype=np.float32))
+
+
+def test_a_dynamic_update_slice_in_a_loop_does_not_copy_its_array():
+    def body(b, i, x):
+        element = b.DynamicSlice(x, [i], (1,))
+        return [b.DynamicUpdateSlice(x, b.Add(element, element), [b.Add(i, b.constant(np.int64(1)))])]
+
+    module = counting_loop(body)
+    prepared, assignment = assign(module)
+    assert not assignment.loops[the_loop(prepared)].seconds
+    executable = get_backend("cpu").compile(module)
+    body_text = executable.llvm_ir().split("while.body")[-1]
+    copied = [line for line in body_text.splitlines() if "memmove" in line and str(ARRAY.byte_size) in line]
+    assert not copied
+    run_both(module, np.ones(1000, np.float32))
+
+
+def test_two_updates_in_a_row_stay_in_place():
+    def body(b, i, x):
+        one = b.broadcast(b.constant(np.float32(1)), (1,), ())
+        first = b.DynamicUpdateSlice(x, one, [i])
+        return [b.DynamicUpdateSlice(first, one, [b.Add(i, i)])]
+
+    module = counting_loop(body)
+    prepared, assignment = assign(module)
+    assert not assignment.loops[the_loop(prepared)].seconds
+    assert assignment.arena_size < ARRAY.byte_size
+    run_both(module, np.zeros(1000, np.float32))
+
+
+def test_an_update_whose_old_value_is_read_later_is_not_in_place():
+    def body(b, i, x):
+        one = b.broadcast(b.constant(np.float32(7)), (1,), ())
+        updated = b.DynamicUpdateSlice(x, one, [i])
+        return [b.Add(b.Rev(updated, dimensions=(0,)), x)]
+
+    run_both(counting_loop(body), np.arange(1000, dtype=np.float32))
+
+
+def test_a_stencil_body_moves_between_two_buffers():
+    def body(b, i, x):
+        return [b.Add(b.Rev(x, dimensions=(0,)), x)]
+
+    prepared, assignment = assign(optimize(counting_loop(body, trips=5)))
+    state = assignment.loops[the_loop(prepared)]
+    assert set(state.seconds) == {1}
+    for trips in (0, 1, 2, 5):
+        run_both(counting_loop(body, trips=trips), np.arange(1000, dtype=np.float32) / 1e3)
+
+
+def test_exchanged_state():
+    module = counting_loop(lambda b, i, x, y: [y, x], 0, 1)
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    run_both(module, x, y)
+
+
+def test_one_value_in_two_places_of_the_state():
+    module = counting_loop(lambda b, i, x, y: [b.Add(x, y)] * 2, 0, 1)
+    run_both(module, np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
+
+
+def test_state_that_the_body_leaves_alone_is_not_copied():
+    module = counting_loop(lambda b, i, x, y: [b.Add(x, y), y], 0, 1)
+    prepared, assignment = assign(module)
+    loop = the_loop(prepared)
+    assert 2 not in assignment.loops[loop].homes
+    assert defining_value(Value(loop, 2)).instruction.opcode == "parameter"
+    run_both(module, np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
+
+
+def test_nested_loops_keep_one_home():
+    def body(b, i, x):
+        state_shape = TupleShape((COUNT, ARRAY))
+        inner = Builder("inner_condition")
+        condition = inner.build(inner.Lt(inner.get_tuple_element(inner.parameter(state_shape), 0), inner.constant(np.int64(3))))
+        inner = Builder("inner_body")
+        state = inner.parameter(state_shape)
+        count, array = (inner.get_tuple_element(state, k) for k in (0, 1))
+        inner_body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), inner.Neg(inner.Abs(array))]))
+        loop = b.While(condition, inner_body, b.Tuple([i, x]))
+        return [b.get_tuple_element(loop, 1)]
+
+    module = counting_loop(body)
+    prepared, assignment = assign(module)
+    homes = {id(home) for state in assignment.loops.values() for home in state.homes.values()}
+    assert len(assignment.loops) == 2 and len(homes) == 1
+    assert assignment.arena_size == 0
+    run_both(module, np.arange(1000, dtype=np.float32))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_branches_write_one_result(chosen):
+    b = Builder("main")
+    predicate, x = b.parameter(Shape(F32)), b.parameter(ARRAY)
+    branches = []
+    for opcode in ("negate", "copy"):
+        inner = Builder(opcode)
+        parameter = inner.parameter(ARRAY)
+        branches.append(inner.build(parameter if opcode == "copy" else inner.emit(opcode, parameter)))
+    pred = b.Gt(predicate, b.constant(np.float32(0)))
+    module = b.build_module(b.Conditional(pred, x, branches[0], x, branches[1]))
+    _, assignment = assign(module)
+    assert assignment.arena_size == 0
+    run_both(module, np.float32(1 if chosen else -1), np.arange(1000, dtype=np.float32))
+
+
+def test_results_that_are_arguments_constants_or_equal():
+    b = Builder("main")
+    x = b.parameter(ARRAY)
+    y = b.Neg(x)
+    constant = b.constant(np.arange(5, dtype=np.float32))
+    module = b.build_module(b.Tuple([x, y, y, constant, b.reshape(y, (10, 100)), b.constant(np.float32(3))]))
+    prepared, assignment = assign(module)
+    arrays = [Value(prepared.entry.root, leaf) for leaf in range(5)]
+    assert [assignment.of(value).number for value in arrays] == [0, 1, 2, 3, 4]
+    run_both(module, np.arange(1000, dtype=np.float32))
+
+
+def test_one_body_used_by_two_loops():
+    b = Builder("main")
+    x, y = b.parameter(ARRAY), b.parameter(ARRAY)
+    loop = the_loop(counting_loop(lambda b, i, x: [b.Add(b.Rev(x, dimensions=(0,)), x)]))
+    results = [
+        b.get_tuple_element(
+            b.While(loop.attributes["condition"], loop.attributes["body"], b.Tuple([b.constant(np.int64(0)), array])), 1
+        )
+        for array in (x, y)
+    ]
+    run_both(b.build_module(b.Sub(*results)), np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))

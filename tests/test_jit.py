@@ -1,0 +1,593 @@
+"""Jitted functions against the same functions undecorated: arguments, results, the cache, stages."""
+
+import copy
+import dataclasses
+import enum
+import inspect
+import pickle
+import threading
+from collections import namedtuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+from phlox.tracer import ShapeDtype, StaticArgumentError, TracerError, jit, register_pytree
+
+Point = namedtuple("Point", "x y")
+
+
+def compiled(function=None, **options):
+    return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
+
+
+def assert_same(actual, expected):
+    """Equal in type, dtype, shape, value and structure."""
+    if isinstance(expected, dict):
+        assert type(actual) is type(expected) and list(actual) == list(expected)
+        for key in expected:
+            assert_same(actual[key], expected[key])
+    elif isinstance(expected, (list, tuple)):
+        assert type(actual) is type(expected) and len(actual) == len(expected)
+        for mine, theirs in zip(actual, expected):
+            assert_same(mine, theirs)
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert type(actual) is type(expected) and actual.dtype == expected.dtype and actual.shape == expected.shape
+        np.testing.assert_array_equal(actual, expected)
+    else:
+        assert type(actual) is type(expected) and actual == expected
+
+
+def check(function, *args, **kwargs):
+    """The jitted function does what the function does, twice, to its arguments too; returns it."""
+    jitted = compiled(function)
+    for _ in range(2):
+        theirs, ours = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))
+        assert_same(jitted(*ours[0], **ours[1]), function(*theirs[0], **theirs[1]))
+        assert_same(list(ours[0]), list(theirs[0]))
+    return jitted
+
+
+# --- arguments and results ---
+
+
+@pytest.mark.parametrize("value", [2, 2.5, 1 + 2j, np.float32(3), np.int8(3), np.arange(3.0), np.arange(3, dtype=np.int32)])
+def test_leaves(value):
+    array = np.arange(3, dtype=np.float32)
+    check(lambda x, y: x * y, array, value)
+
+
+def test_python_scalars_are_weak():
+    assert check(lambda x, s: x + s, np.ones(2, np.float32), 2.0)(np.ones(2, np.float32), 2.0).dtype == np.float32
+    assert compiled(lambda x, s: x + s)(np.ones(2, np.float32), np.float64(2.0)).dtype == np.float64
+
+
+def test_python_numbers_remain_python_numbers():
+    check(lambda a, b: (a * b, a + 1), 3, 2)
+    check(lambda a: a * 2.0, 1.5)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"b": np.ones(2), "a": 2.0},
+        [np.ones(2), (1.0, None)],
+        Point(np.ones(2), np.zeros(2)),
+        (),
+        {"deep": [{"x": (np.arange(3),)}]},
+    ],
+)
+def test_containers(tree):
+    check(lambda t: t, tree)
+    check(lambda t: {"again": [t, None, "text"]}, tree)
+
+
+def test_dict_order_is_seen_and_kept():
+    check(lambda d: [value * 2 for value in d.values()], {"b": np.ones(1), "a": np.zeros(2)})
+
+
+def test_results_that_are_no_arrays():
+    check(lambda x: (x + 1, "name", 3, None, True, np.float32(2)), np.ones(2))
+
+
+def test_no_results_and_no_arguments():
+    check(lambda: None)
+    check(lambda: 5)
+    check(lambda x: None, np.ones(2))
+
+
+def test_a_returned_argument_is_a_copy():
+    x = np.ones(3)
+    y = compiled(lambda x: x)(x)
+    assert_same(y, x)
+    assert not np.shares_memory(x, y)
+
+
+def test_one_array_returned_twice_is_one_object():
+    def twice(x):
+        y = x + 1
+        return y, y, x + 1
+
+    for function in (twice, compiled(twice)):
+        a, b, c = function(np.ones(2))
+        assert a is b and a is not c
+
+
+def test_dataclass_argument():
+    @dataclasses.dataclass
+    class Model:
+        weights: np.ndarray
+        power: int = dataclasses.field(default=2, metadata={"static": True})
+
+    @compiled
+    def apply(model, x):
+        assert type(model.power) is int
+        return model.weights * x**model.power
+
+    x = np.arange(3.0)
+    assert_same(apply(Model(np.ones(3) * 2), x), 2 * x**2)
+    assert_same(apply(Model(np.ones(3) * 2, 3), x), 2 * x**3)
+    assert apply.cache_info().misses == 2
+
+
+def test_registered_type_as_argument_and_result():
+    class Interval:
+        def __init__(self, low, high):
+            self.low, self.high = low, high
+
+    register_pytree(Interval, lambda i: ((i.low, i.high), None), lambda _, children: Interval(*children))
+    wider = compiled(lambda i, by: Interval(i.low - by, i.high + by))(Interval(np.zeros(2), np.ones(2)), 1.0)
+    assert_same(wider.low, np.full(2, -1.0))
+    assert_same(wider.high, np.full(2, 2.0))
+
+
+def test_keywords_defaults_and_variable_arguments():
+    def f(a, b=2.0, *rest, scale=1.0, **others):
+        total = a + b
+        for value in rest:
+            total = total + value
+        for name in others:
+            total = total - others[name]
+        return total * scale
+
+    x = np.arange(3.0)
+    jitted = compiled(f)
+    for args, kwargs in [
+        ((x,), {}),
+        ((x, 3.0), {}),
+        ((x,), {"b": 3.0}),
+        ((x, 1.0, x, 5.0), {}),
+        ((x,), {"scale": 2.0, "other": x}),
+        ((), {"b": x, "a": 1.0}),
+    ]:
+        assert_same(jitted(*args, **kwargs), f(*args, **kwargs))
+
+
+def test_spelling_of_a_call_does_not_compile_again():
+    f = compiled(lambda a, b: a - b)
+    x = np.arange(3.0)
+    for result in (f(x, 1.0), f(x, b=1.0), f(b=1.0, a=x), f(a=x, b=1.0)):
+        assert_same(result, x - 1)
+    assert f.cache_info().misses == 1
+
+
+def test_wrong_arguments_are_python_errors():
+    f = compiled(lambda a, b: a - b)
+    with pytest.raises(TypeError, match="missing a required argument: 'b'"):
+        f(np.ones(2))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        f(np.ones(2), 1.0, c=3)
+
+
+def test_methods_and_descriptors():
+    @dataclasses.dataclass
+    class Line:
+        slope: float
+
+        @compiled
+        def at(self, x):
+            return self.slope * x
+
+        @staticmethod
+        @compiled
+        def double(x):
+            return 2 * x
+
+    x = np.arange(3.0)
+    assert_same(Line(3.0).at(x), 3 * x)
+    assert_same(Line(4.0).at(x), 4 * x)
+    assert_same(Line.at(Line(5.0), x), 5 * x)
+    assert_same(Line(1.0).double(x), 2 * x)
+    assert Line.at.cache_info().misses == 1
+
+
+@compiled
+def documented(x: float, y=1):
+    """Adds."""
+    return x + y
+
+
+def test_metadata_of_the_function():
+    assert documented.__name__ == "documented" and documented.__doc__ == "Adds."
+    assert str(inspect.signature(documented)) == "(x: float, y=1)"
+    assert callable(documented.__wrapped__) and "documented" in repr(documented)
+
+
+def test_pickled_and_copied_by_name():
+    assert copy.deepcopy(documented) is documented
+    assert documented.__reduce__() == "documented"
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(compiled(lambda x: x))
+
+
+@pytest.mark.parametrize("wrong", [3, classmethod(lambda cls: 1)])
+def test_jit_requires_a_function(wrong):
+    with pytest.raises(TypeError, match="jit requires a function"):
+        jit(wrong)
+
+
+def test_jit_rejects_generators_and_coroutines():
+    async def coroutine():
+        return 1
+
+    def generator():
+        yield 1
+
+    for function in (coroutine, generator):
+        with pytest.raises(TypeError, match="generator or a coroutine"):
+            jit(function)
+
+
+# --- memory: order, alignment, byte order ---
+
+
+def misaligned(array):
+    buffer = np.zeros(array.nbytes + 1, np.uint8)
+    view = buffer[1:].view(array.dtype).reshape(array.shape)
+    view[...] = array
+    assert not view.flags.aligned
+    return view
+
+
+BASE = np.arange(24.0).reshape(4, 6)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.asfortranarray(BASE),
+        BASE[:, ::2],
+        BASE[::-1],
+        BASE.T,
+        BASE.astype(">f8"),
+        misaligned(BASE),
+        np.broadcast_to(np.arange(6.0), (4, 6)),
+        np.zeros((0, 3)),
+        np.array(3.0),
+        BASE.reshape(2, 2, 6).transpose(2, 0, 1),
+        np.arange(3, dtype=ml_dtypes.bfloat16),
+        np.arange(3, dtype=np.float16),
+        np.array([True, False]),
+    ],
+)
+def test_memory_of_arguments(array):
+    f = compiled(lambda x: x + x)
+    result = f(array)
+    expected = np.asarray(array, array.dtype.newbyteorder("=")) * 2 if array.dtype != bool else array | array
+    np.testing.assert_array_equal(np.asarray(result), expected)
+    assert result.dtype == expected.dtype and result.shape == array.shape
+
+
+def test_fortran_order_becomes_a_layout():
+    f = compiled(lambda x: x + 1)
+    module = f.trace(np.asfortranarray(BASE)).module
+    assert module.entry.parameter_shapes[0].minor_to_major == (0, 1)
+    f(BASE), f(np.asfortranarray(BASE))
+    assert "memory order C -> F" in f.cache_info().entries[1].reason
+
+
+def test_memory_order_and_alignment_are_checked_at_each_call():
+    f = compiled(lambda x: x * 2)
+    for array in (BASE, misaligned(BASE), BASE[:, ::2], np.asfortranarray(BASE), BASE, misaligned(BASE)):
+        assert_same(f(array), array * 2)
+
+
+def test_memmap_is_an_array(tmp_path):
+    array = np.memmap(tmp_path / "array", dtype=np.float64, mode="w+", shape=(3,))
+    array[:] = [1, 2, 3]
+    result = compiled(lambda x: x + 1)(array)
+    np.testing.assert_array_equal(result, [2, 3, 4])
+
+
+# --- static arguments ---
+
+
+class Mode(enum.Enum):
+    PLUS = 1
+    MINUS = 2
+
+
+def test_arguments_that_are_static_by_their_type():
+    def f(x, mode, dtype, flag, text, kind, nothing):
+        assert mode is Mode.MINUS and flag is True and nothing is None and kind is np.float32
+        return x.astype(dtype) - {"one": 1}[text] if flag else x
+
+    check(f, np.arange(3), Mode.MINUS, np.dtype(np.float32), True, "one", np.float32, None)
+
+
+def test_static_leaves_inside_containers():
+    def f(options):
+        return options["x"] * 2 if options["double"] else options["x"]
+
+    jitted = compiled(f)
+    for double in (True, False, True):
+        options = {"x": np.ones(2), "double": double}
+        assert_same(jitted(options), f(options))
+    assert jitted.cache_info().misses == 2
+
+
+def test_static_argnums_and_argnames():
+    def power(x, n):
+        for _ in range(int(n)):  # int() of a traced value fails: n is an ordinary number
+            x = x * x
+        return x
+
+    for f in (compiled(power, static_argnums=1), compiled(power, static_argnums=(-1,)), compiled(power, static_argnames="n")):
+        assert_same(f(np.full(2, 2.0), 2.0), np.full(2, 16.0))
+        assert_same(f(np.full(2, 2.0), n=3.0), np.full(2, 256.0))
+        assert f.cache_info().misses == 2
+
+
+def test_static_values_of_different_types_differ():
+    f = compiled(lambda x, s: (x, s), static_argnames="s")
+    for value in (1, 1.0, True, (1, 2), (1.0, 2), 0.0, -0.0):
+        result = f(np.ones(1), value)[1]
+        assert type(result) is type(value) and repr(result) == repr(value)
+    assert f.cache_info().misses == 7
+
+
+def test_static_arguments_named_wrongly():
+    def f(x, y):
+        return x
+
+    with pytest.raises(StaticArgumentError, match="no parameter 'z'"):
+        jit(f, static_argnames="z")
+    with pytest.raises(StaticArgumentError, match="2 positional parameters"):
+        jit(f, static_argnums=2)
+
+
+def test_unhashable_static_argument():
+    f = compiled(lambda x, n: x, static_argnames="n")
+    with pytest.raises(StaticArgumentError, match="argument n is static.*list is not; pass a tuple"):
+        f(np.ones(1), [1, 2])
+
+
+def test_integers_become_static_where_they_are_needed():
+    def f(x, n):
+        for i in range(n):
+            x = x + i
+        return x if n > 2 else -x
+
+    jitted = check(f, np.ones(2), 3)
+    for n in (1, 5, 3):
+        assert_same(jitted(np.ones(2), n), f(np.ones(2), n))
+    info = jitted.cache_info()
+    assert [entry.static_integers for entry in info.entries] == [("n=3",), ("n=1",), ("n=5",)]
+    assert "n: static value 3 -> 1" in info.entries[1].reason
+    assert "n=3" in str(info)
+
+
+def test_integer_as_axis_shape_and_in_containers():
+    check(lambda x, axis: np.sum(x, axis=axis), BASE, 1)
+    check(lambda x, axis: np.sum(x, axis), BASE, -1)
+    check(lambda n, x: np.zeros(n) + x, 3, 2.0)
+    check(lambda size: np.ones((size["rows"], size["columns"])) * size["scale"], {"rows": 2, "columns": 3, "scale": 2.0})
+
+
+def test_integer_that_is_only_computed_with_stays_traced():
+    f = compiled(lambda x, n: x * n)
+    for n in (1, 2, 3):
+        assert_same(f(np.ones(2), n), np.ones(2) * n)
+    assert f.cache_info().misses == 1
+
+
+def test_integer_derived_from_arguments():
+    check(lambda x, n, m: x * len(range(2 * n + m)), np.ones(2), 2, 1)
+
+
+# --- the cache ---
+
+
+def test_cache_counts_and_reasons():
+    f = compiled(lambda x, y: x + y)
+    f(np.ones((4, 3)), 1.0)
+    f(np.ones((4, 3)), 2.0)
+    f(np.ones((5, 3)), 2.0)
+    f(np.ones((5, 3), np.float32), 2.0)
+    f(np.ones((5, 3)), np.float64(2.0))
+    info = f.cache_info()
+    assert (info.hits, info.misses, len(info.entries)) == (1, 4, 4)
+    reasons = [entry.reason for entry in info.entries]
+    assert reasons[0] == "first call"
+    assert reasons[1] == "argument x: shape (4, 3) -> (5, 3)"
+    assert reasons[2] == "argument x: dtype float64 -> float32"
+    assert reasons[3] == "argument y: kind python scalar -> numpy scalar"
+    f.cache_clear()
+    assert (f.cache_info().misses, f.cache_info().entries) == (0, ())
+    assert_same(f(np.ones(1), 1.0), np.full(1, 2.0))
+    assert f.cache_info().misses == 1
+
+
+def test_a_different_structure_is_explained():
+    f = compiled(lambda t: t["a"])
+    f({"a": np.ones(1)})
+    f({"a": np.ones(1), "b": np.ones(1)})
+    assert "argument t['b']: new" in f.cache_info().entries[1].reason
+
+
+def test_failed_traces_leave_nothing_behind():
+    state = {"fail": True}
+
+    @compiled
+    def f(x):
+        if state["fail"]:
+            raise RuntimeError("mine")
+        return x + 1
+
+    with pytest.raises(RuntimeError, match="^mine$"):
+        f(np.ones(1))
+    assert f.cache_info().misses == 0
+    state["fail"] = False
+    assert_same(f(np.ones(1)), np.full(1, 2.0))
+
+
+def test_concurrent_first_calls_compile_once():
+    traced = []
+
+    @compiled
+    def f(x):
+        traced.append(threading.get_ident())
+        return x * 2
+
+    barrier = threading.Barrier(8)
+    results = [None] * 8
+
+    def call(number):
+        barrier.wait()
+        results[number] = f(np.full(3, float(number)))
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, result in enumerate(results):
+        assert_same(result, np.full(3, 2.0 * number))
+    assert len(traced) == 1 and f.cache_info().misses == 1
+
+
+def test_functions_are_traced_independently_in_threads():
+    results = {}
+
+    def work(factor):
+        f = compiled(lambda x: x * factor)
+        for size in range(1, 20):
+            results[factor, size] = f(np.ones(size))
+
+    threads = [threading.Thread(target=work, args=(factor,)) for factor in (2.0, 3.0, 5.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 57
+    for (factor, size), result in results.items():
+        assert_same(result, np.full(size, factor))
+
+
+# --- nested functions ---
+
+
+def test_nested_jit_is_a_call():
+    inner = compiled(lambda x, y: x * y)
+
+    @compiled
+    def outer(x):
+        return inner(x, 2.0) + inner(x, x)
+
+    x = np.arange(3.0)
+    assert_same(outer(x), x * 2 + x * x)
+    opcodes = [instruction.opcode for instruction in outer.trace(x).module.entry.instructions]
+    assert opcodes.count("call") == 2
+    assert inner.cache_info().misses == 0
+
+
+def test_nested_jit_changes_arrays_in_place():
+    @compiled
+    def set_first(x):
+        x[0] = 9
+        return x
+
+    def outer(x):
+        y = x + 1
+        z = set_first(y)
+        return y, z is y
+
+    check(outer, np.zeros(2))
+
+
+def test_nested_jit_returns_containers_and_constants():
+    inner = compiled(lambda x: {"a": x + 1, "b": "text", "c": None, "d": x})
+    check(lambda x: inner(x), np.ones(2))
+
+
+# --- stages ---
+
+
+def test_stages():
+    f = compiled(lambda x, y: {"sum": np.sum(x * y)})
+    x = np.arange(4.0)
+    traced = f.trace(x, 2.0)
+    assert traced.out_tree == "{'sum': *}"
+    lowered = traced.lower()
+    assert "multiply" in lowered.as_text() and lowered.as_text() == f.lower(x, 2.0).as_text()
+    assert "multiply" in lowered._repr_html_()
+    executable = lowered.compile()
+    assert_same(executable(x, 3.0), {"sum": np.float64(18.0)})
+    assert executable.memory_analysis()["arguments"] == 40
+    assert "multiply" in executable.as_text()
+    assert f.cache_info().misses == 0
+
+
+def test_stages_take_descriptions():
+    f = compiled(lambda x, n: x[:n])
+    lowered = f.lower(ShapeDtype((5, 2), np.float32), 3)
+    assert str(lowered.module.entry.shape) == "f32[3,2]"
+    assert_same(lowered.compile()(np.ones((5, 2), np.float32), 3), np.ones((3, 2), np.float32))
+    with pytest.raises(TypeError, match=r"compiled for other arguments: argument x: shape \(5, 2\) -> \(4, 2\)"):
+        lowered.compile()(np.ones((4, 2), np.float32), 3)
+    with pytest.raises(TypeError, match="argument x"):
+        f(ShapeDtype((5, 2), np.float32), 3)
+
+
+def test_cost_analysis():
+    f = compiled(lambda a, b: np.exp(a @ b))
+    cost = f.lower(np.ones((4, 5)), np.ones((5, 6))).cost_analysis()
+    assert cost["flops"] == 2 * 4 * 5 * 6
+    assert cost["transcendentals"] == 24
+    assert cost["bytes accessed"] == 8 * (20 + 30 + 24)
+
+
+def test_instructions_remember_the_users_line():
+    def f(x):
+        y = x * 2
+        return y + 1
+
+    module = compiled(f).trace(np.ones(2)).module
+    first = f.__code__.co_firstlineno
+    lines = {i.opcode: i.source.line - first for i in module.entry.instructions if i.opcode in ("multiply", "add")}
+    assert lines == {"multiply": 1, "add": 2}
+    assert all(i.source.file == __file__ for i in module.entry.instructions if i.opcode in ("multiply", "add"))
+
+
+def test_module_is_verified_and_named_after_the_function():
+    @compiled
+    def my_function(x):
+        return x + 1
+
+    assert my_function.lower(np.ones(2)).module.name == "my_function"
+
+
+def test_rebinding_inside_an_argument_container_is_an_error():
+    @compiled
+    def f(state):
+        state["x"] = state["x"] + 1
+        return state["x"]
+
+    with pytest.raises(TracerError, match=r"state\['x'\] is rebound"):
+        f({"x": np.ones(2)})
+
+    @compiled
+    def g(items):
+        return items.pop()
+
+    with pytest.raises(TracerError, match="argument items had the structure"):
+        g([np.ones(2)])

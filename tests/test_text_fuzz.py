@@ -1,0 +1,136 @@
+"""Damaged HLO text is refused with HloSyntaxError or NotImplementedError, and nothing else comes out of the parser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phlox import hlo
+from phlox.hlo import HloSyntaxError, Module, Shape, TupleShape, parse_module
+from phlox.hlo.element_type import ELEMENT_TYPES
+
+DATA = Path(__file__).parent / "data"
+DUMPS = [path.read_text() for path in sorted(DATA.glob("*.hlo"))]
+TOKEN = re.compile(r"%?[\w.\-]+|\s+|.", re.DOTALL)
+
+quick = settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+def sample_texts():
+    """One module for each operation, with that operation alone."""
+    texts = {}
+    for record in hlo.OPERATIONS.values():
+        for sample in record.samples()[:3]:
+            shapes = [o if isinstance(o, (Shape, TupleShape)) else hlo.shape_of(o) for o in sample.operands]
+            operands = [hlo.make_instruction("parameter", (), {"number": i}, shape) for i, shape in enumerate(shapes)]
+            instruction = hlo.make_instruction(record.opcode, operands, sample.attributes, sample.shape)
+            module = Module("m", hlo.Computation("main", (*operands, instruction), instruction))
+            texts[module.as_text()] = None
+    return list(texts)
+
+
+SAMPLES = sample_texts()
+WORDS = [
+    *"{}()[]=,:.-<>%/\"\\*#?~ \n\0é", "->", "<=", "-1", "0", "1", "2", "65", "9999999999", "18446744073709551616", "1e400", "nan(0x1)",
+    "-nan", "inf", "true", "ROOT", "ENTRY", "HloModule", "FileNames", "StackFrames", "{...}", "{}", "()", "token[]", "opaque[]", "f32[]",
+    "s32[]", "pred[]", "(f32[])", "()[]", "f32[2,3]{0,1}", "f32[<=2]", "f32[2]{0:T(8,128)}", "%main", "main", "x", "/*", "*/", "//", "\\377", "0_0",
+    "1_2_3x0_0", "dimensions={0}", "to_apply=%main", "metadata={", "sharding={", 'backend_config="', "constant(", "parameter(0)",
+    *ELEMENT_TYPES, *hlo.OPERATIONS,
+]  # fmt: skip
+
+replacement = st.one_of(st.sampled_from(WORDS), st.integers().map(str), st.text(max_size=3))
+edit = st.tuples(st.sampled_from(["delete", "insert", "replace", "duplicate", "swap", "cut"]), st.floats(0, 1), st.floats(0, 1), replacement)
+
+
+def damaged(parts, edits):
+    """The text whose parts (tokens or characters) were edited; positions are fractions of the length."""
+    parts = list(parts)
+    for kind, first, second, word in edits:
+        place, other = int(first * len(parts)), int(second * len(parts))
+        if kind == "insert" or not parts:
+            parts.insert(place, word)
+            continue
+        place, other = min(place, len(parts) - 1), min(other, len(parts) - 1)
+        low, high = sorted((place, other))
+        if kind == "delete":
+            del parts[place]
+        elif kind == "replace":
+            parts[place] = word
+        elif kind == "duplicate":
+            parts[other:other] = parts[place : place + 12]
+        elif kind == "swap":
+            parts[place], parts[other] = parts[other], parts[place]
+        else:
+            del parts[low : min(high, low + 40)]
+    return "".join(parts)
+
+
+def check(text):
+    """The text is refused properly, or means a module that is right in every way."""
+    try:
+        module = parse_module(text)
+    except (HloSyntaxError, NotImplementedError) as error:
+        assert "line " in str(error)
+        return
+    hlo.verify(module)
+    printed = module.as_text()
+    assert parse_module(printed) == module
+
+
+@pytest.mark.parametrize("unit", ["tokens", "characters"])
+@quick
+@given(data=st.data())
+def test_damaged_dumps(unit, data):
+    text = data.draw(st.sampled_from(DUMPS))
+    parts = TOKEN.findall(text) if unit == "tokens" else text
+    check(damaged(parts, data.draw(st.lists(edit, min_size=1, max_size=4))))
+
+
+@pytest.mark.parametrize("unit", ["tokens", "characters"])
+@settings(quick, max_examples=300)
+@given(data=st.data())
+def test_damaged_samples(unit, data):
+    text = data.draw(st.sampled_from(SAMPLES))
+    parts = TOKEN.findall(text) if unit == "tokens" else text
+    check(damaged(parts, data.draw(st.lists(edit, min_size=1, max_size=3))))
+
+
+@quick
+@given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=2)), max_size=30).map(" ".join))
+def test_random_words(text):
+    check(text)
+    check(f"ENTRY main {{ x = f32[2] parameter(0)\n ROOT y = f32[2] {text} }}")
+
+
+# Any operation on operands of any shapes, so that every shape function meets tuples, tokens and missing attributes.
+SHAPES = ["f32[]", "f32[2,3]", "f32[0]", "s32[]", "pred[]", "pred[2,3]", "c64[2,3]", "u8[4]", "s4[2,3]", "f8e4m3fn[2,3]", "bf16[2]"]
+SHAPES += ["token[]", "opaque[]", "()", "(f32[2,3])", "(f32[], s32[])", "(token[], (f32[]))", "f32[<=2,3]"]
+ATTRIBUTES = ["{}", "{0}", "{1,0}", "{0,0}", "{-1}", "{5}", "{9223372036854775807}", "{[0:1]}", "{[0:2], [1:3:2]}", "{[3:1]}", "{[0:2:0], [0:0]}"]
+ATTRIBUTES += ["0_0", "1_2_3x0_-1", "-5_-5x0_0", "0", "1", "-1", "99999999999", "true", "false", "LT", "EQ", "TOTALORDER", "kLoop"]
+ATTRIBUTES += ["%one", "%pair", "%none", "{%one, %one}", "{%pair}", '"text"', "b01f_01io->b01f", "{size=2x2 stride=1x1}"]
+CALLED = """
+one { ROOT x = f32[] parameter(0) }
+pair { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = (f32[], f32[]) tuple(x, y) }
+none { ROOT x = pred[] constant(true) }
+"""
+
+
+@settings(quick, max_examples=500)
+@given(data=st.data())
+def test_any_operation_on_anything(data):
+    opcode = data.draw(st.sampled_from([opcode for opcode in hlo.OPERATIONS if opcode not in ("parameter", "constant")]))
+    record = hlo.OPERATIONS[opcode]
+    shapes = data.draw(st.lists(st.sampled_from(SHAPES), max_size=4))
+    result = data.draw(st.sampled_from(["", *SHAPES]))
+    given_attributes = ""
+    for name, kind in record.attributes.items():
+        if data.draw(st.integers(0, 9)) > 0:
+            given_attributes += f", {kind.spelling or name}={data.draw(st.sampled_from(ATTRIBUTES))}"
+    lines = [f"  p{i} = {shape} parameter({i})" for i, shape in enumerate(shapes)]
+    operands = ", ".join(f"p{i}" for i in range(len(shapes)))
+    lines.append(f"  ROOT r = {result} {opcode}({operands}){given_attributes}")
+    check(CALLED + "ENTRY main {\n" + "\n".join(lines) + "\n}")

@@ -1,0 +1,375 @@
+"""Functions that make arrays: filled, counted, diagonal, copied.
+
+They serve ``np.zeros_like(x)`` and the like, ``np.zeros(..., like=x)``, and `phlox.numpy`; what they make is HLO (broadcast, iota), not a
+constant held in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray, as_index, require_trace
+from ..dispatch import implements
+from .operands import as_traced, broadcast, class_of, constant, convert, instruction_of, prepare, result, sequence, shape_argument
+from .shape_manipulation import reshaped
+
+Instruction = hlo.Instruction
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
+    """An array of this shape, all elements equal to value (a number or a traced array that broadcasts)."""
+    trace = require_trace(value)
+    operand = instruction_of(trace, value, hlo.element_type_of(promotion.native(dtype)))
+    return TracedArray.from_instruction(trace, broadcast(trace.builder, operand, shape), is_scalar=False)
+
+
+def _filler(value: Any):
+    def implementation(shape, dtype=None, order="C", *, device=None, like=None):
+        return filled(shape_argument(shape), value, np.float64 if dtype is None else dtype)
+
+    return implementation
+
+
+def _filler_like(value: Any):
+    def implementation(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        a = as_traced(a)
+        return filled(a.shape if shape is None else shape_argument(shape), value, a.dtype if dtype is None else dtype)
+
+    return implementation
+
+
+implements(np.zeros, np.empty)(_filler(0))
+implements(np.ones)(_filler(1))
+implements(np.zeros_like, np.empty_like)(_filler_like(0))
+implements(np.ones_like)(_filler_like(1))
+
+
+@implements(np.full)
+def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    fill_value = prepare(fill_value)
+    return filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
+
+
+@implements(np.full_like)
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    a = as_traced(a)
+    return filled(a.shape if shape is None else shape_argument(shape), prepare(fill_value), a.dtype if dtype is None else dtype)
+
+
+# --- copies ---
+
+
+def _new(array: TracedArray) -> TracedArray:
+    trace = require_trace(array)
+    return TracedArray.from_instruction(trace, array.instruction(trace), is_scalar=False)
+
+
+@implements(np.copy)
+def copy(a, order="K", subok=False):
+    return _new(as_traced(a))
+
+
+@implements(np.array)
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    """``np.array(..., like=traced)`` and ``phlox.numpy.array``; sequences may hold traced values."""
+    made = _converted(object, dtype)
+    made = _new(made) if made is not object or copy or made.is_scalar else made
+    return made if made.ndim >= ndmin else reshaped(made, (1,) * (ndmin - made.ndim) + made.shape)
+
+
+@implements(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require)
+def asarray(a, dtype=None, order=None, *arguments, device=None, copy=None, like=None):
+    made = _converted(a, dtype)
+    return _new(made) if made is not a or copy or made.is_scalar else made
+
+
+def _converted(value: Any, dtype: Any) -> TracedArray:
+    if isinstance(value, (list, tuple)):
+        value = sequence(value, dtype)
+    kind = np.dtype(class_of(value)) if dtype is None else promotion.native(dtype)
+    return as_traced(value, kind)
+
+
+@implements(np.astype)
+def astype(x, dtype, /, *, copy=True, device=None):
+    return as_traced(x).astype(dtype, copy=copy)
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    from ..indexing import assigned_value
+    from .operands import require_out
+
+    dst, src = require_out(dst), prepare(src)
+    promotion.require_cast(class_of(src), dst.dtype, casting)
+    trace = require_trace(dst)
+    value = assigned_value(trace, src, dst.shape, dst.element_type)
+    if where is not True:
+        mask = broadcast(trace.builder, instruction_of(trace, prepare(where), hlo.PRED), dst.shape)
+        value = trace.emit("select", mask, value, dst.instruction(trace))
+    dst._set_value(value)
+
+
+@implements(np.putmask)
+def putmask(a, /, mask, values):
+    values = prepare(values)
+    shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
+    if shape not in ((), (1,), a.shape):
+        raise NotImplementedError("np.putmask with values that repeat is not implemented for traced arrays: the shape of the array is required")
+    copyto(a, values, "unsafe", mask)
+
+
+# --- ranges ---
+
+
+def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) -> Instruction:
+    trace = require_trace()
+    return trace.emit("iota", shape=hlo.Shape(element_type, shape), iota_dimension=dimension)
+
+
+@implements(np.arange)
+def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like=None):
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    bounds = (start, stop, step)
+    for bound in bounds:
+        if isinstance(bound, TracedArray):
+            as_index(bound, "as a bound of arange")
+    if not step:
+        raise ZeroDivisionError("division by zero")
+    count = max(0, math.ceil((stop - start) / step))
+    kind = np.result_type(*(np.dtype(class_of(bound)) for bound in bounds)) if dtype is None else promotion.native(dtype)
+    return _arithmetic(start, step, count, kind)
+
+
+def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
+    """start + i * step, as NumPy computes it: the first two elements are converted, their difference is the step."""
+    trace = require_trace()
+    b = trace.builder
+    kind = np.dtype(dtype)
+    if kind == np.dtype(bool):
+        if count > 2:
+            raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
+        return as_traced(np.arange(start, start + step * count, step).astype(bool))
+    element_type = hlo.element_type_of(kind)
+    first, second = (np.asarray(one).astype(kind)[()] for one in (start, start + step))
+    positions = b.emit("iota", shape=hlo.Shape(element_type, (count,)), iota_dimension=0)
+    difference = second - first
+    if difference != 1:
+        positions = b.emit("multiply", positions, broadcast(b, constant(b, difference, element_type), (count,)))
+    if first != 0:
+        positions = b.emit("add", positions, broadcast(b, constant(b, first, element_type), (count,)))
+    return result(trace, positions)
+
+
+@implements(np.linspace)
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    num = as_index(num, "as a number of samples")
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = as_traced(start), as_traced(stop)
+    kind = np.result_type(promotion.result_dtype([start.dtype_class, stop.dtype_class]), np.float64)
+    if not start.weak_type or not stop.weak_type:
+        kind = promotion.result_dtype([start.dtype_class, stop.dtype_class, float])
+    start, stop = start.astype(kind), stop.astype(kind)
+    steps = num - 1 if endpoint else num
+    rank = np.broadcast_shapes(start.shape, stop.shape)
+    delta = stop - start
+    positions = as_traced(_arithmetic(0, 1, num, np.float64 if kind.kind == "f" else np.float64)).astype(kind)
+    positions = positions.reshape((num,) + (1,) * len(rank))
+    step = delta / steps if steps > 0 else np.full_like(delta, np.nan)
+    samples = positions * step if steps > 0 else positions * delta
+    samples = samples + start
+    if endpoint and num > 1:
+        samples[-1] = stop
+    if axis:
+        samples = np.moveaxis(samples, 0, axis)
+    if dtype is not None and np.issubdtype(dtype, np.integer):
+        samples = np.floor(samples)
+    samples = samples if dtype is None else samples.astype(dtype)
+    return (samples, step) if retstep else samples
+
+
+@implements(np.logspace)
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    powers = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return powers if dtype is None else powers.astype(dtype)
+
+
+# --- diagonals and triangles ---
+
+
+def _band(rows: int, columns: int, k: int, direction: str) -> Instruction:
+    """Where column - row compares to k: pred[rows, columns]."""
+    trace = require_trace()
+    b = trace.builder
+    row, column = (iota((rows, columns), dimension, hlo.S64) for dimension in (0, 1))
+    shifted = b.emit("add", row, broadcast(b, constant(b, k, hlo.S64), (rows, columns))) if k else row
+    return b.emit("compare", column, shifted, direction=direction)
+
+
+@implements(np.eye)
+def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
+    rows = as_index(N, "as a size of a shape")
+    columns = rows if M is None else as_index(M, "as a size of a shape")
+    trace = require_trace()
+    return result(trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "EQ"), hlo.element_type_of(dtype)))
+
+
+@implements(np.identity)
+def identity(n, dtype=None, *, like=None):
+    return eye(n, dtype=float if dtype is None else dtype)
+
+
+@implements(np.tri)
+def tri(N, M=None, k=0, dtype=float, *, like=None):
+    rows = as_index(N, "as a size of a shape")
+    columns = rows if M is None else as_index(M, "as a size of a shape")
+    trace = require_trace()
+    return result(trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
+
+
+def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
+    m = as_traced(m)
+    k = as_index(k, "as a diagonal")
+    if m.ndim < 1:
+        raise ValueError("Input array must be at least 1-d")
+    rows, columns = (m.shape[-1], m.shape[-1]) if m.ndim == 1 else m.shape[-2:]
+    shape = (rows, columns) if m.ndim == 1 else m.shape
+    trace = require_trace(m)
+    b = trace.builder
+    mask = broadcast(b, _band(rows, columns, k, direction), shape)
+    operand = broadcast(b, m.instruction(trace), shape)
+    zero = broadcast(b, constant(b, 0, m.element_type), shape)
+    return result(trace, b.emit("select", mask, operand, zero))
+
+
+@implements(np.tril)
+def tril(m, k=0):
+    return _triangle(m, k, "LE")
+
+
+@implements(np.triu)
+def triu(m, k=0):
+    return _triangle(m, k, "GE")
+
+
+@implements(np.diag)
+def diag(v, k=0):
+    v = as_traced(v)
+    k = as_index(k, "as a diagonal")
+    if v.ndim == 1:
+        size = v.shape[0] + abs(k)
+        trace = require_trace(v)
+        b = trace.builder
+        # Element i of v goes to row i + max(-k, 0): v in every row, shifted, and all but the diagonal zeroed.
+        row = b.emit("pad", v.instruction(trace), constant(b, 0, v.element_type), padding=[(max(k, 0), max(-k, 0), 0)])
+        spread = b.broadcast(row, (size, size), (1,))
+        zero = broadcast(b, constant(b, 0, v.element_type), (size, size))
+        return result(trace, b.emit("select", _band(size, size, k, "EQ"), spread, zero))
+    if v.ndim == 2:
+        return diagonal(v, k)
+    raise ValueError("Input must be 1- or 2-d.")
+
+
+@implements(np.diagflat)
+def diagflat(v, k=0):
+    return diag(np.ravel(as_traced(v)), k)
+
+
+@implements(np.diagonal)
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    a = as_traced(a)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    from .operands import normalize_axis
+    from .shape_manipulation import permuted
+
+    first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    offset = as_index(offset, "as a diagonal")
+    a = permuted(a, [axis for axis in range(a.ndim) if axis not in (first, second)] + [first, second])
+    rows, columns = a.shape[-2:]
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    a = a[..., max(-offset, 0) : max(-offset, 0) + count, max(offset, 0) : max(offset, 0) + count]
+    lead = a.shape[:-2]
+
+    def read(trace, base):
+        # In row-major order the diagonal's elements lie count + 1 apart.
+        b = trace.builder
+        flat = b.reshape(base, (*lead, count * count))
+        ranges = [(0, size, 1) for size in lead] + [(0, count * count, count + 1)]
+        return b.emit("slice", flat, slice=ranges) if count > 1 else flat
+
+    return TracedArray.view_of(a, (*lead, count), read, None)
+
+
+@implements(np.linalg.diagonal)
+def matrix_diagonal(x, /, *, offset=0):
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a, val, wrap=False):
+    a = as_traced(a)
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 or wrap or np.ndim(val if not isinstance(val, TracedArray) else 0) or (isinstance(val, TracedArray) and val.ndim):
+        raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices and scalars, without wrap")
+    trace = require_trace(a)
+    b = trace.builder
+    value = broadcast(b, instruction_of(trace, val, a.element_type), a.shape)
+    a._set_value(b.emit("select", _band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
+
+
+# --- grids ---
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    arrays = [as_traced(x) for x in xi]
+    rank = len(arrays)
+    places = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        places[0], places[1] = 1, 0
+    sizes = [1] * rank
+    for place, x in zip(places, arrays):
+        sizes[place] = x.size
+    grids = []
+    for place, x in zip(places, arrays):
+        grid = reshaped(x, tuple(x.size if dimension == place else 1 for dimension in range(rank)))
+        grids.append(_new(grid if sparse else np.broadcast_to(grid, tuple(sizes))))
+    return tuple(grids)
+
+
+def indices(dimensions, dtype=int, sparse=False):
+    """As `np.indices`; for `phlox.numpy` (NumPy's own has no array argument to intercept)."""
+    sizes = shape_argument(dimensions)
+    trace = require_trace()
+    grids = [
+        result(trace, convert(trace.builder, iota(sizes, axis, hlo.S64), hlo.element_type_of(dtype))) for axis in range(len(sizes))
+    ]
+    if sparse:
+        return tuple(grid[tuple(slice(None) if d == axis else slice(0, 1) for d in range(len(sizes)))] for axis, grid in enumerate(grids))
+    return np.stack(grids) if grids else filled((0,), 0, dtype)
+
+
+@implements(np.vander)
+def vander(x, N=None, increasing=False):
+    x = as_traced(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = len(x) if N is None else as_index(N, "as a number of columns")
+    kind = np.promote_types(x.dtype, int)
+    columns = [np.ones_like(x, dtype=kind)]
+    for _ in range(1, count):
+        columns.append(columns[-1] * x)
+    columns = columns[:count]
+    return np.stack(columns if increasing else columns[::-1], axis=1) if count else filled((len(x), 0), 0, kind)

@@ -1,0 +1,424 @@
+"""Products of vectors and matrices, as HLO's dot, and norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray, as_index, require_trace
+from ..dispatch import CONTRACTIONS, implements
+from ..trace import Trace
+from .operands import (
+    as_traced, broadcast, broadcast_shapes, class_of, instruction_of, normalize_axis, prepare, require_out, result, store,
+)  # fmt: skip
+from .shape_manipulation import reshaped
+from .ufunc_calls import outer as ufunc_outer
+
+Instruction = hlo.Instruction
+_NO_VALUE = np._NoValue
+
+
+def contract(
+    trace: Trace,
+    lhs: Instruction,
+    rhs: Instruction,
+    contracting: tuple[tuple[int, ...], tuple[int, ...]],
+    batch: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
+) -> Instruction:
+    """The sum of products over the contracting dimensions: batch dimensions first, then the others of lhs, then those of rhs.
+
+    Booleans are combined by "or" of "and", as NumPy's matmul does; floats of 16 bits are summed in f32.
+    """
+    b = trace.builder
+    element_type = lhs.shape.element_type
+    numbers = dict(
+        lhs_contracting_dimensions=contracting[0], rhs_contracting_dimensions=contracting[1],
+        lhs_batch_dimensions=batch[0], rhs_batch_dimensions=batch[1],
+    )  # fmt: skip
+    if element_type is hlo.PRED:
+        product = b.DotGeneral(b.convert(lhs, hlo.S32), b.convert(rhs, hlo.S32), None, **numbers)
+        return b.convert(product, hlo.PRED)
+    if element_type.is_float and element_type.bits < 32:
+        return b.convert(b.DotGeneral(lhs, rhs, hlo.F32, **numbers), element_type)
+    return b.DotGeneral(lhs, rhs, None, **numbers)
+
+
+def _operands(a: Any, b: Any, ufunc: Any = None, dtype: Any = None, casting: str = "same_kind") -> tuple[Trace, Instruction, Instruction]:
+    """Both operands in the dtype in which they are multiplied."""
+    a, b = prepare(a), prepare(b)
+    trace = require_trace(a, b)
+    if ufunc is None:
+        kind = promotion.result_dtype([class_of(a), class_of(b)])
+    else:
+        kind = promotion.resolve(ufunc, (class_of(a), class_of(b)), (), dtype, casting)[0]
+    element_type = hlo.element_type_of(kind)
+    return trace, instruction_of(trace, a, element_type), instruction_of(trace, b, element_type)
+
+
+def _mismatch(name: str, signature: str, got: int, wanted: int) -> ValueError:
+    return ValueError(
+        f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} (size {got} is different from {wanted})"
+    )
+
+
+# --- matmul and its relatives ---
+
+
+def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
+    """NumPy's matmul of operands of one type; leading dimensions broadcast."""
+    for position, operand in enumerate((lhs, rhs)):
+        if operand.shape.rank == 0:
+            raise ValueError(f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
+    left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    inner, row = left[-1], right[-2] if len(right) > 1 else right[0]
+    if inner != row:
+        raise _mismatch("matmul", "(n?,k),(k,m?)->(n?,m?)", row, inner)
+    if len(right) == 1:
+        return contract(trace, lhs, rhs, ((len(left) - 1,), (0,)))
+    if len(right) == 2:  # no batch on the right: the left's leading dimensions are rows
+        return contract(trace, lhs, rhs, ((len(left) - 1,), (0,)))
+    if len(left) == 1:
+        return contract(trace, lhs, rhs, ((0,), (len(right) - 2,)))  # its dimensions: those of the right, in order
+    return _batched(trace, lhs, rhs)
+
+
+def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
+    """Leading dimensions that only one side has stay free there; those of both become batch dimensions, stretched where of size 1."""
+    b = trace.builder
+    left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    lead = broadcast_shapes(left[:-2], right[:-2])
+    count = len(lead)
+    lhs = b.reshape(lhs, (*(1,) * (count - len(left) + 2), *left)) if len(left) < count + 2 else lhs
+    rhs = b.reshape(rhs, (*(1,) * (count - len(right) + 2), *right)) if len(right) < count + 2 else rhs
+    lhs = broadcast(b, lhs, (*lead, *left[-2:]))
+    rhs = broadcast(b, rhs, (*lead, *right[-2:]))
+    every = tuple(range(count))
+    return contract(trace, lhs, rhs, ((count + 1,), (count,)), (every, every))
+
+
+def _contraction(ufunc: np.ufunc):
+    """Decorator: the function contracts operands of one type; casting, ``out=``, ``dtype=`` and ``axes=`` are dealt with here."""
+
+    def declare(emit):
+        def call(a, b, out=None, dtype=None, casting="same_kind", axes=None, axis=None, keepdims=False):
+            if axes is not None or axis not in (None, -1) or keepdims:
+                raise NotImplementedError(f"np.{ufunc.__name__} with axes, axis or keepdims is not implemented for traced arrays")
+            if out is not None:
+                (out,) = out if isinstance(out, tuple) else (out,)
+                out = require_out(out)
+                promotion.resolve(ufunc, (class_of(prepare(a)), class_of(prepare(b))), (out.dtype,), dtype, casting)
+            trace, lhs, rhs = _operands(a, b, ufunc, dtype, casting)
+            return store(out, result(trace, emit(trace, lhs, rhs)))
+
+        CONTRACTIONS[ufunc] = call
+        return emit
+
+    return declare
+
+
+_contraction(np.matmul)(matmul_instruction)
+
+
+def _conjugated(trace: Trace, operand: Instruction) -> Instruction:
+    from .emission import conjugate
+
+    return conjugate(trace.builder, operand)
+
+
+def _with_rank(trace: Trace, operand: Instruction, least: int, ufunc: str) -> None:
+    if operand.shape.rank < least:
+        raise ValueError(f"{ufunc}: an operand does not have enough dimensions (has {operand.shape.rank}, requires {least})")
+
+
+@_contraction(np.vecdot)
+def _(trace, lhs, rhs):
+    _with_rank(trace, lhs, 1, "vecdot")
+    _with_rank(trace, rhs, 1, "vecdot")
+    left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    if left[-1] != right[-1]:
+        raise _mismatch("vecdot", "(n),(n)->()", right[-1], left[-1])
+    lead = broadcast_shapes(left[:-1], right[:-1])
+    b = trace.builder
+    lhs, rhs = broadcast(b, _conjugated(trace, lhs), (*lead, left[-1])), broadcast(b, rhs, (*lead, left[-1]))
+    every = tuple(range(len(lead)))
+    return contract(trace, lhs, rhs, ((len(lead),), (len(lead),)), (every, every))
+
+
+if hasattr(np, "matvec"):
+
+    @_contraction(np.matvec)
+    def _(trace, lhs, rhs):
+        _with_rank(trace, lhs, 2, "matvec")
+        _with_rank(trace, rhs, 1, "matvec")
+        if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-1]:
+            raise _mismatch("matvec", "(m,n),(n)->(m)", rhs.shape.dimensions[-1], lhs.shape.dimensions[-1])
+        b = trace.builder
+        column = b.reshape(rhs, (*rhs.shape.dimensions, 1))
+        product = _batched(trace, lhs, column)
+        return b.reshape(product, product.shape.dimensions[:-1])
+
+    @_contraction(np.vecmat)
+    def _(trace, lhs, rhs):
+        _with_rank(trace, lhs, 1, "vecmat")
+        _with_rank(trace, rhs, 2, "vecmat")
+        if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-2]:
+            raise _mismatch("vecmat", "(n),(n,m)->(m)", rhs.shape.dimensions[-2], lhs.shape.dimensions[-1])
+        b = trace.builder
+        sizes = lhs.shape.dimensions
+        row = b.reshape(_conjugated(trace, lhs), (*sizes[:-1], 1, sizes[-1]))
+        product = _batched(trace, row, rhs)
+        return b.reshape(product, (*product.shape.dimensions[:-2], product.shape.dimensions[-1]))
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1, x2, /):
+    return np.matmul(as_traced(x1), x2)
+
+
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1, x2, /, *, axis=-1):
+    return np.vecdot(np.moveaxis(as_traced(x1), axis, -1), np.moveaxis(as_traced(x2), axis, -1))
+
+
+# --- dot and its relatives ---
+
+
+@implements(np.dot)
+def dot(a, b, out=None):
+    a, b = prepare(a), prepare(b)
+    trace, lhs, rhs = _operands(a, b)
+    left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    if not left or not right:
+        return store(out, np.multiply(as_traced(a), b), "safe")
+    row = 0 if len(right) == 1 else len(right) - 2
+    if left[-1] != right[row]:
+        raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[row]} (dim {row})")
+    return store(out, result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (row,)))), "safe")
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return str(shape).replace(" ", "")
+
+
+@implements(np.vdot)
+def vdot(a, b, /):
+    trace, lhs, rhs = _operands(np.ravel(as_traced(a)), np.ravel(as_traced(b)))
+    if lhs.shape.dimensions != rhs.shape.dimensions:
+        raise ValueError("cannot reshape array: vdot needs operands of the same size")
+    return result(trace, contract(trace, _conjugated(trace, lhs), rhs, ((0,), (0,))))
+
+
+@implements(np.inner)
+def inner(a, b, /):
+    trace, lhs, rhs = _operands(a, b)
+    left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    if not left or not right:
+        return np.multiply(as_traced(a), b)
+    if left[-1] != right[-1]:
+        raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[-1]} (dim {len(right) - 1})")
+    return result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (len(right) - 1,))))
+
+
+@implements(np.outer)
+def outer(a, b, out=None):
+    return store(out, ufunc_outer(np.multiply, np.ravel(as_traced(a)), np.ravel(as_traced(b))))
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1, x2, /):
+    x1, x2 = as_traced(x1), as_traced(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+    return outer(x1, x2)
+
+
+@implements(np.tensordot, np.linalg.tensordot)
+def tensordot(a, b, axes=2):
+    trace, lhs, rhs = _operands(a, b)
+    ranks = lhs.shape.rank, rhs.shape.rank
+    if isinstance(axes, (tuple, list)):
+        left, right = (tuple(one) if isinstance(one, (tuple, list, np.ndarray)) else (one,) for one in axes)
+    else:
+        count = as_index(axes, "as a number of axes")
+        left, right = tuple(range(ranks[0] - count, ranks[0])), tuple(range(count))
+    if len(left) != len(right):
+        raise ValueError("shape-mismatch for sum")
+    left = tuple(normalize_axis(axis, ranks[0]) for axis in left)
+    right = tuple(normalize_axis(axis, ranks[1]) for axis in right)
+    if any(lhs.shape.dimensions[i] != rhs.shape.dimensions[j] for i, j in zip(left, right)):
+        raise ValueError("shape-mismatch for sum")
+    return result(trace, contract(trace, lhs, rhs, (left, right)))
+
+
+@implements(np.kron)
+def kron(a, b):
+    a, b = as_traced(a), as_traced(b)
+    rank = max(a.ndim, b.ndim)
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
+    left, right = ((1,) * (rank - one.ndim) + one.shape for one in (a, b))
+    spread_left = reshaped(a, tuple(size for own in left for size in (own, 1)))
+    spread_right = reshaped(b, tuple(size for own in right for size in (1, own)))
+    return np.multiply(spread_left, spread_right).reshape([i * j for i, j in zip(left, right)])
+
+
+@implements(np.trace)
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return np.sum(np.diagonal(as_traced(a), offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x, /, *, offset=0, dtype=None):
+    return trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.cross)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = as_traced(a), as_traced(b)
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError(f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} dimensional instead.")
+
+    def parts(one: TracedArray) -> list:
+        return [one[..., i] for i in range(one.shape[-1])]
+
+    x, y = parts(a), parts(b)
+    third = x[0] * y[1] - x[1] * y[0]
+    if len(x) == len(y) == 2:
+        return third
+    kind = promotion.result_dtype([a.dtype_class, b.dtype_class])
+    x, y = (one if len(one) == 3 else [*one, np.zeros_like(one[0], dtype=kind)] for one in (x, y))
+    product = np.stack(np.broadcast_arrays(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], third), axis=-1)
+    return np.moveaxis(product, -1, axisc)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1, x2, /, *, axis=-1):
+    return cross(x1, x2, axis=axis)
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a, n):
+    a = as_traced(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    n = as_index(n, "as an exponent")
+    if n < 0:
+        raise NotImplementedError("np.linalg.matrix_power with a negative exponent needs np.linalg.inv, which is not there yet")
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype, like=a), a.shape)
+    power, square = None, a
+    while n:
+        n, bit = divmod(n, 2)
+        if bit:
+            power = square if power is None else power @ square
+        square = square @ square if n else square
+    return power
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays, *, out=None):
+    """Multiplied in the order of least arithmetic, by dynamic programming over the chain (Cormen et al., "Matrix-chain multiplication")."""
+    matrices = [as_traced(one) for one in arrays]
+    if len(matrices) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, last = matrices[0].ndim == 1, matrices[-1].ndim == 1
+    matrices[0] = matrices[0].reshape(1, -1) if first else matrices[0]
+    matrices[-1] = matrices[-1].reshape(-1, 1) if last else matrices[-1]
+    if any(one.ndim != 2 for one in matrices):
+        raise np.linalg.LinAlgError("array must be two-dimensional")
+    sizes = [matrices[0].shape[0], *(one.shape[1] for one in matrices)]
+    best: dict[tuple[int, int], tuple[int, Any]] = {(i, i): (0, None) for i in range(len(matrices))}
+    for length in range(1, len(matrices)):
+        for i in range(len(matrices) - length):
+            j = i + length
+            costs = [(best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            best[i, j] = min(costs)
+
+    def multiply(i: int, j: int) -> TracedArray:
+        if i == j:
+            return matrices[i]
+        k = best[i, j][1]
+        return multiply(i, k) @ multiply(k + 1, j)
+
+    product = multiply(0, len(matrices) - 1)
+    shape = tuple(size for size, dropped in zip(product.shape, (first, last)) if not dropped)
+    return store(out, product.reshape(shape) if shape != product.shape else product)
+
+
+# --- norms ---
+
+
+@implements(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    x = as_traced(x)
+    if x.dtype.kind in "iub":
+        x = x.astype(np.float64)
+    if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
+        total = np.sqrt(_sum_of_squares(x, None))
+        return total.reshape((1,) * x.ndim) if keepdims else total
+    axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _sum_of_squares(x: TracedArray, axes: Any, keepdims: bool = False) -> TracedArray:
+    if not x.element_type.is_complex:
+        return np.sum(x * x, axis=axes, keepdims=keepdims)
+    return np.sum(x.real * x.real + x.imag * x.imag, axis=axes, keepdims=keepdims)
+
+
+def _vector_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> TracedArray:
+    if ord is None or ord == 2:
+        return np.sqrt(_sum_of_squares(x, axes, keepdims))
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord == np.inf:
+        return abs(x).max(axis=axes, keepdims=keepdims)
+    if ord == -np.inf:
+        return abs(x).min(axis=axes, keepdims=keepdims)
+    if ord == 0:
+        return np.sum((x != 0).astype(x.real.dtype), axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(abs(x), axis=axes, keepdims=keepdims)
+    return np.power(np.sum(abs(x) ** ord, axis=axes, keepdims=keepdims), 1 / ord)
+
+
+def _matrix_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> TracedArray:
+    row, column = axes
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return np.sqrt(_sum_of_squares(x, axes, keepdims))
+    if ord in (1, -1, np.inf, -np.inf):
+        summed, kept = (row, column) if abs(ord) == 1 else (column, row)
+        sums = np.sum(abs(x), axis=summed, keepdims=True)
+        extremum = (np.max if ord > 0 else np.min)(sums, axis=kept, keepdims=True)
+        return extremum if keepdims else np.squeeze(extremum, axis=axes)
+    if ord in (2, -2, "nuc"):
+        raise NotImplementedError(f"np.linalg.norm with ord={ord!r} of a matrix needs np.linalg.svd, which is not there yet")
+    raise ValueError("Invalid norm order for matrices.")
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    x = as_traced(x)
+    if x.dtype.kind in "iub":
+        x = x.astype(np.float64)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    return _vector_norm(x, ord, axes, keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    return norm(x, ord, (-2, -1), keepdims)
+
+

@@ -1,0 +1,197 @@
+"""Functions that choose between values, and tests of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..array import TracedArray, require_trace
+from ..dispatch import implements
+from .operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, result, store
+
+_NO_VALUE = np._NoValue
+
+
+def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hlo.ElementType) -> TracedArray:
+    """Element by element on_true where the condition holds, else on_false, in this type, broadcast together."""
+    trace = require_trace(condition, on_true, on_false)
+    operands = [instruction_of(trace, one, kind) for one, kind in ((condition, hlo.PRED), (on_true, element_type), (on_false, element_type))]
+    shape = broadcast_shapes(*(operand.shape.dimensions for operand in operands))
+    predicate, *values = (broadcast(trace.builder, operand, shape) for operand in operands)
+    return result(trace, trace.emit("select", predicate, *values))
+
+
+@implements(np.where)
+def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
+    if (x is _NO_VALUE) != (y is _NO_VALUE):
+        raise ValueError("either both or neither of x and y should be given")
+    if x is _NO_VALUE:
+        raise NotImplementedError(
+            "np.where with a condition alone is not implemented for traced arrays: the shape of the result would depend on contents. Give x and y"
+        )
+    condition, x, y = prepare(condition), prepare(x), prepare(y)
+    return choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
+
+
+@implements(np.select)
+def select(condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions, choices = [prepare(one) for one in condlist], [prepare(one) for one in choicelist]
+    for position, condition in enumerate(conditions):
+        if class_of(condition) != np.dtype(bool):
+            raise TypeError(f"invalid entry {position} in condlist: should be boolean ndarray")
+    element_type = hlo.element_type_of(promotion.result_dtype([class_of(one) for one in (*choices, default)]))
+    chosen = default
+    for condition, choice in zip(reversed(conditions), reversed(choices)):
+        chosen = choose_between(condition, choice, chosen, element_type)
+    return chosen
+
+
+@implements(np.piecewise)
+def piecewise(x, condlist, funclist, *args, **kw):
+    x = as_traced(x)
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    conditions = [as_traced(one, np.dtype(bool)) for one in conditions]
+    if len(funclist) == len(conditions) + 1:
+        functions, default = list(funclist[:-1]), funclist[-1]
+    elif len(funclist) == len(conditions):
+        functions, default = list(funclist), 0
+    else:
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+
+    def value(function: Any) -> Any:
+        return function(x, *args, **kw) if callable(function) else function
+
+    chosen = choose_between(np.True_, value(default), x, x.element_type)
+    chosen = np.broadcast_to(chosen, x.shape)
+    for condition, function in zip(conditions, functions):  # of several that hold the last one counts
+        chosen = choose_between(condition, value(function), chosen, x.element_type)
+    return chosen
+
+
+@implements(np.clip)
+def clip(a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"):
+    lower = a_min if a_min is not _NO_VALUE else (None if min is _NO_VALUE else min)
+    upper = a_max if a_max is not _NO_VALUE else (None if max is _NO_VALUE else max)
+    if lower is None and upper is None:
+        clipped = np.positive(as_traced(a))
+    elif upper is None:
+        clipped = np.maximum(as_traced(a), lower, dtype=dtype)
+    elif lower is None:
+        clipped = np.minimum(as_traced(a), upper, dtype=dtype)
+    else:
+        clipped = np.minimum(np.maximum(as_traced(a), lower, dtype=dtype), upper, dtype=dtype)
+    return store(out, clipped, casting)
+
+
+# --- tests ---
+
+
+@implements(np.isclose)
+def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    a, b = as_traced(a), as_traced(b)
+    if b.dtype.kind in "iub":
+        b = b.astype(np.result_type(b.dtype, 1.0) if not b.weak_type else np.float64)
+    near = np.less_equal(abs(a - b), atol + rtol * abs(b)) & np.isfinite(b) | np.equal(a, b)
+    return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near
+
+
+@implements(np.allclose)
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    return np.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1, a2, equal_nan=False):
+    a1, a2 = as_traced(a1), as_traced(a2)
+    if a1.shape != a2.shape:
+        return False
+    equal = np.equal(a1, a2)
+    return np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1, a2):
+    a1, a2 = as_traced(a1), as_traced(a2)
+    try:
+        broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
+@implements(np.isposinf)
+def isposinf(x, out=None):
+    x = _real(x, "isposinf")
+    return np.logical_and(np.isinf(x), ~np.signbit(x), out=out) if x.dtype.kind != "b" else np.isinf(x)
+
+
+@implements(np.isneginf)
+def isneginf(x, out=None):
+    x = _real(x, "isneginf")
+    return np.logical_and(np.isinf(x), np.signbit(x), out=out) if x.dtype.kind != "b" else np.isinf(x)
+
+
+def _real(x: Any, name: str) -> TracedArray:
+    x = as_traced(x)
+    if x.element_type.is_complex:
+        raise TypeError(f"This operation is not supported for {x.dtype} values because it would be ambiguous.")
+    return x
+
+
+@implements(np.iscomplex)
+def iscomplex(x):
+    x = as_traced(x)
+    return x.imag != 0 if x.element_type.is_complex else np.zeros_like(x, dtype=bool)
+
+
+@implements(np.isreal)
+def isreal(x):
+    return np.imag(as_traced(x)) == 0
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x):
+    return as_traced(x).element_type.is_complex
+
+
+@implements(np.isrealobj)
+def isrealobj(x):
+    return not as_traced(x).element_type.is_complex
+
+
+@implements(np.isin)
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    element, tests = as_traced(element), np.ravel(as_traced(test_elements))
+    found = np.any(np.equal(element[(..., None)], tests), axis=-1)
+    return ~found if invert else found
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes):
+    return promotion.result_dtype([one.dtype_class if isinstance(one, TracedArray) else promotion.scalar_class(one) or np.dtype(one) for one in arrays_and_dtypes])
+
+
+@implements(np.can_cast)
+def can_cast(from_, to, casting="safe"):
+    return np.can_cast(from_.dtype if isinstance(from_, TracedArray) else from_, to, casting)
+
+
+@implements(np.common_type)
+def common_type(*arrays):
+    kinds = [as_traced(one).dtype for one in arrays]
+    if any(kind.kind == "b" for kind in kinds):
+        raise TypeError("can't get common type for non-numeric array")
+    return np.result_type(*(np.dtype(np.float64) if kind.kind in "iu" else kind for kind in kinds)).type
+
+
+@implements(np.shares_memory, np.may_share_memory)
+def shares_memory(a, b, /, max_work=None):
+    """Whether the two are views of one array: an upper bound for shares_memory."""
+    return isinstance(a, TracedArray) and isinstance(b, TracedArray) and a.root_storage is b.root_storage
