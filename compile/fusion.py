@@ -80,6 +80,7 @@ class _Emission:
             for operand in first.operands:
                 # A scalar constant that only this instruction uses outside of fusions.
                 if operand not in self.values:
+                    self.done.add(self.node_of[operand])
                     self._append(operand, on_operands(operand, ()))
             self._append(first, on_operands(first, tuple(self.values[operand] for operand in first.operands)))
             return

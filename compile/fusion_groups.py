@@ -30,7 +30,7 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
     last_effect: Node | None = None
     for instruction in plan.computation.instructions:
         is_root = instruction in roots
-        if not is_root and instruction in plan.inlined:
+        if not is_root and (instruction in plan.inlined or instruction in plan.dead):
             continue
         reads = plan.reads[instruction] if is_root else instruction.operands
         fuses = is_root and plan.policy.multi_output and _is_open(instruction)

@@ -41,6 +41,7 @@ class FusionPlan:
         self.roots: list[Instruction] = []
         self.inlined: set[Instruction] = set()
         self.stored: set[Instruction] = {computation.root}  # used by something other than a loop nest
+        self.dead: set[Instruction] = set()  # used by nothing, and left out
         self.reads: dict[Instruction, dict[Instruction, set[int]]] = {}
         self.weights: dict[Instruction, int] = {}
         self._uses: dict[Instruction, dict[Use, float]] = {}
@@ -63,8 +64,12 @@ class FusionPlan:
     def _visit(self, instruction: Instruction) -> None:
         """Decide about an instruction, all its users being decided."""
         uses = self._uses.get(instruction)
+        in_loops = instruction in self._costs or instruction.opcode == "reduce" or is_scalar_view(instruction)
+        if in_loops and uses is None and instruction not in self.stored:
+            self.dead.add(instruction)
+            return
         if instruction in self._costs:
-            store = instruction in self.stored or uses is None
+            store = instruction in self.stored
             if uses is not None and (not store or self._costs[instruction] <= _FREE) and self._is_worth_inlining(instruction, uses):
                 self.inlined.add(instruction)
                 self._inline(instruction, uses)

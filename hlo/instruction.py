@@ -189,6 +189,11 @@ class Module:
     def __str__(self) -> str:
         return self.as_text()
 
+    def _repr_svg_(self) -> str:
+        from .drawing import module_svg
+
+        return module_svg(self)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Module):
             return NotImplemented

@@ -215,7 +215,7 @@ def test_metadata_of_the_function():
 def test_pickled_and_copied_by_name():
     assert copy.deepcopy(documented) is documented
     assert documented.__reduce__() == "documented"
-    with pytest.raises(pickle.PicklingError):
+    with pytest.raises((pickle.PicklingError, AttributeError)):  # as for any lambda
         pickle.dumps(compiled(lambda x: x))
 
 

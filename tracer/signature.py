@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .. import hlo
 from .errors import StaticArgumentError
@@ -27,19 +28,19 @@ STATIC_TYPES = (str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType,
 PLAIN_SUBCLASSES = (np.memmap,)
 
 
-@dataclass(frozen=True)
 class ShapeDtype:
     """Stands for an array where only its shape and dtype are needed, as in ``f.lower(ShapeDtype((3,), np.float32))``.
 
     Anything else with ``shape`` and ``dtype`` attributes will do as well.
     """
 
-    shape: tuple[int, ...]
-    dtype: Any
+    __slots__ = ("shape", "dtype")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(self.shape))
-        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+    def __init__(self, shape: Iterable[int], dtype: DTypeLike) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"ShapeDtype({self.shape}, {self.dtype})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +255,7 @@ def explain_difference(new: list[Leaf], old: list[Leaf]) -> list[str]:
         if ours.keys() != theirs.keys():
             differences.append(f"argument {leaf.path}: {known.summary} -> {leaf.summary}")
             continue
-        changed = [f"{fact} {theirs[fact]} -> {ours[fact]}" for fact in ours if ours[fact] != theirs[fact]]
-        if changed:
-            differences.append(f"argument {leaf.path}: " + ", ".join(changed))
+        changed = [fact for fact in ours if ours[fact] != theirs[fact]]
+        differences.extend(f"argument {leaf.path}: {fact} {theirs[fact]} -> {ours[fact]}" for fact in changed)
     differences.extend(f"argument {path}: missing" for path in before)
     return differences

@@ -83,6 +83,7 @@ def dot_of_transpose(dot: Instruction) -> Instruction | None:
         lambda b: b.Dot(f32(b, 3, 0), f32(b, 0, 4)),
     ],
     unchanged=lambda b: b.Dot(f32(b, 3, 2), f32(b, 2, 4)),
+    tolerance=1e-7,
 )  # fmt: skip
 def dot_of_one_term(dot: Instruction) -> Instruction | None:
     """dot(x, y) -> multiply(broadcast(x), broadcast(y)), where each sum has one term, up to the sign of zero; 0 where it has none"""

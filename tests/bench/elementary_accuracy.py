@@ -18,7 +18,6 @@ import mpmath
 import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
-
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 
 BINARY = ("atan2", "power", "remainder")
@@ -155,7 +154,8 @@ def single_errors(result, reference):
         exponent = np.frexp(np.where(np.isfinite(magnitude), magnitude, 1.0))[1]
         ulp = np.ldexp(1.0, np.clip(exponent, -125, 128) - 24)
         # An overflow counts as the next number of the format.
-        value = np.where(np.isinf(result), np.copysign(2.0**128, result), result.astype("f8"))
+        value = result.astype("f8")
+        value = np.where(np.isinf(value), np.copysign(2.0**128, value), value)
         target = np.where(np.isinf(rounded) & (magnitude >= 2.0**128), np.copysign(2.0**128, reference), reference)
         error = np.abs(value - target) / ulp
         error = np.where(np.isnan(result) & np.isnan(reference), 0.0, error)

@@ -254,10 +254,15 @@ kernel(np.fmin, identity=lambda dtype: _nan(dtype, _greatest))(lambda b, x, y: _
 
 # --- logic ---
 
-kernel(np.logical_and, identity=True)(lambda b, x, y: and_(b, x, y))
-kernel(np.logical_or, identity=False)(lambda b, x, y: or_(b, x, y))
-kernel(np.logical_xor, identity=False)(lambda b, x, y: xor(b, x, y))
-kernel(np.logical_not)(lambda b, x: not_(b, x))
+
+def _logical(emit):
+    return lambda b, *operands: emit(b, *(convert(b, operand, hlo.PRED) for operand in operands))
+
+
+kernel(np.logical_and, identity=True)(_logical(and_))
+kernel(np.logical_or, identity=False)(_logical(or_))
+kernel(np.logical_xor, identity=False)(_logical(xor))
+kernel(np.logical_not)(_logical(not_))
 
 
 def _either_part(b, x, test):

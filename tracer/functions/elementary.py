@@ -108,7 +108,7 @@ def arccosh(b, x):
     t = subtract(b, x, 1)
     moderate = log1p(b, add(b, t, sqrt(b, multiply(b, t, add(b, t, 2)))))
     large = add(b, log(b, x), math.log(2))
-    return select(b, gt(b, x, 1e8), large, moderate)
+    return select(b, gt(b, x, 1e8), large, select(b, lt(b, x, 1), np.nan, moderate))
 
 
 @_operation(np.arctanh, "atanh")

@@ -115,5 +115,8 @@ def _(b, x, y):
 
 @kernel(np.spacing)
 def _(b, x):
-    gap = subtract(b, next_after(b, x, copysign(b, full_like(b, np.inf, x), x)), x)
+    infinity = full_like(b, np.inf, x)
+    # Away from zero, with the sign of x; for halves, NumPy takes the next larger number.
+    target = infinity if x.shape.element_type is hlo.F16 else copysign(b, infinity, x)
+    gap = subtract(b, next_after(b, x, target), x)
     return select(b, is_zero(b, x), float_of(b, full_like(b, 1, bits_of(b, x)), x.shape.element_type), gap)

@@ -37,8 +37,10 @@ def _(b, x):
 
 def gcd(b: Builder, x: Instruction, y: Instruction) -> Instruction:
     """Euclid's algorithm on all elements at once: a While that runs until every remainder is zero."""
-    signed = x.shape.element_type.kind == "signed"
-    x, y = (absolute(b, x), absolute(b, y)) if signed else (x, y)
+    element_type = x.shape.element_type
+    if element_type.kind == "signed":  # the size of the most negative integer fits into the unsigned type alone
+        unsigned = hlo.ELEMENT_TYPES[f"u{element_type.bits}"]
+        return convert(b, gcd(b, *(convert(b, absolute(b, one), unsigned) for one in (x, y))), element_type)
     large, small = maximum(b, x, y), minimum(b, x, y)
     state = hlo.TupleShape((large.shape.without_layout(), small.shape.without_layout()))
 

@@ -58,7 +58,7 @@ def reduce_ufunc(
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     if where is not True and ufunc.identity is None and initial in (_NO_VALUE, None):
         raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
-    wide = _accumulation_type(ufunc, element_type)
+    wide = accumulation_type(ufunc, element_type)
     b = trace.builder
     operand = convert(b, convert(b, operand, element_type), wide)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
@@ -68,7 +68,8 @@ def reduce_ufunc(
     return finish(trace, reduced, sizes, axes, keepdims, out)
 
 
-def _accumulation_type(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.ElementType:
+def accumulation_type(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.ElementType:
+    """The type in which elements are combined: sums and products of floats of 16 bits in f32."""
     sums = ufunc in (np.add, np.multiply, np.logaddexp, np.logaddexp2, np.hypot)
     return hlo.F32 if sums and element_type.is_float and element_type.bits < 32 else element_type
 

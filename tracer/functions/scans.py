@@ -17,6 +17,7 @@ from ..array import TracedArray
 from ..dispatch import UFUNCS, implements, ufunc_kernel
 from ..trace import Trace
 from .operands import as_traced, constant, convert, normalize_axis, result, store, value
+from .reductions import accumulation_type
 
 Instruction = hlo.Instruction
 
@@ -32,8 +33,9 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     axis = normalize_axis(axis, operand.shape.rank)
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
-    scanned = scan_instruction(trace, ufunc, convert(trace.builder, operand, element_type), axis)
-    return store(out, result(trace, scanned))
+    b = trace.builder
+    scanned = scan_instruction(trace, ufunc, convert(b, convert(b, operand, element_type), accumulation_type(ufunc, element_type)), axis)
+    return store(out, result(trace, convert(b, scanned, element_type)))
 
 
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:

@@ -101,6 +101,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     a = as_traced(a)
     if weights is None:
         mean_ = mean(a, axis, keepdims=keepdims)
+        if mean_.size == 0:
+            raise ZeroDivisionError("division by zero")
         if not returned:
             return mean_
         count = _count(a, axis, True, keepdims)

@@ -12,7 +12,7 @@ from math import prod
 
 from llvmlite import ir
 
-from ....hlo import Instruction, Shape
+from ....hlo import F32, F64, Builder, Instruction, Shape, scalar_computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
 from ...llvm.arrays import Array
@@ -32,6 +32,8 @@ from ...llvm.types import (
 )
 from ..target import Target
 from .loop import tail_mask
+from .reduction import Reduction, emit_reduction
+from .transpose import emit_transpose
 
 
 @dataclass(frozen=True)
@@ -88,21 +90,53 @@ def emit_contraction(
     if dot.shape.size == 0:
         return
     contraction = analyze(dot)
+    reduction = _as_reduction(contraction, lhs, rhs)
+    if reduction is not None:
+        rows = output.shape.with_dimensions(tuple(reduction.dimensions[d] for d in reduction.kept))
+        results = emit_reduction(builder, target, reduction, [Array(output.pointer, rows)] if rows.rank else [])
+        if results:
+            output.store(builder, (Affine(0),) * output.shape.rank, results[0], 1)
+        return
     if scratch is not None:
-        contraction, rhs = _transpose_rhs(builder, contraction, rhs, scratch)
+        contraction, rhs = _transpose_rhs(builder, target, contraction, rhs, scratch)
     _Blocks(builder, target, contraction, lhs, rhs, output).emit()
 
 
+def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction | None:
+    """A product with a vector as multiplication and row reduction, where both operands are contiguous along one contracted dimension."""
+    c, element_type = contraction, contraction.dot.shape.element_type
+    types = (element_type, lhs.shape.element_type, rhs.shape.element_type)
+    if _column_count(c) != 1 or not c.terms or any(t is not F32 and t is not F64 for t in types) or len(set(types)) != 1:
+        return None
+    left, right = c.terms[-1]
+    in_order = [d for d, _ in c.batch] + list(c.rows)
+    contiguous = element_strides(lhs.shape)[left] == 1 and element_strides(rhs.shape)[right] == 1
+    if in_order != sorted(in_order) or not contiguous or left != lhs.shape.rank - 1 or 0 in lhs.shape.dimensions:
+        return None
+    b = Builder("matrix_vector")
+    kept = sorted([r for _, r in c.batch] + [r for _, r in c.terms])
+    left_of = {r: d for d, r in (*c.batch, *c.terms)}
+    if not rhs.shape.is_row_major:
+        return None
+    vector = Array(rhs.pointer, rhs.shape.with_dimensions(tuple(rhs.shape.dimensions[r] for r in kept)))
+    matrix, factor = b.parameter(lhs.shape), b.parameter(vector.shape)
+    product = b.Mul(matrix, b.broadcast(factor, lhs.shape.dimensions, [left_of[r] for r in kept]))
+    reduced = tuple(sorted(d for d, _ in c.terms))
+    zero = constant(register_type(element_type, 1), 0.0)
+    return Reduction(b.build(product), [lhs, vector], [zero], reduced, scalar_computation("add", element_type))
+
+
 def _transpose_rhs(
-    builder: ir.IRBuilder, contraction: Contraction, rhs: Array, scratch: ir.Value
+    builder: ir.IRBuilder, target: Target, contraction: Contraction, rhs: Array, scratch: ir.Value
 ) -> tuple[Contraction, Array]:
     """The right operand with its dimensions in the order batch, terms, columns."""
     order = [b for _, b in contraction.batch] + [t for _, t in contraction.terms] + list(contraction.columns)
     moved = Array(scratch, rhs.shape.with_dimensions(tuple(rhs.shape.dimensions[d] for d in order)))
     place = {dimension: position for position, dimension in enumerate(order)}
-    with loop_nest(builder, moved.shape.dimensions) as index:
-        source = tuple(index[place[d]] for d in range(len(order)))
-        moved.store(builder, index, rhs.load(builder, source, 1), 1)
+    if not emit_transpose(builder, target, rhs, tuple(order), moved):
+        with loop_nest(builder, moved.shape.dimensions) as index:
+            source = tuple(index[place[d]] for d in range(len(order)))
+            moved.store(builder, index, rhs.load(builder, source, 1), 1)
     renamed = replace(
         contraction,
         rhs=moved.shape,
@@ -131,6 +165,9 @@ class _Blocks:
             self.lanes //= 2
         many = target.vector_registers >= 32
         self.block_rows, self.block_vectors = (8, 3) if many else (4, 2)
+        rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
+        if rows < self.block_rows:
+            self.block_vectors = max(self.block_vectors, min(8, self.block_rows * self.block_vectors // rows // 2))
         if self.result_type.is_complex:
             self.block_rows, self.block_vectors = 4, 1
 

@@ -13,6 +13,7 @@ from ...llvm.index import Affine, Index
 from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.types import I1, I64, register_bytes
 from ..target import Target
+from .transpose import emit_transpose, transposed_source
 
 
 def emit_loop(
@@ -29,6 +30,9 @@ def emit_loop(
     computed twice.
     """
     if outputs[0].shape.size == 0:
+        return
+    transposed = transposed_source(computation, arguments)
+    if transposed is not None and emit_transpose(builder, target, *transposed, outputs[0]):
         return
     if all(output.shape.is_row_major for output in outputs) and all_row_major(arguments):
         collapsed = collapse_dimensions(computation)

@@ -163,19 +163,20 @@ def _emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, s
         _strip(builder, size, lanes, unroll, column)
 
 
-def _strip(builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body) -> None:
-    """Cover a dimension by blocks of several vectors, then single vectors, then a masked rest."""
-    stride = 1 if lanes > 1 else 0
-    done = 0
-    for vectors in dict.fromkeys((unroll, 1)):
-        count = (size - done) // (vectors * lanes)
-        if count:
-            with counted_loop(builder, count) as number:
-                start = indices.add_base(builder, indices.multiply_base(builder, number, vectors * lanes), done)
-                body(Affine(start, stride), vectors, None)
-            done += count * vectors * lanes
+def _strip(
+    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
+) -> None:
+    """Cover a dimension by blocks of several vectors, then by single vectors."""
+    block = unroll * lanes
+    blocks = size // block if unroll > 1 else 0
+    if blocks:
+        with counted_loop(builder, blocks) as number:
+            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
+    done = blocks * block
     if done < size:
-        body(Affine(done, stride), 1, tail_mask(lanes, size - done))
+        VectorLoop(builder, lanes, in_place=False).emit(
+            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
+        )
 
 
 def _reduce_loops(

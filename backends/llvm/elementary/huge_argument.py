@@ -4,6 +4,8 @@ Method: M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functio
 53 bits times 2**e; only a window of 192 bits of 2 / pi, chosen by e, decides x * 2 / pi modulo 4 to about 126 bits.
 """
 
+from functools import cache
+
 from llvmlite import ir
 
 from .arithmetic import (
@@ -26,6 +28,7 @@ PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
 TABLE_WORDS = 20
 
 
+@cache
 def two_over_pi_words():
     """Return the words of 2 / pi, most significant first, computed from Machin's formula for pi.
 
@@ -107,14 +110,20 @@ def reduce_huge(builder, x):
     return n, builder.select(negative, builder.fneg(r), r), builder.select(negative, builder.fneg(r_low), r_low)
 
 
+def _mark_rarely_called(function):
+    # Optimizing these functions would take longer than compiling the rest of a small kernel.
+    function.linkage = "internal"
+    for attribute in ("noinline", "optnone", "cold"):
+        function.attributes.add(attribute)
+
+
 def _scalar_function(module, name, evaluate):
     """Return the function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument."""
     name = f"phlox.{name}.huge"
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE]), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    _mark_rarely_called(function)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     x = function.args[0]
     result = evaluate(builder, x)
@@ -130,8 +139,7 @@ def _vector_function(module, name, value_type, limit, evaluate):
     if full_name in module.globals:
         return module.globals[full_name]
     function = ir.Function(module, ir.FunctionType(value_type, [value_type, value_type]), full_name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    _mark_rarely_called(function)
     x, fast = function.args
     entry, loop, slow, latch, done = (
         function.append_basic_block(block) for block in ("entry", "loop", "slow", "latch", "done")

@@ -15,7 +15,6 @@ from .arithmetic import (
     multiply,
     narrow,
     polynomial,
-    select,
     set_sign_of,
     subtract,
     widen,
@@ -80,9 +79,9 @@ def tanh(builder, x):
     _, exponent_bits, p = exponential_parts(builder, doubled)
     e = add_to_exponent(builder, p, exponent_bits)
     large = subtract(builder, 1.0, divide(builder, 2.0, add(builder, e, 1.0)))
-    large = set_sign_of(builder, large, x)
     # The polynomial also serves NaN, which the exponent arithmetic would not survive.
-    return select(builder, compare(builder, ">=", magnitude, 0.9 if single else 0.6), large, small)
+    result = builder.select(compare(builder, ">=", magnitude, 0.9 if single else 0.6), large, small)
+    return set_sign_of(builder, result, x)
 
 
 def _halves(builder, magnitude, single):

@@ -16,6 +16,7 @@ from .arithmetic import (
     is_single,
     multiply,
     narrow,
+    negate,
     polynomial,
     select,
     set_sign_of,
@@ -132,9 +133,15 @@ def _arctangent_of_two(builder, y, x, coefficients):
     scale = select(builder, compare(builder, ">", larger, 2.0**1000), constant(x.type, 2.0**-100), 1.0)
     smaller, larger = multiply(builder, smaller, scale), multiply(builder, larger, scale)
     angle = arctangent_of_quotient(builder, smaller, larger, coefficients)
-    angle = _complement(builder, inverted, PI_HALF, angle)
-    sign = to_bits(builder, x)
-    angle = _complement(builder, builder.icmp_signed("<", sign, constant(sign.type, 0)), PI, angle)
+    bits = to_bits(builder, x)
+    negative = builder.icmp_signed("<", bits, constant(bits.type, 0))
+    # pi/2 - angle, pi - angle and pi/2 + angle for the other octants
+    angle = builder.select(builder.xor(inverted, negative), negate(builder, angle), angle)
+    high, low = (
+        select(builder, inverted, half, select(builder, negative, constant(x.type, whole), 0.0))
+        for half, whole in zip(PI_HALF, PI)
+    )
+    angle = add(builder, high, add(builder, low, angle))
     angle = set_sign_of(builder, angle, y)
     return select(builder, builder.fcmp_unordered("uno", x, y), float("nan"), angle)
 
@@ -175,8 +182,8 @@ def _arccosine(builder, x, coefficients):
     negative = compare(builder, "<", x, 0.0)
     outer = _complement(builder, negative, PI, doubled)
     # pi/2 - asin(x) with the sign of x put back into both terms
-    signed_s = builder.select(negative, builder.fneg(s), s)
-    signed_p = builder.select(negative, builder.fneg(p), p)
+    signed_s = builder.select(negative, negate(builder, s), s)
+    signed_p = builder.select(negative, negate(builder, p), p)
     inner = subtract(builder, PI_HALF[0], add(builder, signed_s, subtract(builder, signed_p, PI_HALF[1])))
     return builder.select(large, outer, inner)
 

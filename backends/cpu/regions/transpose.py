@@ -1,0 +1,111 @@
+"""The transposing copy: square tiles turned in registers.
+
+Element by element either the reads or the writes would touch a new cache line every time.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ....hlo import Computation
+from ....hlo.shape import element_strides
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elemental import Binding
+from ...llvm.index import Affine, Base, Index
+from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.types import I32
+from ..target import Target
+
+_LARGEST_TILE = 16
+
+
+def transposed_source(computation: Computation, arguments: list[Binding]) -> tuple[Array, tuple[int, ...]] | None:
+    """The array and the permutation, where a computation does nothing but transpose an argument."""
+    root = computation.root
+    if root.opcode != "transpose" or root.operands[0].opcode != "parameter":
+        return None
+    source = arguments[root.operands[0].attributes["number"]]
+    return (source, root.attributes["dimensions"]) if isinstance(source, Array) else None
+
+
+def emit_transpose(
+    builder: ir.IRBuilder, target: Target, source: Array, permutation: tuple[int, ...], output: Array
+) -> bool:
+    """Copy the source so that output dimension i is source dimension permutation[i].
+
+    Returns False, and emits nothing, where tiles would not help: the contiguous dimension stays, or a dimension of the tile is short.
+    """
+    rows = output.shape.rank - 1
+    if output.shape.element_type.is_complex or not output.shape.is_row_major or rows < 1:
+        return False
+    strides = element_strides(source.shape)
+    contiguous = [i for i, d in enumerate(permutation) if strides[d] == 1 and source.shape.dimensions[d] > 1]
+    if not contiguous or contiguous[0] == rows:
+        return False
+    across = contiguous[0]
+    sizes = output.shape.dimensions
+    tile = min(_LARGEST_TILE, target.lanes(output.shape.element_type.byte_size))
+    if min(sizes[rows], sizes[across]) < tile or tile < 2:
+        return False
+    _Tiles(builder, source, permutation, output, across, tile).emit()
+    return True
+
+
+class _Tiles:
+    """Loops over tiles: ``across`` is the output dimension along which the source is contiguous, the last is that of the output."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, source: Array, permutation: tuple[int, ...], output: Array, across: int, tile: int
+    ) -> None:
+        self.builder, self.source, self.permutation, self.output = builder, source, permutation, output
+        self.across, self.tile = across, tile
+        self.last = output.shape.rank - 1
+
+    def emit(self) -> None:
+        b, sizes, tile = self.builder, self.output.shape.dimensions, self.tile
+        others = [d for d in range(self.last) if d != self.across]
+        with loop_nest(b, [sizes[d] for d in others]) as outer:
+            fixed = dict(zip(others, outer))
+            with counted_loop(b, -(-sizes[self.across] // tile)) as first:
+                row = self._start(first, sizes[self.across])
+                with counted_loop(b, -(-sizes[self.last] // tile)) as second:
+                    self._turn(fixed, row, self._start(second, sizes[self.last]))
+
+    def _start(self, number: Base, size: int) -> Base:
+        """Where a tile starts; the last one overlaps the one before."""
+        b = self.builder
+        start = indices.multiply_base(b, number, self.tile)
+        return start if size % self.tile == 0 else indices.clamp_base(b, start, 0, size - self.tile)
+
+    def _turn(self, fixed: dict[int, Affine], row: Base, column: Base) -> None:
+        b = self.builder
+        lines = []
+        for k in range(self.tile):
+            index = self._index(fixed, Affine(row, 1), Affine(indices.add_base(b, column, k)))
+            of_source: list = [None] * len(index)
+            for position, dimension in enumerate(self.permutation):
+                of_source[dimension] = index[position]
+            lines.append(self.source.load(b, tuple(of_source), self.tile))
+        for k, line in enumerate(transpose_registers(b, lines)):
+            self.output.store(b, self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column, 1)), line, self.tile)
+
+    def _index(self, fixed: dict[int, Affine], across: Affine, last: Affine) -> Index:
+        every = {**fixed, self.across: across, self.last: last}
+        return tuple(every[d] for d in range(self.last + 1))
+
+
+def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:
+    """The transpose of a square matrix of registers; the size is a power of two.
+
+    Each stage interleaves line i with line i + n/2; after log2(n) stages every bit of the row number has changed places with one of
+    the lane number.
+    """
+    count = len(lines)
+    low = [lane // 2 + (lane % 2) * count for lane in range(count)]
+    masks = [ir.Constant(ir.VectorType(I32, count), [I32(m + half) for m in low]) for half in (0, count // 2)]
+    stages = count.bit_length() - 1
+    for _ in range(stages):
+        pairs = zip(lines[: count // 2], lines[count // 2 :])
+        lines = [builder.shuffle_vector(first, second, mask) for first, second in pairs for mask in masks]
+    return lines

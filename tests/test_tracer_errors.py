@@ -1,0 +1,221 @@
+"""Errors of tracing: each names the variable, the line, and what to do."""
+
+import datetime
+
+import numpy as np
+import pytest
+from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop, jit
+
+
+def compiled(function=None, **options):
+    return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
+
+
+HERE = r"test_tracer_errors\.py:\d+"
+
+
+@pytest.mark.parametrize(
+    "use, purpose, hint",
+    [
+        (lambda x: 1 if x[0] > 0 else 2, "needs a bool", "np.where"),
+        (lambda x: bool(x[0]), "needs a bool", "cond"),
+        (lambda x: x[0] and 1, "needs a bool", "cond"),
+        (lambda x: int(x[0]), "needs an int", "astype"),
+        (lambda x: float(x[0]), "needs a float", "np functions"),
+        (lambda x: complex(x[0]), "needs a complex", "astype"),
+        (lambda x: range(x.astype(int)[0]), "needs an integer", "fori_loop"),
+        (lambda x: np.asarray(x), "needs an ndarray", "zeros_like"),
+        (lambda x: x.tolist(), "tolist", "Iterate"),
+        (lambda x: 3.0 in x, "`in`", "np.any"),
+    ],
+)
+def test_contents_that_are_needed(use, purpose, hint):
+    with pytest.raises(ConcretizationError) as caught:
+        compiled(lambda argument: use(argument + 1))(np.ones(2))
+    message = str(caught.value)
+    assert purpose in message and hint in message and "test_tracer_errors.py" in message
+    assert isinstance(caught.value, (TracerError, TypeError))
+
+
+def test_arguments_are_called_by_their_names():
+    def f(model):
+        if model["rate"]:
+            return 1
+
+    with pytest.raises(ConcretizationError, match=r"argument model\['rate'\]\) is used .* at .*" + HERE + r" in .*f: `if model"):
+        compiled(f)({"rate": np.ones(1)})
+
+
+def test_assigning_traced_values_into_an_ordinary_array():
+    def f(x):
+        table = np.zeros(2)
+        table[0] = x[0]
+        return table
+
+    with pytest.raises(ConcretizationError, match="phlox.numpy.zeros"):
+        compiled(f)(np.ones(2))
+
+
+def test_float_arguments_do_not_become_static():
+    f = compiled(lambda x: x if x > 0 else -x)
+    with pytest.raises(ConcretizationError, match="argument x"):
+        f(1.5)
+    assert f.cache_info().misses == 0
+
+
+def test_integers_from_loops_and_arrays_do_not_become_static():
+    with pytest.raises(ConcretizationError):
+        compiled(lambda n, x: np.zeros(n + x))(3, np.int64(2))
+    with pytest.raises(ConcretizationError):
+        compiled(lambda n: fori_loop(0, n, lambda i, s: s + len(range(n + i)), 0))(3)
+
+
+def test_integers_needed_inside_branches_and_nested_functions_become_static():
+    def f(x, n):
+        inner = compiled(lambda y: y * len(range(n)))
+        return cond(x[0] > 0, lambda: inner(x), lambda: x + np.arange(n))
+
+    jitted = compiled(f)
+    np.testing.assert_array_equal(jitted(np.ones(2), 2), [2, 2])
+    assert jitted.cache_info().entries[0].static_integers == ("n=2",)
+
+
+def test_truth_of_arrays_is_numpys_error():
+    with pytest.raises(ValueError, match="truth value of an array"):
+        compiled(lambda x: 1 if x > 0 else 0)(np.ones(2))
+
+
+def test_iteration_over_a_scalar():
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        compiled(lambda x: list(x))(1.0)
+
+
+def test_leaked_arrays():
+    leaked = []
+
+    @compiled
+    def f(x):
+        leaked.append(x * 2)
+        return x
+
+    f(np.ones(2))
+    for use in (lambda: leaked[0] + 1, lambda: compiled(lambda x: x + leaked[0])(np.ones(2)), lambda: compiled(lambda x: leaked[0])(1.0)):
+        with pytest.raises(LeakedArrayError, match="computed at .*" + HERE + r".*leaked.append\(x \* 2\).*outside of the function"):
+            use()
+
+
+def test_arrays_leaked_from_loops_and_branches():
+    def from_loop(x):
+        kept = []
+
+        def body(i, s):
+            kept.append(s + i)
+            return s
+
+        fori_loop(0, 3, body, x)
+        return kept[0]
+
+    def from_branch(x):
+        kept = []
+        cond(x[0] > 0, lambda: kept.append(x + 1), lambda: None)
+        return kept[0] * 2
+
+    for f in (from_loop, from_branch):
+        with pytest.raises(LeakedArrayError, match="Return it from that function"):
+            compiled(f)(np.ones(2))
+
+
+def test_arguments_leaked_between_functions():
+    kept = []
+
+    @compiled
+    def first(x):
+        kept.append(x)
+        return x
+
+    first(np.ones(2))
+    with pytest.raises(LeakedArrayError, match="argument x"):
+        compiled(lambda y: y + kept[0])(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    "value, match",
+    [
+        (np.matrix([[1.0]]), r"argument x\['v'\]\[0\] is a numpy.*matrix.*np.asarray"),
+        (np.ma.array([1.0]), r"argument x\['v'\]\[0\].*filled"),
+        (np.array([None]), r"argument x\['v'\]\[0\] has dtype object"),
+        (np.array(["a"]), "dtype <U1"),
+        (np.array(["2020-01-01"], "M8[D]"), "view"),
+        (np.zeros(1, [("a", float)]), "fields"),
+        (np.zeros(1, np.longdouble), "float64"),
+        (np.longdouble(1), "float64"),
+        (np.str_("a"), None),
+        (np.datetime64("2020-01-01"), "dtype datetime64"),
+        ({1, 2}, "sets have no order"),
+        (datetime.date(2020, 1, 1), "neither an array"),
+        (object(), "static_argnames"),
+        (lambda: 1, "static_argnames"),
+    ],
+)
+def test_arguments_that_cannot_be_traced(value, match):
+    f = compiled(lambda x: x["v"][1])
+    if match is None or getattr(value, "dtype", None) == np.dtype(np.longdouble) == np.dtype(np.float64):
+        f({"v": [value, np.ones(1)]})  # a string is static; longdouble may be float64
+        return
+    with pytest.raises(TypeError, match=match):
+        f({"v": [value, np.ones(1)]})
+    assert f.cache_info().misses == 0
+
+
+def test_python_int_that_does_not_fit():
+    f = compiled(lambda x, n: x * n)
+    with pytest.raises(OverflowError, match="argument n: the Python int 1180591620717411303424 does not fit int64"):
+        f(np.ones(1), 2**70)
+    np.testing.assert_array_equal(f(np.ones(1), 3), [3])
+
+
+def test_results_that_are_no_arrays():
+    with pytest.raises(TracerError, match=r"result\['f'\] of the function at .*" + HERE):
+        compiled(lambda x: {"f": lambda: x})(np.ones(1))
+
+
+@pytest.mark.parametrize("exception", [RuntimeError("a"), KeyError("k"), KeyboardInterrupt(), AssertionError(1)])
+def test_exceptions_of_the_function_are_its_own(exception):
+    @compiled
+    def f(x):
+        raise exception
+
+    with pytest.raises(type(exception)) as caught:
+        f(np.ones(1))
+    assert caught.value is exception
+
+
+def test_a_function_may_catch_tracing_errors():
+    @compiled
+    def f(x):
+        try:
+            return 1.0 if x[0] > 0 else 2.0
+        except TypeError:
+            return x + 1
+
+    np.testing.assert_array_equal(f(np.ones(1)), [2])
+
+
+def test_errors_inside_nested_functions_end_all_traces():
+    inner = compiled(lambda x: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        compiled(lambda x: cond(x[0] > 0, lambda: inner(x), lambda: x))(np.ones(1))
+    np.testing.assert_array_equal(compiled(lambda x: x * 2)(np.ones(1)), [2])
+    np.testing.assert_array_equal(np.ones(1) * 2, [2])
+
+
+def test_static_field_of_a_dataclass_must_be_hashable():
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Model:
+        w: float
+        names: list = dataclasses.field(metadata={"static": True})
+
+    with pytest.raises(TracerError, match="argument m: the structure of a container .* hashable"):
+        compiled(lambda m: m.w)(Model(1.0, ["a"]))
