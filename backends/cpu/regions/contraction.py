@@ -103,27 +103,32 @@ def emit_contraction(
 
 
 def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction | None:
-    """A product with a vector as multiplication and row reduction, where both operands are contiguous along one contracted dimension."""
+    """A product with a vector as a multiplication and a reduction of the matrix.
+
+    Both kinds of reduction, of rows and of columns, read the matrix as it lies in memory.
+    """
     c, element_type = contraction, contraction.dot.shape.element_type
-    types = (element_type, lhs.shape.element_type, rhs.shape.element_type)
-    if _column_count(c) != 1 or not c.terms or any(t is not F32 and t is not F64 for t in types) or len(set(types)) != 1:
+    if any(t is not element_type for t in (lhs.shape.element_type, rhs.shape.element_type)) or element_type not in (F32, F64):
         return None
-    left, right = c.terms[-1]
-    in_order = [d for d, _ in c.batch] + list(c.rows)
-    contiguous = element_strides(lhs.shape)[left] == 1 and element_strides(rhs.shape)[right] == 1
-    if in_order != sorted(in_order) or not contiguous or left != lhs.shape.rank - 1 or 0 in lhs.shape.dimensions:
+    if _column_count(c) == 1:
+        matrix, vector, side, free = lhs, rhs, 0, c.rows
+    elif prod(lhs.shape.dimensions[d] for d in c.rows) == 1:
+        matrix, vector, side, free = rhs, lhs, 1, c.columns
+    else:
         return None
-    b = Builder("matrix_vector")
-    kept = sorted([r for _, r in c.batch] + [r for _, r in c.terms])
-    left_of = {r: d for d, r in (*c.batch, *c.terms)}
-    if not rhs.shape.is_row_major:
+    kept = [pair[side] for pair in c.batch] + list(free)
+    if kept != sorted(kept) or not (matrix.shape.is_row_major and vector.shape.is_row_major) or not c.terms:
         return None
-    vector = Array(rhs.pointer, rhs.shape.with_dimensions(tuple(rhs.shape.dimensions[r] for r in kept)))
-    matrix, factor = b.parameter(lhs.shape), b.parameter(vector.shape)
-    product = b.Mul(matrix, b.broadcast(factor, lhs.shape.dimensions, [left_of[r] for r in kept]))
-    reduced = tuple(sorted(d for d, _ in c.terms))
+    of_matrix = {pair[1 - side]: pair[side] for pair in (*c.batch, *c.terms)}
+    used = sorted(of_matrix)
+    vector = Array(vector.pointer, vector.shape.with_dimensions(tuple(vector.shape.dimensions[d] for d in used)))
+    b = Builder("product_with_vector")
+    parameters = b.parameter(matrix.shape), b.parameter(vector.shape)
+    factor = b.broadcast(parameters[1], matrix.shape.dimensions, [of_matrix[d] for d in used])
+    reduced = tuple(sorted(pair[side] for pair in c.terms))
     zero = constant(register_type(element_type, 1), 0.0)
-    return Reduction(b.build(product), [lhs, vector], [zero], reduced, scalar_computation("add", element_type))
+    add = scalar_computation("add", element_type)
+    return Reduction(b.build(b.Mul(parameters[0], factor)), [matrix, vector], [zero], reduced, add)
 
 
 def _transpose_rhs(
