@@ -1,8 +1,9 @@
 """Fusion: loop nests that compute as much as possible between one read of memory and the next write.
 
-After the pass the top level of every control flow computation holds fusions, reductions, contractions, control flow and scalar
-instructions; elementwise operations and data movement on arrays stand inside fusions, even where they are alone. A fusion of kind
-kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction of what it computes inside.
+After the pass the top level of every control flow computation holds fusions, reductions, contractions, control flow and
+scalar instructions; elementwise operations and data movement on arrays stand inside fusions, even where they are alone. A
+fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction of what
+it computes inside.
 """
 
 from __future__ import annotations

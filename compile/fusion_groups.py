@@ -1,4 +1,5 @@
-"""Multi-output fusion: roots whose loops run over the same dimensions, and read or write the same arrays, share one loop nest."""
+"""Multi-output fusion: roots whose loops run over the same dimensions, and read or write the same arrays, share one loop
+nest."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
     last_effect: Node | None = None
     for instruction in plan.computation.instructions:
         is_root = instruction in roots
-        if not is_root and (instruction in plan.inlined or instruction in plan.dead):
+        left_out = instruction in plan.inlined or instruction in plan.dead
+        if left_out and not is_root and instruction not in plan.renamed:
             continue
         reads = plan.reads[instruction] if is_root else instruction.operands
         fuses = is_root and plan.policy.multi_output and _is_open(instruction)

@@ -1,8 +1,8 @@
-"""The plan of a computation's fusions: which values are stored, which are computed inside their users, which loops are shared.
+"""The plan of a computation's fusions: which values are stored, and which are computed inside their users.
 
 A *root* is an instruction whose result is stored. Each root is a loop nest, in which the fusible instructions below it are
-computed again for the elements that the root needs, down to what other roots have stored. A *path* is one way in which an instruction
-is indexed from a root: instructions reached by elementwise operations alone share the path of their users and are
+computed again for the elements that the root needs, down to what other roots have stored. A *path* is one way in which an
+instruction is indexed from a root: instructions reached by elementwise operations alone share the path of their users and are
 computed once; each slice, transpose, ... is a path of its own.
 """
 
@@ -32,8 +32,8 @@ def is_scalar_view(instruction: Instruction) -> bool:
 class FusionPlan:
     """Which instructions are roots, which are computed inside their users, and what each root reads.
 
-    ``reads[root]`` maps the stored values that the root's loop nest reads to the paths on which it does; ``weights[root]`` counts the
-    instructions to emit.
+    ``reads[root]`` maps the stored values that the root's loop nest reads to the paths on which it does; ``weights[root]``
+    counts the instructions to emit.
     """
 
     def __init__(self, computation: Computation, policy: FusionPolicy) -> None:
@@ -41,6 +41,7 @@ class FusionPlan:
         self.roots: list[Instruction] = []
         self.inlined: set[Instruction] = set()
         self.stored: set[Instruction] = {computation.root}  # used by something other than a loop nest
+        self.renamed: set[Instruction] = set()  # reshapes of stored values, outside of loops
         self.dead: set[Instruction] = set()  # used by nothing, and left out
         self.reads: dict[Instruction, dict[Instruction, set[int]]] = {}
         self.weights: dict[Instruction, int] = {}
@@ -70,13 +71,21 @@ class FusionPlan:
             return
         if instruction in self._costs:
             store = instruction in self.stored
-            if uses is not None and (not store or self._costs[instruction] <= _FREE) and self._is_worth_inlining(instruction, uses):
+            if (
+                uses is not None
+                and (not store or self._costs[instruction] <= _FREE)
+                and self._is_worth_inlining(instruction, uses)
+            ):
                 self.inlined.add(instruction)
                 self._inline(instruction, uses)
             else:
                 store = True
                 self._read(instruction, uses)
-            if store:
+            if store and instruction.opcode == "reshape":
+                # A second name of a buffer costs nothing; a loop would copy it.
+                self.renamed.add(instruction)
+                self.stored.update(instruction.operands)
+            elif store:
                 self._add_root(instruction, float(instruction.shape.size))
             return
         self._read(instruction, uses)
@@ -126,7 +135,8 @@ class FusionPlan:
         return below, 1.0
 
     def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:
-        """The operands that the loop nest reads, with their positions: all but scalar constants, which each fusion has for itself."""
+        """The operands that the loop nest reads, with their positions: all but scalar constants, which each fusion has for
+        itself."""
         found = self._operands.get(instruction)
         if found is None:
             found = [(x, position) for position, x in enumerate(instruction.operands) if not is_scalar_constant(x)]

@@ -9,8 +9,8 @@ from ..hlo import Instruction
 from ..hlo.operation import ELEMENTWISE
 from .loop_invariant_code_motion import EXPENSIVE
 
-# Operations whose elements are found by index arithmetic, in any loop nest. A reshape is one only where it adds or removes dimensions of
-# size 1; any other reshape is free as a second name of a buffer.
+# Operations whose elements are found by index arithmetic, in any loop nest. A reshape is one only where it adds or removes
+# dimensions of size 1; any other reshape is free as a second name of a buffer.
 _INDEXED = frozenset({"broadcast", "iota", "transpose", "slice", "pad", "reverse", "concatenate", "dynamic-slice"})
 
 # The cost of one element, in cheap vector instructions. Elementwise operations that are not listed cost 1.
@@ -26,9 +26,9 @@ COSTS: Mapping[str, float] = {
 class FusionPolicy:
     """A backend's taste in fusions.
 
-    ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap vector
-    instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many times the code of
-    one instruction is emitted. The other limits hold for one fusion.
+    ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
+    vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
+    times the code of one instruction is emitted. The other limits hold for one fusion.
     """
 
     recomputation_budget: float = 8.0

@@ -35,7 +35,9 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
         shape = Shape(instruction.shape.element_type, dimensions)
         if opcode == "constant":
             constant = instruction.with_operands(())
-            values[instruction] = make_instruction("broadcast", (constant,), {"dimensions": ()}, shape, source=instruction.source)
+            values[instruction] = make_instruction(
+                "broadcast", (constant,), {"dimensions": ()}, shape, source=instruction.source
+            )
         elif ELEMENTWISE in instruction.operation.traits:
             operands = [values[operand] for operand in instruction.operands]
             values[instruction] = make_instruction(opcode, operands, instruction.attributes, shape, source=instruction.source)
@@ -46,7 +48,8 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
 
 @module_pass("inline-calls")
 def inline_calls(module: Module) -> Module:
-    """Replaces call by the instructions of its computation, and map by those on whole arrays where its computation is elementwise."""
+    """Replaces call by the instructions of its computation, and map by those on whole arrays where its computation is
+    elementwise."""
     return transform_computations(module, _inline)
 
 

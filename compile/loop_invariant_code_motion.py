@@ -1,4 +1,5 @@
-"""Loop-invariant code motion: what a while loop computes anew in every round, though it never changes, is computed once before it."""
+"""Loop-invariant code motion: what a while loop computes anew in every round, though it never changes, is computed once
+before it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _FREE = frozenset({
     "constant", "iota", "broadcast", "reshape", "get-tuple-element", "tuple", "slice", "bitcast", "parameter",
 })  # fmt: skip
 EXPENSIVE = frozenset({
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic", "erf", "power",
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
+    "erf", "power",
     "atan2", "sqrt", "rsqrt", "divide", "remainder",
 })  # fmt: skip
 # So many cheap elementwise operations on arrays are worth one array read in every round.
@@ -22,10 +24,11 @@ _ENOUGH_CHEAP_OPERATIONS = 4
 
 @module_pass("hoist-loop-invariants")
 def hoist_loop_invariants(module: Module) -> Module:
-    """Moves loop-invariant computation out of while bodies, into new elements of the state, where it costs more than reading the result.
+    """Moves loop-invariant computation out of while bodies, where it costs more than reading its result in every round.
 
-    Invariant is what depends on constants and on state that the body hands on unchanged. A loop that never runs computes it in
-    vain, but to no harm: operations have no faults, and what has effects stays.
+    The results become new elements of the state. Invariant is what depends on constants and on state that the body hands on
+    unchanged. A loop that never runs computes it in vain, but to no harm: operations have no faults, and what has effects
+    stays.
     """
     return transform_computations(module, _hoist)
 
@@ -97,7 +100,8 @@ def _own_cost(instruction: Instruction) -> int:
 
 
 def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[Instruction, int]) -> list[Instruction]:
-    """The invariant instructions that the changing part of the body uses, through free ones if need be, and that are expensive."""
+    """The invariant instructions that the changing part of the body uses, through free ones if need be, and that are
+    expensive."""
     wanted: dict[Instruction, None] = {}
     seen: set[Instruction] = set()
     pending = [

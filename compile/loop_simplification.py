@@ -10,8 +10,11 @@ from .trip_count import loop_invariant_elements
 
 @module_pass("simplify-loops")
 def simplify_loops(module: Module) -> Module:
-    """For each while with a tuple state: an element that the body hands on unchanged is, outside the loop, its initial value, and inside,
-    where that is a constant, the constant; an element on which neither the condition nor a needed result depends is removed."""
+    """Removes from the state of while loops what never changes or is not needed.
+
+    An element that the body hands on unchanged is, outside the loop, its initial value, and inside, where that is a constant,
+    the constant. An element on which neither the condition nor a needed result depends is removed.
+    """
     return transform_computations(module, _simplify_loops)
 
 
@@ -121,7 +124,9 @@ def _without_dead_elements(computation: Computation) -> Computation:
         if opcode == "get-tuple-element" and operands[0] in smaller:
             loop, position = smaller[operands[0]]
             index = position[instruction.attributes["index"]]
-            return make_instruction("get-tuple-element", (loop,), {"index": index}, name=instruction.name, source=instruction.source)
+            return make_instruction(
+                "get-tuple-element", (loop,), {"index": index}, name=instruction.name, source=instruction.source
+            )
         return on_operands(instruction, operands)
 
     return rebuild(computation, transform)
@@ -194,7 +199,9 @@ def _on_smaller_state(computation: Computation, init: Instruction, position: dic
         opcode = instruction.opcode
         if opcode == "get-tuple-element" and instruction.operands[0] is old:
             attributes = {"index": position[instruction.attributes["index"]]}
-            return make_instruction("get-tuple-element", (parameter,), attributes, name=instruction.name, source=instruction.source)
+            return make_instruction(
+                "get-tuple-element", (parameter,), attributes, name=instruction.name, source=instruction.source
+            )
         return on_operands(instruction, tuple(values[operand] for operand in instruction.operands))
 
     live = _live(computation, root)

@@ -1,8 +1,8 @@
 """Passes by name, lists of passes, and what the environment asks to see of them.
 
 A pass is a function from Module to Module that returns the same object where nothing changed. Three environment variables
-look inside: ``PHLOX_DUMP=directory`` writes the module after every pass that changed it, ``PHLOX_CHECK=1`` verifies it after every
-pass, ``PHLOX_TIME=1`` prints to stderr where the time went.
+look inside: ``PHLOX_DUMP=directory`` writes the module after every pass that changed it, ``PHLOX_CHECK=1`` verifies it after
+every pass, ``PHLOX_TIME=1`` prints to stderr where the time went.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
 def run_passes(module: Module, steps: Iterable[Step]) -> Module:
     """The module after these steps; the same object where none changed anything.
 
-    Raises ValueError for a name that no pass has, VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the
-    language (the message names the pass).
+    Raises ValueError for a name that no pass has, VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of
+    the language (the message names the pass).
     """
     runner = _Runner()
     runner.begin(module)

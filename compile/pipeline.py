@@ -22,7 +22,9 @@ from .pass_manager import PASSES, FixedPoint, Pass, Step, run_passes
 SIMPLIFICATION: tuple[Step, ...] = (
     "inline-calls",
     "canonicalize",
-    FixedPoint("simplification", ("simplify", "fold-constants", "cse", "simplify-loops", "hoist-loop-invariants", "dce"), rounds=4),
+    FixedPoint(
+        "simplification", ("simplify", "fold-constants", "cse", "simplify-loops", "hoist-loop-invariants", "dce"), rounds=4
+    ),
 )
 
 # HLO to HLO whose top level is what a backend emits one by one: fused loop nests, contractions, control flow.
@@ -34,8 +36,8 @@ DEFAULT: tuple[Step, ...] = (*SIMPLIFICATION, *FUSION)
 def optimize(module: Module, passes: Sequence[Step] = DEFAULT) -> Module:
     """The module after the passes; the same object where none changed anything.
 
-    A step is a pass's name, a Pass or a FixedPoint. Raises ValueError for an unknown name, VerificationError where ``PHLOX_CHECK`` is
-    set and a pass broke a rule of the language.
+    A step is a pass's name, a Pass or a FixedPoint. Raises ValueError for an unknown name, VerificationError where
+    ``PHLOX_CHECK`` is set and a pass broke a rule of the language.
 
     >>> from phlox.hlo import Builder, F32, Shape
     >>> b = Builder("f")

@@ -9,8 +9,8 @@ from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.operation import CALLS, EFFECTFUL
 from ..hlo.shape import AnyShape
 
-# The attributes whose computations are control flow: their instructions work on arrays as those of the entry do. Computations of
-# reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
+# The attributes whose computations are control flow: their instructions work on arrays as those of the entry do.
+# Computations of reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
 CONTROL_FLOW: dict[str, tuple[str, ...]] = {
     "while": ("condition", "body"),
     "conditional": ("true_computation", "false_computation", "branch_computations"),

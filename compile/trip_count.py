@@ -22,9 +22,9 @@ class TripCount(NamedTuple):
 def known_trip_count(loop: Instruction) -> TripCount | None:
     """The trip count of a ``while`` whose condition compares a counter with a constant, both known before it starts.
 
-    Recognised are: a tuple state made by ``tuple``; a condition ``compare(counter, limit)`` in either order; a counter that the body
-    advances by a constant. The counter may be any integer type; None where it would wrap before the loop ends, and wherever
-    the loop has another form.
+    Recognised are: a tuple state made by ``tuple``; a condition ``compare(counter, limit)`` in either order; a counter that
+    the body advances by a constant. The counter may be any integer type; None where it would wrap before the loop ends, and
+    wherever the loop has another form.
     """
     init, condition, body = loop.operands[0], loop.attributes["condition"], loop.attributes["body"]
     if init.opcode != "tuple" or condition.root.opcode != "compare" or body.root.opcode != "tuple":
@@ -95,7 +95,8 @@ def _step(loop: Instruction, index: int) -> int | None:
 
 
 def _count(start: int, limit: int, step: int, direction: str) -> int | None:
-    """How often start, start + step, ... stands in the relation to the limit before it first does not; None for endless loops."""
+    """How often start, start + step, ... stands in the relation to the limit before it first does not; None for endless
+    loops."""
     if direction in ("GT", "GE"):
         start, limit, step = -start, -limit, -step
         direction = {"GT": "LT", "GE": "LE"}[direction]

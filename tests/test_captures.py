@@ -28,7 +28,9 @@ def test_contents_are_read_at_each_call(size):
     assert f.cache_info().misses == 1
 
 
-@pytest.mark.parametrize("make", [lambda a: a.T, lambda a: a[::2], lambda a: a[::-1], np.asfortranarray, lambda a: a.astype(">f8")])
+@pytest.mark.parametrize(
+    "make", [lambda a: a.T, lambda a: a[::2], lambda a: a[::-1], np.asfortranarray, lambda a: a.astype(">f8")]
+)
 def test_memory_of_captured_arrays(make):
     table = make(np.arange(12.0).reshape(4, 3))
     f = compiled(lambda x: x * table)
@@ -228,7 +230,7 @@ def test_same_array_twice():
         np.testing.assert_array_equal(jitted(x, x), f(plain, plain))
         np.testing.assert_array_equal(x, plain)
         x, y = np.arange(3.0), np.arange(3.0)
-        np.testing.assert_array_equal(jitted(x, y), [10, 2, 4][0:0] or [5, 2, 4])
+        np.testing.assert_array_equal(jitted(x, y), [5, 2, 4])
         view = x[:]
         np.testing.assert_array_equal(jitted(x, view), 2 * x)
     assert jitted.cache_info().misses == 2
@@ -254,7 +256,7 @@ def test_overlapping_arguments():
     with pytest.raises(ValueError, match="arguments x and y share part of their memory, and x is changed"):
         compiled(f)(memory[1:], memory[:-1])
     np.testing.assert_array_equal(memory, np.arange(5.0))
-    np.testing.assert_array_equal(compiled(f)(memory[::2], memory[2:]), [3, 5, 8][0:0] or f(np.arange(5.0)[::2], np.arange(2.0, 5.0)))
+    np.testing.assert_array_equal(compiled(f)(memory[:4:2], memory[1::2]), [1 + 1, 2 + 3])  # interleaved
 
 
 def test_overlapping_arguments_that_are_only_read():

@@ -19,7 +19,7 @@ def values(tree):
 
 def _leaves(tree):
     if isinstance(tree, dict):
-        return [leaf for value in tree.values() for leaf in _leaves(value)]
+        return [leaf for key in sorted(tree) for leaf in _leaves(tree[key])]
     if isinstance(tree, (list, tuple)):
         return [leaf for value in tree for leaf in _leaves(value)]
     return [] if tree is None or isinstance(tree, str) else [tree]
@@ -47,7 +47,9 @@ def opcodes(function, *args):
 def test_while_loop_over_a_dict():
     def f(x):
         return while_loop(
-            lambda s: np.sum(s["x"]) < 100, lambda s: {"n": s["n"] + 1, "x": s["x"] * 2, "name": s["name"]}, {"x": x, "n": 0, "name": "a"}
+            lambda s: np.sum(s["x"]) < 100,
+            lambda s: {"n": s["n"] + 1, "x": s["x"] * 2, "name": s["name"]},
+            {"x": x, "n": 0, "name": "a"},
         )
 
     assert check(f, np.arange(3.0))["name"] == "a"
@@ -210,7 +212,9 @@ def test_no_error_flag_without_run_time_indices():
 
 def test_dtype_drift_names_the_element_and_the_fix():
     def f(x):
-        return while_loop(lambda s: s["n"] < 3, lambda s: {"w": [s["w"][0].astype(np.float32)], "n": s["n"] + 1}, {"w": [x], "n": 0})
+        return while_loop(
+            lambda s: s["n"] < 3, lambda s: {"w": [s["w"][0].astype(np.float32)], "n": s["n"] + 1}, {"w": [x], "n": 0}
+        )
 
     with pytest.raises(CarryTypeError) as caught:
         compiled(f)(np.ones(3))

@@ -43,7 +43,7 @@ def same(expected, actual, tolerance=None):
         expected, actual, tolerance = expected.astype(np.float32), actual.astype(np.float32), tolerance or 2e-2
     if expected.dtype.kind in "fc":
         rtol = tolerance or TOLERANCE[expected.dtype.char]
-        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol * (4 if expected.dtype.char == "e" else 1e-2))
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol * (4 if expected.dtype.char == "e" else 1))
     else:
         np.testing.assert_array_equal(actual, expected)
 

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-
 from phlox import hlo
 from phlox.compile import DEFAULT, FixedPoint, Pass, available_passes, module_pass, optimize, run_named_passes, run_passes
 from phlox.compile.inlining import inlined_elementwise
@@ -12,7 +11,6 @@ from phlox.compile.pass_manager import PASSES
 from phlox.compile.simplification import RULES
 from phlox.compile.simplification.rule import ANY_ELEMENTWISE
 from phlox.compile.traversal import has_effects, users_of
-from phlox.compile.trip_count import TripCount, known_trip_count, loop_invariant_elements
 from phlox.hlo import C64, F32, F64, PRED, S8, S32, U8, Builder, Layout, Module, Shape, TupleShape, scalar_computation
 from phlox.hlo.operation import EFFECTFUL, ELEMENTWISE, OPERATIONS, operation
 
@@ -246,7 +244,9 @@ def test_layouts_at_loop_boundaries():
 
 def test_constants_of_equal_elements_become_broadcasts():
     equal, signed = np.full((2, 3), np.nan, np.float32), np.array([0.0, -0.0])
-    module = module_of(lambda b: b.Tuple([b.constant(equal), b.constant(signed), b.constant(np.float32(1)), b.constant(np.ones((0,)))]))
+    module = module_of(
+        lambda b: b.Tuple([b.constant(equal), b.constant(signed), b.constant(np.float32(1)), b.constant(np.ones((0,)))])
+    )
     after = run_named_passes(module, ["canonicalize"])
     hlo.verify(after)
     assert opcodes(after.entry) == ["constant", "broadcast", "constant", "constant", "constant", "tuple"]
@@ -304,7 +304,16 @@ def test_different_attributes_are_not_merged():
     def build(b):
         x = b.parameter(Shape(F32, (3, 3)))
         one, other = (b.Reduce(x, b.constant(np.float32(0)), scalar_computation(op, F32), (0,)) for op in ("add", "maximum"))
-        return b.Tuple([b.Rev(x, dimensions=(0,)), b.Rev(x, dimensions=(1,)), one, other, b.Iota(Shape(S8, (3,)), 0), b.Iota(Shape(U8, (3,)), 0)])
+        return b.Tuple(
+            [
+                b.Rev(x, dimensions=(0,)),
+                b.Rev(x, dimensions=(1,)),
+                one,
+                other,
+                b.Iota(Shape(S8, (3,)), 0),
+                b.Iota(Shape(U8, (3,)), 0),
+            ]
+        )
 
     module = module_of(build)
     after = run_named_passes(module, ["cse"])
@@ -364,154 +373,6 @@ def test_dead_code_goes_and_parameters_stay():
 
     after = run_named_passes(module_of(build), ["dce"])
     assert opcodes(after.entry) == ["parameter", "parameter", "abs"]
-
-
-# --- loops ---
-
-
-def loop(init, condition, body):
-    """A module that runs a while; condition and body get a builder and the state's elements."""
-
-    def build(b):
-        start = b.Tuple(init(b))
-        c = Builder("condition")
-        state = c.parameter(start.shape, "state")
-        condition_computation = c.build(condition(c, [c.get_tuple_element(state, i) for i in range(len(start.operands))]))
-        c = Builder("body")
-        state = c.parameter(start.shape, "state")
-        body_computation = c.build(c.Tuple(body(c, [c.get_tuple_element(state, i) for i in range(len(start.operands))])))
-        return b.While(condition_computation, body_computation, start)
-
-    return module_of(build)
-
-
-def counting(start, limit, step, direction, dtype=np.int32, swapped=False, opcode="add"):
-    def condition(c, state):
-        operands = (c.constant(dtype(limit)), state[1]) if swapped else (state[1], c.constant(dtype(limit)))
-        return c.Compare(*operands, direction)
-
-    return loop(
-        lambda b: [b.parameter(Shape(F32)), b.constant(dtype(start))],
-        condition,
-        lambda c, s: [c.Neg(s[0]), c.emit(opcode, s[1], c.constant(dtype(step)))],
-    )
-
-
-@pytest.mark.parametrize(
-    "start, limit, step, direction",
-    [
-        (0, 10, 1, "LT"), (0, 10, 3, "LT"), (0, 10, 3, "LE"), (0, 9, 3, "LE"), (10, 0, -1, "GT"), (10, 0, -4, "GE"), (5, 5, 1, "LT"),
-        (7, 5, 1, "LT"), (0, 12, 4, "NE"), (12, 0, -4, "NE"), (3, 3, 1, "NE"), (3, 3, 1, "EQ"), (3, 4, 1, "EQ"), (-3, 100, 7, "LT"),
-    ],
-)  # fmt: skip
-def test_trip_count_is_how_often_the_body_runs(start, limit, step, direction):
-    module = counting(start, limit, step, direction)
-    runs = [0]
-
-    def count(computation, instruction, value):
-        runs[0] += computation.name == "body" and instruction is computation.root
-
-    hlo.evaluate(module.entry, np.float32(1), observer=count)
-    assert known_trip_count(module.entry.root) == TripCount(runs[0], 1, start, step)
-
-
-def test_trip_count_of_other_spellings():
-    assert known_trip_count(counting(0, 10, 2, "GT", swapped=True).entry.root) == TripCount(5, 1, 0, 2)
-    assert known_trip_count(counting(10, 0, 2, "GT", opcode="subtract").entry.root) == TripCount(5, 1, 10, -2)
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        counting(0, 10, 0, "LT"), counting(0, 10, -1, "LT"), counting(0, 10, 3, "NE"), counting(0, 10, -1, "NE"),
-        counting(0, 127, 1, "LE", np.int8), counting(0, 127, 100, "LT", np.int8), counting(0, 10, 2, "LT", opcode="multiply"),
-        counting(0, 10, 1, "LT", np.float32),
-    ],
-    ids=["no step", "away", "over", "wrong way", "wraps at the limit", "wraps before", "multiplies", "float"],
-)  # fmt: skip
-def test_trip_count_is_unknown(module):
-    assert known_trip_count(module.entry.root) is None
-
-
-def test_limit_held_in_the_state():
-    module = loop(
-        lambda b: [b.constant(np.int64(0)), b.constant(np.int64(6)), b.constant(np.int64(2))],
-        lambda c, s: c.Lt(s[0], s[1]),
-        lambda c, s: [c.Add(s[2], s[0]), s[1], s[2]],
-    )
-    assert known_trip_count(module.entry.root) == TripCount(3, 0, 0, 2)
-    assert loop_invariant_elements(module.entry.root) == {1, 2}
-
-
-def test_unneeded_state_is_removed():
-    module = loop(
-        lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32, (3,))), b.parameter(Shape(F32, (3,))), b.parameter(Shape(F32))],
-        lambda c, s: c.Lt(s[0], c.constant(np.int32(3))),
-        lambda c, s: [c.Add(s[0], c.constant(np.int32(1))), c.Neg(s[1]), c.Add(s[2], s[1]), s[3]],
-    )
-    whole = module.entry.root
-    b = Builder("f")
-    b.instructions = list(module.entry.instructions)
-    module = b.build_module(b.Tuple([b.get_tuple_element(whole, 1), b.get_tuple_element(whole, 3)]))
-    after = run_named_passes(module, ["simplify-loops", "dce"])
-    hlo.verify(after)
-    (small,) = [i for i in after.entry.instructions if i.opcode == "while"]
-    assert str(small.shape) == "(s32[], f32[3])"
-    assert after.entry.root.operands[1].opcode == "parameter"  # what never changes is read before the loop
-    assert_same_program(module.entry, after.entry)
-
-
-def test_invariant_constants_move_into_the_loop():
-    module = loop(
-        lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32, (3,))), b.broadcast(b.constant(np.float32(2)), (3,), ())],
-        lambda c, s: c.Lt(s[0], c.constant(np.int32(3))),
-        lambda c, s: [c.Add(s[0], c.constant(np.int32(1))), c.Mul(s[1], s[2]), s[2]],
-    )
-    whole = module.entry.root
-    b = Builder("f")
-    b.instructions = list(module.entry.instructions)
-    module = b.build_module(b.get_tuple_element(whole, 1))
-    after = run_named_passes(module, ["simplify-loops", "dce"])
-    hlo.verify(after)
-    (small,) = [i for i in after.entry.instructions if i.opcode == "while"]
-    assert str(small.shape) == "(s32[], f32[3])"
-    assert_same_program(module.entry, after.entry)
-
-
-def invariant_module():
-    module = loop(
-        lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32, (4, 4))), b.parameter(Shape(F32, (4, 4)))],
-        lambda c, s: c.Lt(s[0], c.constant(np.int32(3))),
-        lambda c, s: [
-            c.Add(s[0], c.constant(np.int32(1))),
-            c.Add(c.Add(s[1], c.Tanh(c.Dot(s[2], s[2]))), c.Mul(s[2], s[2])),
-            s[2],
-        ],
-    )
-    whole = module.entry.root
-    b = Builder("f")
-    b.instructions = list(module.entry.instructions)
-    return b.build_module(b.get_tuple_element(whole, 1))
-
-
-def test_expensive_invariants_leave_the_loop():
-    module = invariant_module()
-    after = run_named_passes(module, ["hoist-loop-invariants", "simplify", "dce"])
-    hlo.verify(after)
-    (whole,) = [i for i in after.entry.instructions if i.opcode == "while"]
-    assert {"dot", "tanh"} <= set(opcodes(after.entry))
-    inside = opcodes(whole.attributes["body"])
-    assert "dot" not in inside and "tanh" not in inside and "multiply" in inside
-    assert_same_program(module.entry, after.entry)
-    assert run_named_passes(after, ["hoist-loop-invariants"]) is after
-
-
-def test_no_instruction_stands_in_two_computations():
-    after = optimize(invariant_module())
-    seen = {}
-    for computation in after.computations():
-        for instruction in computation.instructions:
-            assert seen.setdefault(instruction, computation) is computation
 
 
 # --- the pass manager ---
@@ -581,13 +442,17 @@ def test_time_tells_where_it_went(monkeypatch, capsys):
     monkeypatch.setenv("PHLOX_TIME", "1")
     optimize(double_negation())
     text = capsys.readouterr().err
-    assert re.search(r"^phlox: f: .* ms in passes, 1 instructions$", text, re.M) and re.search(r" ms  simplify \(2 runs\)$", text, re.M)
+    assert re.search(r"^phlox: f: .* ms in passes, 1 instructions$", text, re.M) and re.search(
+        r" ms  simplify \(2 runs\)$", text, re.M
+    )
 
 
 def test_complex_arithmetic_is_left_alone():
     def build(b):
         z = b.parameter(Shape(C64, (3,)))
-        return b.Add(b.Mul(z, b.broadcast(b.constant(np.complex64(1)), (3,), ())), b.broadcast(b.constant(np.complex64(0)), (3,), ()))
+        return b.Add(
+            b.Mul(z, b.broadcast(b.constant(np.complex64(1)), (3,), ())), b.broadcast(b.constant(np.complex64(0)), (3,), ())
+        )
 
     module = module_of(build)
     assert run_named_passes(module, ["simplify"]) is module

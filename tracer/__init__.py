@@ -10,7 +10,7 @@ from .signature import ShapeDtype
 from .stages import Compiled, Lowered, Traced
 
 __all__ = [
-    "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered", "ShapeDtype",
-    "StaticArgumentError", "Traced", "TracerError", "cond", "fori_loop", "jit", "map", "register_pytree", "scan", "switch", "tree_map",
-    "while_loop",
+    "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",
+    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "cond", "fori_loop", "jit", "map", "register_pytree", "scan",
+    "switch", "tree_map", "while_loop",
 ]  # fmt: skip

@@ -33,11 +33,16 @@ class ArgumentReader:
             self.signature = inspect.signature(function)
         except ValueError:  # some built-in functions do not tell theirs
             self.signature = inspect.Signature(
-                [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL), inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)]
+                [
+                    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                    inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+                ]
             )
         parameters = self.signature.parameters.values()
         self.positional = tuple(parameter.name for parameter in parameters if parameter.kind in _POSITIONAL)
-        self.rest = next((parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), "args")
+        self.rest = next(
+            (parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), "args"
+        )
         self.static_names = self._static_names(static_argnums, static_argnames)
         self.static_positions = frozenset(
             position for position, name in enumerate(self.positional) if name in self.static_names
@@ -50,7 +55,8 @@ class ArgumentReader:
         for number in numbers:
             if not isinstance(number, int) or not -len(self.positional) <= number < len(self.positional):
                 raise StaticArgumentError(
-                    f"static_argnums: {self.name}{self.signature} has {len(self.positional)} positional parameters, got the number {number!r}"
+                    f"static_argnums: {self.name}{self.signature} has {len(self.positional)} positional parameters, got the "
+                    f"number {number!r}"
                 )
             names.add(self.positional[number])
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in self.signature.parameters.values())

@@ -11,9 +11,9 @@ from .signature import Leaf, StaticLeaf, explain_difference
 class CacheEntry:
     """One compiled signature.
 
-    ``leaves`` describe the arguments, ``reason`` says why the call that compiled it fitted none of the entries that there were,
-    ``static_integers`` lists the arguments that became static because the function needs their values, and ``native`` tells whether calls
-    of this form bypass Python.
+    ``leaves`` describe the arguments, ``reason`` says why the call that compiled it fitted none of the entries that there
+    were, ``static_integers`` lists the arguments that became static because the function needs their values, and ``native``
+    tells whether calls of this form bypass Python.
     """
 
     leaves: tuple[Leaf, ...]
@@ -29,7 +29,8 @@ class CacheEntry:
     def __str__(self) -> str:
         text = f"({self.signature})\n    compiled because: {self.reason}"
         if self.static_integers:
-            text += f"\n    made static, because their values decide shapes or the course of the function: {', '.join(self.static_integers)}"
+            made_static = ", ".join(self.static_integers)
+            text += f"\n    made static, because their values decide shapes or the course of the function: {made_static}"
         return text + ("\n    called natively" if self.native else "")
 
 
@@ -37,8 +38,8 @@ class CacheEntry:
 class CacheInfo:
     """The state of a jitted function's cache.
 
-    ``hits`` counts the calls that Python dispatched to an entry, ``misses`` those that were traced and compiled. Calls that native code
-    takes never reach Python and are not counted.
+    ``hits`` counts the calls that Python dispatched to an entry, ``misses`` those that were traced and compiled. Calls that
+    native code takes never reach Python and are not counted.
     """
 
     name: str
@@ -62,7 +63,7 @@ def explain_miss(leaves: list[Leaf], structure: str, entries: list[CacheEntry]) 
     candidates = []
     for entry in entries:
         differences = explain_difference(leaves, list(entry.leaves))
-        if structure != entry.structure:
+        if structure != entry.structure and not differences:
             differences.append(f"structure {entry.structure} -> {structure}")
         candidates.append(differences)
     nearest = min(candidates, key=len)

@@ -1,8 +1,8 @@
 """Loops and branches that depend on traced values: while_loop, fori_loop, cond, switch.
 
-Outside of a traced function they are ordinary Python loops and calls, so that a function that uses them works undecorated. Inside,
-they become While and Conditional. Functions given to them may use arrays from enclosing functions and change them in place; what they
-read becomes a hidden input, what they change a hidden part of the loop's state.
+Outside of a traced function they are ordinary Python loops and calls, so that a function that uses them works undecorated.
+Inside, they become While and Conditional. Functions given to them may use arrays from enclosing functions and change them in
+place; what they read becomes a hidden input, what they change a hidden part of the loop's state.
 
 Source of the semantics: While and Conditional in XLA's Operation Semantics; names and argument order are those of ``jax.lax``.
 """
@@ -40,9 +40,9 @@ from .trace import PackedInputs, Storage, Trace, current_trace, identifier
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     """The state after ``state = body_fun(state)`` has been repeated for as long as ``cond_fun(state)`` holds.
 
-    init: the first state, an array, a number or any container of these. Its structure, shapes and dtypes must stay the same; a Python
-    number adapts to the dtype that the body gives it. The loop works on copies of the arrays in init, which body_fun may change in
-    place. If an index runs out of range in the loop, it ends there and the call raises IndexError.
+    init: the first state, an array, a number or any container of these. Its structure, shapes and dtypes must stay the same; a
+    Python number adapts to the dtype that the body gives it. The loop works on copies of the arrays in init, which body_fun
+    may change in place. If an index runs out of range in the loop, it ends there and the call raises IndexError.
 
     Raises CarryTypeError, naming the element of the state, where the state does not keep its type.
 
@@ -120,8 +120,8 @@ def _bound(outer: Trace, value: Any, name: str) -> Any:
 class _Loop:
     """A While that is being recorded.
 
-    It is recorded again with other types where a Python number in the state turns out to take on a dtype, and in another form where the
-    condition changes something outside, which the condition of a While cannot.
+    It is recorded again with other types where a Python number in the state turns out to take on a dtype, and in another form
+    where the condition changes something outside, which the condition of a While cannot.
     """
 
     def __init__(
@@ -140,7 +140,9 @@ class _Loop:
         self.leaves, self.structure = pytree.flatten(init)
         self.paths = pytree.leaf_paths(self.structure, "state")
         if prefixes:  # the state is a tuple whose elements have names of their own
-            self.paths = [path for prefix, child in zip(prefixes, self.structure[2]) for path in pytree.leaf_paths(child, prefix)]
+            self.paths = [
+                path for prefix, child in zip(prefixes, self.structure[2]) for path in pytree.leaf_paths(child, prefix)
+            ]
         self.traced = [index for index, leaf in enumerate(self.leaves) if not is_constant(leaf)]
         self.origins = [self.paths[index] + f" of {name}" for index in self.traced]
         arrays = [traced_leaf(self.leaves[index], self.paths[index], name) for index in self.traced]
@@ -153,7 +155,9 @@ class _Loop:
 
         condition_in_body = False
         while True:
-            inputs = PackedInputs([*(value.shape for value in self.types), *([hlo.Shape(hlo.PRED)] if condition_in_body else [])])
+            inputs = PackedInputs(
+                [*(value.shape for value in self.types), *([hlo.Shape(hlo.PRED)] if condition_in_body else [])]
+            )
             body = Trace(identifier(f"{self.name}_body"), self.outer, inputs)
             with body:
                 roots = self._trace_body(body)
@@ -184,7 +188,8 @@ class _Loop:
             self.outer.write(storage, self.outer.builder.get_tuple_element(loop, inputs.storages[storage]))
         last = results_of(self.outer, loop, len(self.types))
         handles = [
-            TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(last, self.types)
+            TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar)
+            for value, kind in zip(last, self.types)
         ]
         return self._assemble(handles)
 
@@ -207,18 +212,22 @@ class _Loop:
         return predicate_of(trace, result, f"{self.name}: cond_fun")
 
     def _trace_body(self, body: Trace) -> list[hlo.Instruction] | None:
-        """The instructions of the next state; None, with ``types`` changed, where Python numbers turn out to take on a dtype."""
+        """The instructions of the next state; None, with ``types`` changed, where Python numbers turn out to take on a "
+        "dtype."""
         result = self.body(self._assemble(state_handles(body, self.types, self.origins)))
         try:
             leaves = pytree.flatten_as(self.structure, result, "state")
         except pytree.StructureMismatch as mismatch:
             raise CarryTypeError(
-                f"{self.name}: {mismatch.path} enters the body as {mismatch.required} and leaves it as {mismatch.given}; the body function, "
+                f"{self.name}: {mismatch.path} enters the body as {mismatch.required} and leaves it as {mismatch.given}; the "
+                "body function, "
                 f"{self.place}, must return a state of the structure {pytree.structure_text(self.structure)}"
             ) from None
         for index, leaf in enumerate(leaves):
             if is_constant(self.leaves[index]) and leaf != self.leaves[index]:
-                raise CarryTypeError(f"{self.name}: {self.paths[index]} is {self.leaves[index]!r} and must stay that, but becomes {leaf!r}")
+                raise CarryTypeError(
+                    f"{self.name}: {self.paths[index]} is {self.leaves[index]!r} and must stay that, but becomes {leaf!r}"
+                )
         arrays = [traced_leaf(leaves[index], self.paths[index], self.name) for index in self.traced]
         values = [body.instruction_of(array) for array in arrays]
         wanted = list(self.types)
@@ -242,7 +251,8 @@ class _Loop:
                 f".astype(np.{new.shape.dtype}) on the initial value"
             )
         return (
-            f"{self.name}: {self.paths[self.traced[number]]} enters the body as {old} and leaves it as {new}{computed_at(value)}; the body "
+            f"{self.name}: {self.paths[self.traced[number]]} enters the body as {old} and leaves it as "
+            f"{new}{computed_at(value)}; the body "
             f"function is {self.place}. Fix: {fix}"
         )
 
@@ -278,8 +288,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """``branches[index](*operands)``; only that branch runs.
 
-    index: an integer, counted from the end where it is negative, as in a sequence; out of range it raises IndexError. Results: as for
-    `cond`.
+    index: an integer, counted from the end where it is negative, as in a sequence; out of range it raises IndexError. Results:
+    as for `cond`.
 
     >>> switch(1, [lambda x: x, lambda x: x * x, lambda x: -x], 7)
     49
@@ -329,8 +339,10 @@ def _branches(
                     leaves = pytree.flatten_as(structure, value, "result")
                 except pytree.StructureMismatch as mismatch:
                     raise CarryTypeError(
-                        f"{name}: {mismatch.path} is {mismatch.required} in branch {names[0]}, {function_place(functions[0])}, and "
-                        f"{mismatch.given} in branch {branch_name}, {function_place(function)}; all branches must return the same structure"
+                        f"{name}: {mismatch.path} is {mismatch.required} in branch {names[0]}, "
+                        f"{function_place(functions[0])}, and "
+                        f"{mismatch.given} in branch {branch_name}, {function_place(function)}; all branches must return the "
+                        "same structure"
                     ) from None
             paths = pytree.leaf_paths(structure, "result")
             arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
@@ -353,7 +365,9 @@ def _branches(
     kinds = [kind for kind in types if kind is not None]
     values = results_of(outer, conditional, len(kinds) + len(written))
     write_back(outer, list(written), values[len(kinds) :])
-    arrays = iter([TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)])
+    arrays = iter(
+        [TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)]
+    )
     return pytree.unflatten(structure, [leaf if kind is None else next(arrays) for leaf, kind in zip(results[0], types)])
 
 
@@ -368,13 +382,17 @@ def _agreed_types(
         for number, leaf in enumerate(column):
             if is_constant(leaf) or is_constant(column[0]):
                 if type(leaf) is not type(column[0]) or leaf != column[0]:
-                    raise CarryTypeError(f"{name}: {path} is no array and must be the same in all branches, got {column[0]!r} and {leaf!r}")
+                    raise CarryTypeError(
+                        f"{name}: {path} is no array and must be the same in all branches, got {column[0]!r} and {leaf!r}"
+                    )
                 continue
             both = leaf[0] if number == 0 else promoted(agreed, leaf[0])
             if both is None:
                 raise CarryTypeError(
-                    f"{name}: {path} is {agreed} in branch {names[0]}, {function_place(functions[0])}, and {leaf[0]}{computed_at(leaf[1])} in "
-                    f"branch {names[number]}, {function_place(functions[number])}. Fix: give all branches one shape and dtype, e.g. with "
+                    f"{name}: {path} is {agreed} in branch {names[0]}, {function_place(functions[0])}, and "
+                    f"{leaf[0]}{computed_at(leaf[1])} in "
+                    f"branch {names[number]}, {function_place(functions[number])}. Fix: give all branches one shape and "
+                    "dtype, e.g. with "
                     f".astype(np.{agreed.shape.dtype})"
                 )
             agreed = both

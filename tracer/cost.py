@@ -15,10 +15,10 @@ _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "resh
 def cost_analysis(module: hlo.Module) -> dict[str, float]:
     """``flops`` and ``transcendentals`` of one run, and ``bytes accessed`` by the entry's arguments and results.
 
-    An elementwise operation counts one flop for each element (complex or not), a dot two for each multiplication and addition, a
-    reduction those of its computation for each element. Loops count once for each iteration where the number of iterations can be
-    read from the module, otherwise once; a conditional counts as its most expensive branch. Convolutions count two flops for
-    each element of the window and input feature.
+    An elementwise operation counts one flop for each element (complex or not), a dot two for each multiplication and addition,
+    a reduction those of its computation for each element. Loops count once for each iteration where the number of iterations
+    can be read from the module, otherwise once; a conditional counts as its most expensive branch. Convolutions count two
+    flops for each element of the window and input feature.
     """
     flops, transcendentals = _computation_cost(module.entry, {})
     shapes = [*module.entry.parameter_shapes, module.entry.shape]
@@ -30,14 +30,12 @@ def cost_analysis(module: hlo.Module) -> dict[str, float]:
 
 
 _TRANSCENDENTAL = {
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "sine", "cosine", "tan", "sqrt", "rsqrt", "cbrt",
-    "power", "atan2", "erf",
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "sine", "cosine", "tan", "sqrt", "rsqrt",
+    "cbrt", "power", "atan2", "erf",
 }  # fmt: skip
 
 
-def _computation_cost(
-    computation: hlo.Computation, known: dict[hlo.Computation, tuple[int, int]]
-) -> tuple[int, int]:
+def _computation_cost(computation: hlo.Computation, known: dict[hlo.Computation, tuple[int, int]]) -> tuple[int, int]:
     found = known.get(computation)
     if found is None:
         costs = [_instruction_cost(instruction, known) for instruction in computation.instructions]

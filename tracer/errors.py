@@ -39,29 +39,41 @@ class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 
     array: the traced array. purpose: what needs its contents, as it continues the sentence "... is used <purpose>": "as an
-    axis", "in a Python `if`". hint: what to do instead; a general one where it is empty. ``sources`` holds the parameters that the
-    value is computed from, None where they are not known.
+    axis", "in a Python `if`". hint: what to do instead; a general one where it is empty. ``sources`` holds the parameters that
+    the value is computed from, None where they are not known; ``location`` is the user's line.
     """
 
     sources: set[hlo.Instruction] | None
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
-        from .trace import current_trace
+        from .trace import current_trace, user_location
 
-        self.array, self.purpose = array, purpose
+        self.array, self.purpose, self.location = array, purpose, user_location()
         self.sources = None
         trace = current_trace()
         if trace is not None:
             trace.root.concretizations.append(self)
             self.sources = trace.sources(trace.instruction_of(array))
+        names = sorted(
+            trace.root.argument_names[source] for source in self.sources or () if source in trace.root.argument_names
+        )
+        of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
+        computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
         super().__init__(
             f"{describe(array)} is used {purpose}{_used_at()}, "
-            f"but its contents are not known while the function is traced. {hint or _GENERAL_HINT}"
+            f"but its contents are not known while the function is traced.{computed_from} {hint or _GENERAL_HINT}"
         )
 
 
+def _joined(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"argument {names[0]}"
+    return f"arguments {', '.join(names[:-1])} and {names[-1]}"
+
+
 _GENERAL_HINT = (
-    "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it comes from "
+    "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it "
+    "comes from "
     "in static_argnames."
 )
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, overload
 
-import numpy as np
-
 from ..backends.registry import get_backend, make_callable_type
 from .binding import ArgumentReader, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
@@ -22,7 +20,7 @@ from .recording import CallForm, Recording, record
 from .signature import TracedLeaf
 from .specialization import Specialization, StaleCapture
 from .stages import Compiled, Lowered, Traced
-from .trace import current_trace, take_last_concretization
+from .trace import current_trace, replaced_concretization
 
 
 @dataclass
@@ -37,8 +35,8 @@ class _Known:
 class JittedFunctionBase:
     """A compiled function; made by `jit`.
 
-    Calls run compiled code, which is made when a form of call (structure, shapes, dtypes, memory order, static values) is met for the first
-    time. Within another traced function a call is recorded as an HLO ``call``.
+    Calls run compiled code, which is made when a form of call (structure, shapes, dtypes, memory order, static values) is met
+    for the first time. Within another traced function a call is recorded as an HLO ``call``.
     """
 
     def __init__(
@@ -75,15 +73,12 @@ class JittedFunctionBase:
         specialization = known.specialization
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
-            if specialization.changes_arrays:
+            if specialization.may_meet_aliases:
                 specialization, values = self._without_aliases(known, values)
             return specialization(values)
         except StaleCapture:
             self._forget(known.specialization)
             return self._miss(*args, **kwargs)
-
-    def _raise(self, code: int) -> None:
-        raise SystemError(f"{self.__name__}: compiled code ended with the unexpected code {code}")
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
         """Trace and compile for this form of call, unless only its spelling is new."""
@@ -136,15 +131,17 @@ class JittedFunctionBase:
             try:
                 return form, record(self._function, self.__name__, form)
             except Exception as error:
-                hidden = None if isinstance(error, ConcretizationError) else _hidden_concretization(error)
-                if not self._make_static(form, hidden or error):
-                    if hidden is not None and hidden is not error.__cause__:
-                        error.add_note(str(hidden))
+                needed = error if isinstance(error, ConcretizationError) else replaced_concretization(error)
+                if needed is not None and self._make_static(form, needed):
+                    continue
+                if needed is None or needed is error:
                     raise
+                failure = needed
+            raise failure from None
 
-    def _make_static(self, form: CallForm, error: Exception) -> bool:
+    def _make_static(self, form: CallForm, error: ConcretizationError) -> bool:
         """Whether the error comes from Python integers that can be made static; they are from now on."""
-        if not isinstance(error, ConcretizationError) or not error.sources:
+        if not error.sources:
             return False
         leaves = form.traced_leaves
         numbers = [parameter.attributes["number"] for parameter in error.sources]
@@ -234,13 +231,6 @@ class JittedFunctionBase:
 JittedFunction = make_callable_type(JittedFunctionBase)
 
 
-def _hidden_concretization(error: Exception) -> ConcretizationError | None:
-    """The ConcretizationError that NumPy replaced by an error of its own, as for ``np.zeros(n)``."""
-    if not isinstance(error, (TypeError, ValueError)):
-        return None
-    return take_last_concretization()
-
-
 @overload
 def jit(function: Callable[..., Any], /) -> Any: ...
 
@@ -261,16 +251,16 @@ def jit(
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
 
-    Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced; ``str``,
-    ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the function turns out to need
-    (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call; other outside objects are taken
-    as they are when the function is traced.
+    Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
+    ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the
+    function turns out to need (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call;
+    other outside objects are taken as they are when the function is traced.
 
     static_argnums, static_argnames: further parameters whose values are part of the key of the compiled code; hashable.
     backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
 
-    Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError where the
-    function cannot be traced as it is written.
+    Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
+    where the function cannot be traced as it is written.
 
     >>> import numpy as np
     >>> @jit(backend="reference")
@@ -286,5 +276,7 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"jit requires an ordinary function; {getattr(function, '__name__', function)!r} is a generator or a coroutine")
+        raise TypeError(
+            f"jit requires an ordinary function; {getattr(function, '__name__', function)!r} is a generator or a coroutine"
+        )
     return JittedFunction(function, static_argnums, static_argnames, backend)

@@ -80,7 +80,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 @_add
 def conj(self):
-    return np.conjugate(self)
+    """The complex conjugate; a real array itself."""
+    return np.conjugate(self) if self.element_type.is_complex else self
 
 
 TracedArray.conjugate = conj  # type: ignore[attr-defined]

@@ -1,14 +1,12 @@
 """Which calls may bypass Python, and how the backend is told.
 
-The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that change arrays
-in place, or that raise errors of their own at run time, are always called through Python.
+The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
+change arrays in place, or that raise errors of their own at run time, are always called through Python.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from .. import hlo
 from ..backends import registry
@@ -19,6 +17,8 @@ from .signature import StaticLeaf, TracedLeaf
 if TYPE_CHECKING:
     from .binding import ArgumentReader
     from .specialization import Specialization
+
+RELEASE_BYTES = 1 << 18
 
 
 def call_signature(
@@ -42,7 +42,21 @@ def call_signature(
         captures.append(_array_guard(types, capture.parameter.shape))
     results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
     return types.CallSignature(
-        tuple(guards), tuple(kwargs), tuple(captures), tuple(results), result_structure=_result_structure(recording)
+        tuple(guards),
+        tuple(kwargs),
+        tuple(captures),
+        tuple(results),
+        result_structure=_result_structure(recording),
+        release_gil=_may_take_long(recording.module),
+    )
+
+
+def _may_take_long(module: hlo.Module) -> bool:
+    """Whether a call is worth releasing the interpreter lock, which costs about as much as copying RELEASE_BYTES."""
+    shapes = [*module.entry.parameter_shapes, module.entry.shape]
+    touched = sum(leaf.byte_size for shape in shapes for leaf in hlo.leaves(shape))
+    return touched > RELEASE_BYTES or any(
+        instruction.opcode == "while" for computation in module.computations() for instruction in computation.instructions
     )
 
 

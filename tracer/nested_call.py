@@ -12,8 +12,8 @@ from .trace import Storage, Trace, current_trace, identifier
 def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the function's computation and a ``call`` of it; the result as the function returns it.
 
-    What the function takes from its arguments and from outside become the call's operands; what it changes in place, further results.
-    Arguments that it returns are the caller's arrays themselves.
+    What the function takes from its arguments and from outside become the call's operands; what it changes in place, further
+    results. Arguments that it returns are the caller's arrays themselves.
     """
     from .array import TracedArray
 

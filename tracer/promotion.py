@@ -17,6 +17,7 @@ DtypeClass = Any  # a dtype, or int, float, complex for weak operands
 
 _WEAK = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _resolved: dict[tuple, tuple[np.dtype, ...]] = {}
+_loop_types: dict[tuple, tuple[hlo.ElementType, ...]] = {}
 
 
 def weak_class(dtype: np.dtype) -> type:
@@ -70,7 +71,29 @@ def resolve(
         arguments = {"signature": signature} if signature is not None else {}
         wanted = (*operands, *(outputs or (None,) * ufunc.nout))
         dtypes = ufunc.resolve_dtypes(wanted, casting=casting, **arguments)
+        if any(result.hasobject for result in dtypes):
+            # NumPy compares Python ints among each other as objects; traced ones are int64.
+            wanted = tuple(np.dtype(np.int64) if kind is int else kind for kind in wanted)
+            dtypes = ufunc.resolve_dtypes(wanted, casting=casting, **arguments)
         found = _resolved[key] = tuple(native(result) for result in dtypes)
+    return found
+
+
+def loop_types(
+    ufunc: np.ufunc,
+    operands: tuple[DtypeClass, ...],
+    outputs: tuple[np.dtype | None, ...] = (),
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> tuple[hlo.ElementType, ...]:
+    """As `resolve`, in element types."""
+    plain = not outputs and dtype is None and casting == "same_kind"
+    key = (ufunc, operands)
+    found = _loop_types.get(key) if plain else None
+    if found is None:
+        found = tuple(hlo.element_type_of(kind) for kind in resolve(ufunc, operands, outputs, dtype, casting))
+        if plain:
+            _loop_types[key] = found
     return found
 
 

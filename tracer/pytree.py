@@ -1,8 +1,8 @@
 """Nested containers of arrays, taken apart and put together again.
 
-Containers are dict, OrderedDict, defaultdict, list, tuple, namedtuple, None, dataclasses and what `register_pytree` adds. Everything
-else is a leaf. The idea and the names are those of JAX's pytrees ("Pytrees", JAX documentation); the order of a dict's
-keys is kept, so that a function that runs through a dict meets the same order as without ``jit``.
+Containers are dict, OrderedDict, defaultdict, list, tuple, namedtuple, None, dataclasses and what `register_pytree` adds.
+Everything else is a leaf. The idea and the names are those of JAX's pytrees ("Pytrees", JAX documentation); the order of a
+dict's keys is kept, so that a function that runs through a dict meets the same order as without ``jit``.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def register_pytree(
 ) -> None:
     """Let instances of exactly this type be containers of arrays.
 
-    flatten(value) returns (children, auxiliary): a sequence of arrays or containers, and a hashable value that together with them
-    makes up the value. unflatten(auxiliary, children) makes an equal one; the children may then be any objects.
+    flatten(value) returns (children, auxiliary): a sequence of arrays or containers, and a hashable value that together with
+    them makes up the value. unflatten(auxiliary, children) makes an equal one; the children may then be any objects.
 
     Raises ValueError if the type is a container already.
 

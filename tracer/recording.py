@@ -25,8 +25,8 @@ CONSTANT_BYTES = 4096
 class CallForm:
     """How a function is called: its arguments taken apart, and how to put others together in the same way.
 
-    ``leaves`` stand in the order of the function's parameters; ``put_together(values)`` returns ``(args, kwargs, containers)``, the
-    containers being the argument values by parameter.
+    ``leaves`` stand in the order of the function's parameters; ``put_together(values)`` returns ``(args, kwargs,
+    containers)``, the containers being the argument values by parameter.
     """
 
     leaves: list[Leaf]
@@ -40,8 +40,10 @@ class CallForm:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One leaf of what the function returns: result ``index`` of the module (as a Python number where NumPy's rules make it one),
-    argument ``index`` itself, or a value known already."""
+    """One leaf of what the function returns: a result of the module, an argument itself, or a value known already.
+
+    ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number.
+    """
 
     kind: str  # "result", "python scalar", "argument" or "value"
     index: int = 0
@@ -57,8 +59,8 @@ class Output:
 class Recording:
     """A traced function: the module and what its parameters and results mean.
 
-    The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its results
-    are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
+    The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its
+    results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
     ``mutated_captures``, then, if there are ``error_messages``, the error code.
     """
 
@@ -94,6 +96,7 @@ def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Seq
                 handles.append(handles[same_as[number]])
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
+                trace.argument_names[parameter] = leaf.path
                 handles.append(
                     TracedArray.from_instruction(
                         trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
@@ -131,12 +134,14 @@ def _check_containers(form: CallForm, containers: dict[str, Any], before: dict[s
         if structure != form.structures[name]:
             raise TracerError(
                 f"argument {name} had the structure {pytree.structure_text(form.structures[name])} and was changed into "
-                f"{pytree.structure_text(structure)} by the traced function, which got a copy of the container; return a new one instead"
+                f"{pytree.structure_text(structure)} by the traced function, which got a copy of the container; return a new "
+                "one instead"
             )
         for path, old, new in zip(pytree.leaf_paths(structure, name), leaves, now):
             if old is not new:
                 raise TracerError(
-                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would not see it. "
+                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would "
+                    "not see it. "
                     f"Return the new value, or change the array in place ({path}[...] = value)"
                 )
 
@@ -158,9 +163,7 @@ def _finish(
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
     captures = _settled_captures(trace)
-    mutated_captures = [
-        index for index, capture in enumerate(captures) if capture.storage.instruction is not capture.parameter
-    ]
+    mutated_captures = [index for index, capture in enumerate(captures) if capture.storage.instruction is not capture.parameter]
     roots.extend(captures[index].storage.instruction for index in mutated_captures)
     if trace.error_flag is not None:
         roots.append(trace.error_flag.instruction)
@@ -211,8 +214,10 @@ def _outputs(
             path = pytree.leaf_paths(structure, "result")[position]
             place = at(function_location(function))
             raise TracerError(
-                f"{path} of the function at {place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither an array nor "
-                "a container of arrays; return arrays, numbers, strings or containers of these, or describe the type with register_pytree"
+                f"{path} of the function at {place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
+                "an array nor "
+                "a container of arrays; return arrays, numbers, strings or containers of these, or describe the type with "
+                "register_pytree"
             )
     return outputs
 
@@ -229,8 +234,10 @@ def _settled_captures(trace: Trace) -> list[Capture]:
         if not capture.is_unchanged():
             if not capture.snapshot_is_whole or not _is_private(capture) and capture not in trace.replaced_captures:
                 raise TracerError(
-                    f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses is changed by "
-                    "plain NumPy operations while the function is traced; later calls would not repeat them. Make the array with "
+                    f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses "
+                    "is changed by "
+                    "plain NumPy operations while the function is traced; later calls would not repeat them. Make the array "
+                    "with "
                     "phlox.numpy or np.zeros_like of a traced array, or change a copy of it"
                 )
             capture.array = capture.snapshot

@@ -107,7 +107,9 @@ def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
     from .functions.operands import as_traced
 
     if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)) and not hasattr(leaf, "storage"):
-        raise CarryTypeError(f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required")
+        raise CarryTypeError(
+            f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required"
+        )
     return as_traced(leaf)
 
 

@@ -21,9 +21,9 @@ def scan(
 ) -> tuple[Any, Any]:
     """``carry, y = body_fun(carry, x)`` for each x along the first axis of xs; the last carry and all y stacked.
 
-    init: the first carry; it keeps its type as the state of `while_loop` does. xs: an array or container of arrays with the same first
-    dimension n, or None together with ``length`` = n. reverse: from the last element to the first; y still stands where its x does.
-    Where n is 0 the results y are not known, and ValueError is raised.
+    init: the first carry; it keeps its type as the state of `while_loop` does. xs: an array or container of arrays with the
+    same first dimension n, or None together with ``length`` = n. reverse: from the last element to the first; y still stands
+    where its x does. Where n is 0 the results y are not known, and ValueError is raised.
 
     >>> scan(lambda total, x: (total + x, total), 0, np.array([1, 2, 3]))
     (np.int64(6), array([0, 1, 3]))
@@ -56,9 +56,7 @@ def scan(
     y_structure, buffers = collected["ys"]
     from .array import TracedArray
 
-    ys = [
-        TracedArray(buffer, buffer.instruction.shape) if isinstance(buffer, Storage) else buffer for buffer in buffers
-    ]
+    ys = [TracedArray(buffer, buffer.instruction.shape) if isinstance(buffer, Storage) else buffer for buffer in buffers]
     return carry, pytree.unflatten(y_structure, ys)
 
 
@@ -86,7 +84,9 @@ def _length(leaves: list[Any], paths: list[str], length: int | None) -> int:
     if not counts:
         raise ValueError("scan: without arrays in xs, length is required")
     if len(set(counts.values())) > 1:
-        raise ValueError(f"scan: all first dimensions must agree, got {', '.join(f'{path}: {n}' for path, n in counts.items())}")
+        raise ValueError(
+            f"scan: all first dimensions must agree, got {', '.join(f'{path}: {n}' for path, n in counts.items())}"
+        )
     count = next(iter(counts.values()))
     if count < 1:
         raise ValueError("scan: at least one element is required, because the results' types are not known otherwise")
@@ -100,7 +100,9 @@ def _plain_scan(
     rows = []
     y_structure = None
     for position in reversed(range(count)) if reverse else range(count):
-        carry, y = _pair(body_fun(carry, copied_state(pytree.unflatten(structure, [leaf[position] for leaf in leaves]))), body_fun)
+        carry, y = _pair(
+            body_fun(carry, copied_state(pytree.unflatten(structure, [leaf[position] for leaf in leaves]))), body_fun
+        )
         row, y_structure = pytree.flatten(y)
         rows.append(row)
     if reverse:
@@ -112,7 +114,9 @@ def _plain_scan(
 def _pair(result: Any, body_fun: Callable[..., Any]) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         given = f"a tuple of {len(result)}" if isinstance(result, tuple) else f"a {type(result).__qualname__}"
-        raise CarryTypeError(f"scan: the body function, {function_place(body_fun)}, must return (carry, y), it returned {given}")
+        raise CarryTypeError(
+            f"scan: the body function, {function_place(body_fun)}, must return (carry, y), it returned {given}"
+        )
     return result
 
 

@@ -184,7 +184,8 @@ def array_form(array: np.ndarray, what: str) -> tuple[hlo.Shape, Callable[[np.nd
         if isinstance(array, np.ma.MaskedArray):
             advice = "its .filled(...) array, or its .data and .mask"
         raise TypeError(
-            f"{what} is a {type(array).__module__}.{type(array).__qualname__}, a subclass of numpy.ndarray with rules of its own; "
+            f"{what} is a {type(array).__module__}.{type(array).__qualname__}, a subclass of numpy.ndarray with rules of its "
+            "own; "
             f"pass {advice}"
         )
     element_type = _element_type(array.dtype, what)
@@ -236,9 +237,9 @@ def _not_an_argument(value: Any, path: str) -> str:
         return text + "; pass np.asarray(...) of it"
     if callable(value):
         return text + f"; name it in static_argnames=({path!r},), or let the function use it from an enclosing scope"
-    return (
-        text + f"; name it in static_argnames=({path!r},) if it is hashable and never changes, make it a dataclass, or describe it with "
-        "register_pytree"
+    return text + (
+        f"; name it in static_argnames=({path!r},) if it is hashable and never changes, make it a dataclass, or describe it "
+        "with register_pytree"
     )
 
 

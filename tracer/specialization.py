@@ -33,6 +33,8 @@ class Specialization:
         self._conversions = [(index, leaf.convert) for index, leaf in enumerate(leaves) if leaf.convert is not None]
         self._captures = [(capture.array, leaf_key(capture.array), capture.convert) for capture in captures]
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
+        arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
+        self.may_meet_aliases = self.changes_arrays and arrays > 1
         self._is_plain = not self.changes_arrays and not recording.error_messages
         kinds = [output.kind for output in recording.outputs]
         in_order = [output.index for output in recording.outputs] == list(range(recording.result_count))
@@ -117,6 +119,8 @@ class Specialization:
         first = list(range(len(values)))
         places: dict[Any, int] = {}
         arrays = [(index, value) for index, value in enumerate(values) if isinstance(value, np.ndarray)]
+        if not self._may_overlap(arrays):
+            return None
         for index, value in arrays:
             first[index] = places.setdefault((value.ctypes.data, value.shape, value.strides, value.dtype), index)
         changed = {first[index] for index in recording.mutated}
@@ -142,10 +146,27 @@ class Specialization:
             ]:
                 if _overlap(captured, value):
                     raise ValueError(
-                        f"the function changes an array of shape {captured.shape} from outside in place, which shares memory with {what}; "
+                        f"the function changes an array of shape {captured.shape} from outside in place, which shares memory "
+                        f"with {what}; "
                         "pass it as an argument, or use a copy"
                     )
         return tuple(first) if first != list(range(len(values))) else None
+
+    def _may_overlap(self, arrays: list[tuple[int, np.ndarray]]) -> bool:
+        """Whether the memory of an array that is changed lies where another one's does; quick, and seldom true."""
+        recording = self.recording
+        captured = [capture.array for capture in recording.captures]
+        changed = [(index, value) for index, value in arrays if index in recording.mutated]
+        for index, value in changed:
+            if any(number != index and np.may_share_memory(value, other) for number, other in arrays):
+                return True
+            if any(np.may_share_memory(value, other) for other in captured):
+                return True
+        for number in recording.mutated_captures:
+            others = [value for _, value in arrays] + captured[:number] + captured[number + 1 :]
+            if any(np.may_share_memory(captured[number], other) for other in others):
+                return True
+        return False
 
 
 def _overlap(first: np.ndarray, second: np.ndarray) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import hlo
 from ..backends.registry import get_backend
+from ..hlo.drawing import module_svg
 from . import pytree
 from .cost import cost_analysis
 from .recording import CallForm, Recording
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
 class Stage:
     """What the stages share: the form of call and the module.
 
-    ``module`` is the HLO that was recorded, ``in_leaves`` describe the arguments, ``out_structure`` is the structure of the result.
+    ``module`` is the HLO that was recorded, ``in_leaves`` describe the arguments, ``out_structure`` is the structure of the
+    result.
     """
 
-    def __init__(
-        self, name: str, form: CallForm, recording: Recording, reader: ArgumentReader, backend: str | None
-    ) -> None:
+    def __init__(self, name: str, form: CallForm, recording: Recording, reader: ArgumentReader, backend: str | None) -> None:
         self.name, self.module = name, recording.module
         self._form, self._recording, self._reader, self._backend = form, recording, reader, backend
 
@@ -73,7 +73,9 @@ class Lowered(Stage):
         return cost_analysis(self.module)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.as_text())}</pre>"
+        """The program drawn, with its text below."""
+        text = f"<details><summary>HLO text</summary><pre>{html.escape(self.as_text())}</pre></details>"
+        return f"<div>{module_svg(self.module)}</div>{text}"
 
 
 class Compiled(Stage):
@@ -101,7 +103,7 @@ class Compiled(Stage):
             raise TypeError(f"{self.name} was compiled for other arguments: {what}")
         _, leaves = self._reader.read(*canonical)
         values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
-        if self._specialization.changes_arrays and self._specialization.same_arrays(values) is not None:
+        if self._specialization.may_meet_aliases and self._specialization.same_arrays(values) is not None:
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")
         return self._specialization(values)
 

@@ -35,11 +35,25 @@ def current_trace() -> Trace | None:
     return getattr(_active, "trace", None)
 
 
-def take_last_concretization() -> ConcretizationError | None:
-    """The last ConcretizationError of the outermost trace that an exception has just ended on this thread; once."""
+def replaced_concretization(error: Exception) -> ConcretizationError | None:
+    """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
+
+    It is the last one of the outermost trace that has just ended on this thread, if it was raised for the line at which the
+    error was, and did not pass through the user's code.
+    """
     found = getattr(_active, "concretization", None)
     _active.concretization = None
-    return found
+    if found is None or not isinstance(error, (TypeError, ValueError)) or found.location is None:
+        return None
+    first, last = found.__traceback__, error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    # Before CPython 3.12 an exception that C code drops has no traceback yet.
+    passed_user_code = first is not None and not _belongs_to_a_library(first.tb_frame.f_code.co_filename)
+    if last is None or passed_user_code:
+        return None
+    at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
+    return found if at_one_line else None
 
 
 class Storage:
@@ -85,15 +99,13 @@ class PackedInputs:
 class Capture:
     """A concrete array that the traced function met, and the hidden parameter that stands for it.
 
-    ``convert`` copies the array for a call where its memory cannot be used as it is, None where it can. The snapshot serves to see
-    whether the array is changed while the function is traced.
+    ``convert`` copies the array for a call where its memory cannot be used as it is, None where it can. The snapshot serves to
+    see whether the array is changed while the function is traced.
     """
 
     __slots__ = ("array", "storage", "parameter", "convert", "snapshot")
 
-    def __init__(
-        self, array: np.ndarray, storage: Storage, convert: Callable[[np.ndarray], np.ndarray] | None = None
-    ) -> None:
+    def __init__(self, array: np.ndarray, storage: Storage, convert: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
         self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
         self.snapshot = _sample(array)
 
@@ -109,8 +121,8 @@ class Capture:
 class Trace:
     """One computation being recorded; ``with trace:`` makes it the thread's current one.
 
-    ``parent`` is the trace that was current around it (None for the outermost, ``root``). With ``inputs`` the computation takes one
-    tuple, otherwise separate parameters. ``finished`` once the ``with`` block is left, by an exception too.
+    ``parent`` is the trace that was current around it (None for the outermost, ``root``). With ``inputs`` the computation
+    takes one tuple, otherwise separate parameters. ``finished`` once the ``with`` block is left, by an exception too.
     """
 
     def __init__(self, name: str, parent: Trace | None = None, inputs: PackedInputs | None = None) -> None:
@@ -124,6 +136,7 @@ class Trace:
         self.replaced_captures: list[Capture] = []
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = []
+        self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self._packed: hlo.Instruction | None = None
         self._enclosing: Trace | None = None
@@ -253,9 +266,9 @@ class Trace:
     # --- errors at run time ---
 
     def add_error_flag(self, predicate: hlo.Instruction, exception_type: type[Exception], message: str) -> None:
-        """Let the compiled call raise ``exception_type(message)`` if the predicate (pred[], of this trace) is true when it runs.
+        """Let the compiled call raise ``exception_type(message)`` if the predicate is true when it runs.
 
-        The first one that is true wins. The user's line is added to the message.
+        The predicate is a pred[] of this trace. The first one that is true wins. The user's line is added to the message.
         """
         root = self.root
         if root.error_flag is None:
@@ -300,6 +313,14 @@ _is_internal: dict[str, bool] = {}
 _locations: dict[tuple[str, int, str], hlo.SourceLocation] = {}
 
 
+def _belongs_to_a_library(file: str) -> bool:
+    found = _is_internal.get(file)
+    if found is None:
+        library = file.startswith((_PACKAGE, _NUMPY)) and not file.startswith(_USER_FOLDERS)
+        found = _is_internal[file] = library or file.startswith("<__array_function__")
+    return found
+
+
 def user_location() -> hlo.SourceLocation | None:
     """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
     frame = sys._getframe(1)
@@ -309,8 +330,7 @@ def user_location() -> hlo.SourceLocation | None:
         file = code.co_filename
         inside = internal.get(file)
         if inside is None:
-            library = file.startswith((_PACKAGE, _NUMPY)) and not file.startswith(_USER_FOLDERS)
-            inside = internal[file] = library or file.startswith("<__array_function__")
+            inside = _belongs_to_a_library(file)
         if not inside:
             key = (file, frame.f_lineno, code.co_qualname)
             location = _locations.get(key)

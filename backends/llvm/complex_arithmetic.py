@@ -1,9 +1,17 @@
-"""Elementwise operations on complex numbers, in terms of their parts."""
+"""Elementwise operations on complex numbers, one emitter an opcode.
+
+``COMPLEX_EMITTERS[opcode](context, *operands)`` takes the operands as ComplexValue and returns a ComplexValue, or one register where
+the operation's result is real. Special values are those of C99 Annex G where it has the function, else NumPy's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from .complex_algebra import divide, modulus, rsqrt, sign, sqrt
+from .complex_exponential import exponential, exponential_minus_one, log, log_plus_one, logistic
+from .complex_power import power
+from .complex_trigonometric import cosine, sine, tan, tanh
 from .types import ComplexValue
 
 COMPLEX_EMITTERS: dict[str, Callable] = {}
@@ -15,6 +23,30 @@ def emitter(opcode: str) -> Callable:
         return function
 
     return register
+
+
+def _function(function: Callable) -> Callable:
+    return lambda context, *operands: function(context.builder, *operands)
+
+
+for _opcode, _emit in {
+    "abs": modulus,
+    "sign": sign,
+    "divide": divide,
+    "sqrt": sqrt,
+    "rsqrt": rsqrt,
+    "exponential": exponential,
+    "exponential-minus-one": exponential_minus_one,
+    "log": log,
+    "log-plus-one": log_plus_one,
+    "logistic": logistic,
+    "power": power,
+    "sine": sine,
+    "cosine": cosine,
+    "tan": tan,
+    "tanh": tanh,
+}.items():
+    COMPLEX_EMITTERS[_opcode] = _function(_emit)
 
 
 @emitter("add")
@@ -56,5 +88,3 @@ def compare(context, x, y):
     if context.attributes["direction"] == "EQ":
         return b.and_(b.fcmp_ordered("==", x.real, y.real), b.fcmp_ordered("==", x.imag, y.imag))
     return b.or_(b.fcmp_unordered("!=", x.real, y.real), b.fcmp_unordered("!=", x.imag, y.imag))
-
-

@@ -8,7 +8,21 @@ import ml_dtypes
 
 from ...hlo import Instruction
 from .rule import (
-    ANY_ELEMENTWISE, broadcast, c64, f32, f64, full, is_integer, is_negative_zero, new, pred, real_value, rule, s32, u32, uniform,
+    ANY_ELEMENTWISE,
+    broadcast,
+    c64,
+    f32,
+    f64,
+    full,
+    is_integer,
+    is_negative_zero,
+    new,
+    pred,
+    real_value,
+    rule,
+    s32,
+    u32,
+    uniform,
     uniform_literal,
 )  # fmt: skip
 
@@ -83,7 +97,12 @@ def _twice(opcode, parameter):
     return build
 
 
-@rule("subtract", "xor", fires=[_twice("subtract", s32), _twice("xor", u32), _twice("xor", pred)], unchanged=_twice("subtract", f32))
+@rule(
+    "subtract",
+    "xor",
+    fires=[_twice("subtract", s32), _twice("xor", u32), _twice("xor", pred)],
+    unchanged=_twice("subtract", f32),
+)
 def difference_with_itself(operation: Instruction) -> Instruction | None:
     """subtract(x, x) -> 0 and xor(x, x) -> 0, for integers and pred (inf - inf is NaN)"""
     lhs, rhs = operation.operands
@@ -159,10 +178,16 @@ def remainder_by_one(remainder: Instruction) -> Instruction | None:
 @rule(
     "divide",
     fires=[_sides("divide", f32, 8.0), _sides("divide", f64, -0.25)],
-    unchanged=[_sides("divide", f32, 3.0), _sides("divide", f32, 2.0**-140), _sides("divide", f32, 2.0**127), _sides("divide", s32, 8)],
+    unchanged=[
+        _sides("divide", f32, 3.0),
+        _sides("divide", f32, 2.0**-140),
+        _sides("divide", f32, 2.0**127),
+        _sides("divide", s32, 8),
+    ],
 )
 def divide_by_power_of_two(divide: Instruction) -> Instruction | None:
-    """divide(x, 2**k) -> multiply(x, 2**-k) for floats, where both powers are normal numbers: the same real number, rounded once"""
+    """divide(x, 2**k) -> multiply(x, 2**-k) for floats, where both powers are normal numbers: the same real number, rounded
+    once"""
     x, divisor = divide.operands
     value = real_value(divisor)
     if not _is_float(divide) or divide.shape.element_type.bits < 16 or value is None or not _is_power_of_two(abs(value)):
@@ -210,7 +235,8 @@ def unsigned_division_by_power_of_two(operation: Instruction) -> Instruction | N
 
 @rule(
     "add", "multiply", "and", "or", "xor",
-    fires=[lambda b: b.Add(b.Add(x := s32(b, 3), full(b, x, 5)), full(b, x, 7)), lambda b: b.Mul(b.Mul(x := u32(b), full(b, x, 5)), full(b, x, 7))],
+    fires=[lambda b: b.Add(b.Add(x := s32(b, 3), full(b, x, 5)), full(b, x, 7)), lambda b: b.Mul(b.Mul(x := u32(b), full(b,
+    x, 5)), full(b, x, 7))],
     unchanged=lambda b: b.Add(b.Add(x := f32(b, 3), full(b, x, 5)), full(b, x, 7)),
 )  # fmt: skip
 def constants_together(operation: Instruction) -> Instruction | None:
@@ -234,13 +260,23 @@ def negate_of_negate(negate: Instruction) -> Instruction | None:
 @rule(
     "abs",
     fires=[lambda b: b.Abs(b.Abs(f32(b, 3))), lambda b: b.Abs(b.Neg(s32(b, 3))), lambda b: b.Abs(b.Neg(c64(b, 3)))],
+    unchanged=lambda b: b.Abs(b.Neg(u32(b, 3))),
 )
 def abs_of_abs(absolute: Instruction) -> Instruction | None:
-    """abs(abs(x)) -> abs(x) and abs(negate(x)) -> abs(x)"""
+    """abs(abs(x)) -> abs(x), and abs(negate(x)) -> abs(x) but of unsigned integers (they wrap)"""
     inner = absolute.operands[0]
     if inner.opcode == "abs":
         return inner
-    return new("abs", inner.operands[0]) if inner.opcode == "negate" else None
+    if inner.opcode == "negate" and absolute.operands[0].shape.element_type.kind != "unsigned":
+        return new("abs", inner.operands[0])
+    return None
+
+
+@rule("abs", fires=lambda b: b.Abs(u32(b, 3)), unchanged=lambda b: b.Abs(s32(b, 3)))
+def abs_of_unsigned(absolute: Instruction) -> Instruction | None:
+    """abs(x) -> x, of unsigned integers"""
+    x = absolute.operands[0]
+    return x if x.shape.element_type.kind == "unsigned" else None
 
 
 @rule("power", fires=[_sides("power", f32, 1), _sides("power", s32, 1)])
@@ -307,7 +343,8 @@ def complex_of_parts(whole: Instruction) -> Instruction | None:
     unchanged=lambda b: b.Add(b.broadcast(f32(b, 2), (2, 3), (0,)), b.broadcast(f32(b, 3), (2, 3), (1,))),
 )
 def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
-    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), where both broadcast along the same dimensions or one is a scalar"""
+    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), where both broadcast along the same dimensions or one is a
+    scalar"""
     shape = operation.shape
     if shape.is_tuple or not shape.dimensions:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ...hlo import F32, S32, Builder, Computation, Instruction, Shape, TupleShape
 from ...hlo.equality import same_computation
 from ..inlining import inlined
@@ -18,7 +17,12 @@ def element_of_tuple(element: Instruction) -> Instruction | None:
     return whole.operands[element.attributes["index"]] if whole.opcode == "tuple" else None
 
 
-@rule("tuple", fires=lambda b: b.Tuple([b.get_tuple_element(t := b.parameter(TupleShape((Shape(F32, (2,)), Shape(S32)))), 0), b.get_tuple_element(t, 1)]))
+@rule(
+    "tuple",
+    fires=lambda b: b.Tuple(
+        [b.get_tuple_element(t := b.parameter(TupleShape((Shape(F32, (2,)), Shape(S32)))), 0), b.get_tuple_element(t, 1)]
+    ),
+)
 def tuple_of_own_elements(whole: Instruction) -> Instruction | None:
     """tuple(t.0, t.1) -> t, where t has no further elements"""
     if not whole.operands or whole.operands[0].opcode != "get-tuple-element":
@@ -47,7 +51,8 @@ def _branch(opcode: str) -> Computation:
     unchanged=lambda b: b.Conditional(pred(b), x := f32(b, 3), _branch("abs"), x, _branch("negate")),
 )
 def conditional_with_one_outcome(conditional: Instruction) -> Instruction | None:
-    """conditional(true, x, y) -> the true computation of x, and so on; also where all branches are the same program on the same operand"""
+    """conditional(true, x, y) -> the true computation of x, and so on; also where all branches are the same program on the
+    same operand"""
     predicate, *operands = conditional.operands
     branches = conditional.called_computations
     value = real_value(predicate)
@@ -89,5 +94,3 @@ def loop_of_one_round(loop: Instruction) -> Instruction | None:
     if count not in (0, 1) or any(map(has_effects, condition.instructions)):
         return None
     return inlined(body, (init,)) if count else init
-
-

@@ -27,11 +27,13 @@ def convert_to_own_type(conversion: Instruction) -> Instruction | None:
 @rule(
     "convert",
     fires=[
-        _converts(s8, S32, S16), _converts(u8, S32, F32), _converts(f32, F64, F16), _converts(pred, S32, F32), _converts(s8, S64, U32),
+        _converts(s8, S32, S16), _converts(u8, S32, F32), _converts(f32, F64, F16), _converts(pred, S32, F32), _converts(s8,
+        S64, U32),
         _converts(f32, F64, F32),
     ],
     unchanged=[
-        _converts(f64, F32, F64), _converts(s32, F64, S8), _converts(s8, U8, S32), _converts(u32, S32, F32), _converts(f32, F64, S32),
+        _converts(f64, F32, F64), _converts(s32, F64, S8), _converts(s8, U8, S32), _converts(u32, S32, F32), _converts(f32,
+        F64, S32),
     ],
 )  # fmt: skip
 def convert_of_convert(conversion: Instruction) -> Instruction | None:
@@ -70,7 +72,9 @@ def _keeps_values(source: ElementType, middle: ElementType) -> bool:
     "bitcast-convert",
     fires=[
         lambda b: b.emit("bitcast-convert", f32(b, 3), shape=Shape(F32, (3,))),
-        lambda b: b.emit("bitcast-convert", b.emit("bitcast-convert", f32(b, 3), shape=Shape(S32, (3,))), shape=Shape(U32, (3,))),
+        lambda b: b.emit(
+            "bitcast-convert", b.emit("bitcast-convert", f32(b, 3), shape=Shape(S32, (3,))), shape=Shape(U32, (3,))
+        ),
     ],
     unchanged=lambda b: b.emit("bitcast-convert", f32(b, 3), shape=Shape(S32, (3,))),
 )

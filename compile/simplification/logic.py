@@ -6,7 +6,20 @@ import numpy as np
 
 from ...hlo import Instruction, ShapeError
 from .rule import (
-    broadcast, f32, full, is_integer, is_pred, new, pred, real_value, rule, s8, s32, u8, uniform, uniform_literal,
+    broadcast,
+    f32,
+    full,
+    is_integer,
+    is_pred,
+    new,
+    pred,
+    real_value,
+    rule,
+    s8,
+    s32,
+    u8,
+    uniform,
+    uniform_literal,
 )  # fmt: skip
 
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
@@ -185,7 +198,9 @@ def select_of_tuples(select: Instruction) -> Instruction | None:
     if not select.shape.is_tuple:
         return None
     condition, on_true, on_false = select.operands
-    parts = [[new("get-tuple-element", side, index=i) for side in (on_true, on_false)] for i in range(len(select.shape.elements))]
+    parts = [
+        [new("get-tuple-element", side, index=i) for side in (on_true, on_false)] for i in range(len(select.shape.elements))
+    ]
     try:
         return new("tuple", *(new("select", condition, *pair) for pair in parts))
     except ShapeError:  # an element is a token, which has no values to select from

@@ -5,7 +5,18 @@ from __future__ import annotations
 from ...hlo import S32, Instruction, Shape
 from ...hlo.attributes import SliceDimension
 from .rule import (
-    Users, broadcast, f32, full, new, real_value, reshape, rule, s32, scalar_constant, uniform_literal, without_ones,
+    Users,
+    broadcast,
+    f32,
+    full,
+    new,
+    real_value,
+    reshape,
+    rule,
+    s32,
+    scalar_constant,
+    uniform_literal,
+    without_ones,
 )  # fmt: skip
 
 
@@ -44,8 +55,10 @@ def reshape_of_scalar(operation: Instruction) -> Instruction | None:
 @rule(
     "reshape",
     fires=[
-        lambda b: b.reshape(full(b, f32(b, 2, 3), 1.5), (6,)), lambda b: b.reshape(b.broadcast(f32(b, 3), (2, 1, 3), (2,)), (2, 3)),
-        lambda b: b.reshape(b.broadcast(f32(b, 3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)), lambda b: b.reshape(full(b, f32(b, 1), 2), ()),
+        lambda b: b.reshape(full(b, f32(b, 2, 3), 1.5), (6,)), lambda b: b.reshape(b.broadcast(f32(b, 3), (2, 1, 3), (2,)),
+        (2, 3)),
+        lambda b: b.reshape(b.broadcast(f32(b, 3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)), lambda b: b.reshape(full(b, f32(b, 1),
+        2), ()),
     ],
     unchanged=lambda b: b.reshape(b.broadcast(f32(b, 3), (2, 3), (1,)), (6,)),
 )  # fmt: skip
@@ -86,7 +99,11 @@ def reshape_of_iota(operation: Instruction) -> Instruction | None:
     return new("iota", shape=operation.shape, iota_dimension=[d for d, size in enumerate(after) if size != 1][position])
 
 
-@rule("broadcast", fires=lambda b: b.broadcast(f32(b, 2, 3), (2, 3), (0, 1)), unchanged=lambda b: b.broadcast(f32(b, 3, 3), (3, 3), (1, 0)))
+@rule(
+    "broadcast",
+    fires=lambda b: b.broadcast(f32(b, 2, 3), (2, 3), (0, 1)),
+    unchanged=lambda b: b.broadcast(f32(b, 3, 3), (3, 3), (1, 0)),
+)
 def broadcast_to_own_dimensions(operation: Instruction) -> Instruction | None:
     """broadcast(x) -> x, to the dimensions it has, in order"""
     x = operation.operands[0]
@@ -297,7 +314,11 @@ def pad_of_same_value(pad: Instruction) -> Instruction | None:
     return broadcast(scalar, pad.shape.dimensions, ()) if alike else None
 
 
-@rule("pad", fires=lambda b: b.Pad(f32(b, 5, 6), f32(b), padding=[(-1, 0), (-2, -1)]), unchanged=lambda b: b.Pad(f32(b, 5), f32(b), padding=[(-1, 1)]))
+@rule(
+    "pad",
+    fires=lambda b: b.Pad(f32(b, 5, 6), f32(b), padding=[(-1, 0), (-2, -1)]),
+    unchanged=lambda b: b.Pad(f32(b, 5), f32(b), padding=[(-1, 1)]),
+)
 def pad_that_only_removes(pad: Instruction) -> Instruction | None:
     """pad(x) -> slice(x), where elements are removed and none are added"""
     x = pad.operands[0]
@@ -327,7 +348,11 @@ def pad_of_pad(pad: Instruction) -> Instruction | None:
     return new("pad", inner.operands[0], value, padding=padding)
 
 
-@rule("reverse", fires=[lambda b: b.Rev(f32(b, 2, 3), dimensions=()), lambda b: b.Rev(f32(b, 1, 3), dimensions=(0, 1))], unchanged=lambda b: b.Rev(f32(b, 2, 3), dimensions=(1,)))
+@rule(
+    "reverse",
+    fires=[lambda b: b.Rev(f32(b, 2, 3), dimensions=()), lambda b: b.Rev(f32(b, 1, 3), dimensions=(0, 1))],
+    unchanged=lambda b: b.Rev(f32(b, 2, 3), dimensions=(1,)),
+)
 def reverse_of_ones(reverse: Instruction) -> Instruction | None:
     """reverse(x) -> reverse(x) along fewer dimensions, without those of size 1; x itself where none remain"""
     x, dimensions = reverse.operands[0], reverse.attributes["dimensions"]
@@ -437,7 +462,10 @@ def dynamic_slice_at_constant(operation: Instruction) -> Instruction | None:
 
 @rule(
     "dynamic-update-slice",
-    fires=[lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 3), [s32(b)]), lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 0), [s32(b)])],
+    fires=[
+        lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 3), [s32(b)]),
+        lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 0), [s32(b)]),
+    ],
     unchanged=lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 2), [s32(b)]),
 )
 def update_of_everything(operation: Instruction) -> Instruction | None:
@@ -446,5 +474,3 @@ def update_of_everything(operation: Instruction) -> Instruction | None:
     if 0 in update.shape.dimensions:
         return x
     return update if x.shape.dimensions == update.shape.dimensions else None
-
-

@@ -53,7 +53,10 @@ def _matrix_product(lhs, rhs):
 
 @rule(
     "dot",
-    fires=[lambda b: b.Dot(b.Transpose(f32(b, 4, 3), dimensions=(1, 0)), f32(b, 4, 5)), lambda b: b.Dot(f32(b, 3, 4), b.Transpose(f32(b, 5, 4), dimensions=(1, 0)))],
+    fires=[
+        lambda b: b.Dot(b.Transpose(f32(b, 4, 3), dimensions=(1, 0)), f32(b, 4, 5)),
+        lambda b: b.Dot(f32(b, 3, 4), b.Transpose(f32(b, 5, 4), dimensions=(1, 0))),
+    ],
     tolerance=1e-4,
 )
 def dot_of_transpose(dot: Instruction) -> Instruction | None:
@@ -79,14 +82,16 @@ def dot_of_transpose(dot: Instruction) -> Instruction | None:
 @rule(
     "dot",
     fires=[
-        lambda b: b.DotGeneral(f64(b, 3), f64(b, 4)), lambda b: b.Dot(f32(b, 3, 1), f32(b, 1, 4)), lambda b: b.Dot(f32(b, 1), f32(b, 1)),
+        lambda b: b.DotGeneral(f64(b, 3), f64(b, 4)), lambda b: b.Dot(f32(b, 3, 1), f32(b, 1, 4)), lambda b: b.Dot(f32(b,
+        1), f32(b, 1)),
         lambda b: b.Dot(f32(b, 3, 0), f32(b, 0, 4)),
     ],
     unchanged=lambda b: b.Dot(f32(b, 3, 2), f32(b, 2, 4)),
     tolerance=1e-7,
 )  # fmt: skip
 def dot_of_one_term(dot: Instruction) -> Instruction | None:
-    """dot(x, y) -> multiply(broadcast(x), broadcast(y)), where each sum has one term, up to the sign of zero; 0 where it has none"""
+    """dot(x, y) -> multiply(broadcast(x), broadcast(y)), where each sum has one term, up to the sign of zero; 0 where it has
+    none"""
     lhs, rhs = dot.operands
     types = {lhs.shape.element_type, rhs.shape.element_type, dot.shape.element_type}
     if len(types) > 1 or dot.shape.element_type.kind == "pred":
@@ -112,5 +117,3 @@ def dot_of_one_term(dot: Instruction) -> Instruction | None:
                 offset += 1
         factors.append(broadcast(squeezed, dot.shape.dimensions, mapping))
     return new("multiply", *factors)
-
-

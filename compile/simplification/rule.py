@@ -1,7 +1,7 @@
 """What a rewrite rule is, the decorator that writes one, and the pass that applies all of them.
 
-A rule is a function keyed on opcodes: it gets an instruction and returns one that computes the same more cheaply, or None. Its
-docstring says before and after; its samples are small programs on which a test checks that it fires (or, for
+A rule is a function keyed on opcodes: it gets an instruction and returns one that computes the same more cheaply, or None.
+Its docstring says before and after; its samples are small programs on which a test checks that it fires (or, for
 ``unchanged``, that it does not) and that both sides evaluate alike.
 """
 
@@ -17,7 +17,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...hlo import ELEMENT_TYPES, OPERATIONS, Builder, Computation, Instruction, Module, Shape, SourceLocation, make_instruction, rebuild
+from ...hlo import (
+    ELEMENT_TYPES,
+    OPERATIONS,
+    Builder,
+    Computation,
+    Instruction,
+    Module,
+    Shape,
+    SourceLocation,
+    make_instruction,
+    rebuild,
+)
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from ...hlo.shape import AnyShape
 from ..canonicalization import in_layout_of

@@ -62,7 +62,7 @@ def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable
 
     shape_function.__doc__ = f"{builder}(operand): {_UNARY_MEANING[opcode]}, element by element."
     record = operation(opcode, "operand", builder=builder, traits={ELEMENTWISE})(shape_function)
-    record.evaluation(numerics.in_float32(evaluate))
+    record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: _elementwise_samples(1, kinds))
     return record
 
@@ -76,7 +76,7 @@ def _binary(
 
     shape_function.__doc__ = f"{builder}(lhs, rhs): {_BINARY_MEANING[opcode]}, element by element."
     record = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits})(shape_function)
-    record.evaluation(numerics.in_float32(evaluate))
+    record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: _elementwise_samples(2, kinds))
     return record
 
@@ -224,7 +224,8 @@ def _(lhs, rhs, *, direction, type):
     if type == "TOTALORDER":
         lhs, rhs = numerics.total_order_key(lhs), numerics.total_order_key(rhs)
     functions = (np.equal, np.not_equal, np.greater_equal, np.greater, np.less_equal, np.less)
-    return functions[_DIRECTIONS.index(direction)](lhs, rhs)
+    with np.errstate(invalid="ignore"):
+        return functions[_DIRECTIONS.index(direction)](lhs, rhs)
 
 
 @compare.sampling
@@ -261,7 +262,7 @@ def clamp(min, operand, max):
 
 
 @clamp.evaluation
-@numerics.in_float32
+@numerics.in_wider_type
 def _(min, operand, max):
     return numerics.minimum(numerics.maximum(operand, min), max)
 

@@ -13,24 +13,65 @@ from ..element_type import ElementType, element_type_of
 from ..shape import Shape
 
 
-def in_float32(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Compute on floats of at most 16 bits in float32 and round the result once.
+def in_wider_type(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Compute on types that NumPy lacks in wider ones.
 
-    float32 has more than twice the bits of these types, so that sums, products, quotients and square roots come out as if
-    rounded once. NumPy's floating-point warnings are silenced: infinities and NaN are results here.
+    Floats of at most 16 bits are computed in float32 and rounded once: float32 has more than twice their bits, so that sums,
+    products, quotients and square roots come out as if rounded once. Integers below 8 bits are computed in 8 bits and wrapped, except by
+    functions ``on_bits``, which know the width themselves. NumPy's floating-point warnings are silenced: infinities and NaN are results here.
     """
 
     @functools.wraps(function)
     def evaluate(*operands: np.ndarray) -> np.ndarray:
         dtype = operands[0].dtype
-        narrow = element_type_of(dtype).is_float and dtype.itemsize <= 2
+        element_type = element_type_of(dtype)
         with np.errstate(all="ignore"):
-            if not narrow:
-                return np.asarray(function(*operands))
-            result = np.asarray(function(*(operand.astype(np.float32) for operand in operands)))
-            return result.astype(dtype) if result.dtype == np.float32 else result
+            if element_type.is_float and dtype.itemsize <= 2:
+                result = np.asarray(function(*(operand.astype(np.float32) for operand in operands)))
+                return result.astype(dtype) if result.dtype == np.float32 else result
+            if element_type.is_integer and element_type.bits < 8 and function not in _ON_BITS:
+                wide = np.int8 if element_type.kind == "signed" else np.uint8
+                return wrap(function(*(operand.astype(wide) for operand in operands)), element_type)
+            return np.asarray(function(*operands))
 
     return evaluate
+
+
+_ON_BITS: set[Callable] = set()
+
+
+def on_bits(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Decorator: the function takes integers of any width, those below 8 bits too."""
+    _ON_BITS.add(function)
+    return function
+
+
+def bits_of(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """The bits of integers, as unsigned integers with zeros above the width, and the width."""
+    width = element_type_of(x.dtype).bits
+    if width < 8:
+        return x.astype(np.int8).view(np.uint8) & np.uint8(2**width - 1), width
+    return x.view(np.dtype(f"u{x.dtype.itemsize}")), width
+
+
+def signed_value(bits: np.ndarray, width: int) -> np.ndarray:
+    """Unsigned integers, read as two's complement numbers of this width."""
+    unused = bits.dtype.type(bits.dtype.itemsize * 8 - width)
+    return (bits << unused).view(np.dtype(f"i{bits.dtype.itemsize}")) >> unused.astype(f"i{bits.dtype.itemsize}")
+
+
+def wrap(x: np.ndarray, element_type: ElementType) -> np.ndarray:
+    """Integers in this integer type, of which they keep the low bits.
+
+    >>> from phlox.hlo.element_type import ELEMENT_TYPES
+    >>> wrap(np.array([7, 8, -9]), ELEMENT_TYPES["s4"])
+    array([7, -8, 7], dtype=int4)
+    """
+    x = np.asarray(x)
+    if element_type.bits >= 8:
+        return x.astype(element_type.dtype)
+    bits = x.astype(np.uint8) & np.uint8(2**element_type.bits - 1)
+    return (signed_value(bits, element_type.bits) if element_type.kind == "signed" else bits).astype(element_type.dtype)
 
 
 def absolute(x: np.ndarray) -> np.ndarray:
@@ -70,20 +111,22 @@ def round_away_from_zero(x: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(x), np.copysign(np.abs(truncated) + away, x), x).astype(x.dtype)
 
 
+@on_bits
 def population_count(x: np.ndarray) -> np.ndarray:
-    return np.bitwise_count(x.view(np.dtype(f"u{x.dtype.itemsize}"))).astype(x.dtype)
+    return wrap(np.bitwise_count(bits_of(x)[0]), element_type_of(x.dtype))
 
 
+@on_bits
 def count_leading_zeros(x: np.ndarray) -> np.ndarray:
-    width = x.dtype.itemsize * 8
-    bits = x.view(np.dtype(f"u{x.dtype.itemsize}")).astype(np.uint64)
+    bits, width = bits_of(x)
+    bits = bits.astype(np.uint64)
     length = np.zeros(x.shape, np.uint64)
     for step in (32, 16, 8, 4, 2, 1):
         high = bits >> np.uint64(step)
         length += np.where(high != 0, np.uint64(step), np.uint64(0))
         bits = np.where(high != 0, high, bits)
     length += bits
-    return (np.uint64(width) - length).astype(x.dtype)
+    return wrap(np.uint64(width) - length, element_type_of(x.dtype))
 
 
 def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -122,27 +165,31 @@ def minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return -maximum(-x, -y) if x.dtype.kind == "f" else np.minimum(x, y)
 
 
-def _shift(x: np.ndarray, y: np.ndarray, shift: Callable, overflow: np.ndarray | int) -> np.ndarray:
-    """``shift(x, y)`` with y read as unsigned, and ``overflow`` where it is not below the width."""
-    width = x.dtype.itemsize * 8
-    amount = y.view(np.dtype(f"u{y.dtype.itemsize}"))
+def _shift(x: np.ndarray, y: np.ndarray, shift: Callable, is_arithmetic: bool = False) -> np.ndarray:
+    """``shift(x, y)`` with y read as unsigned; where that is not below the width, all bits are shifted out."""
+    bits, width = bits_of(x)
+    amount = bits_of(y)[0]
+    source = signed_value(bits, width) if is_arithmetic else bits
+    if is_arithmetic:
+        amount = np.minimum(amount, width - 1)
     inside = amount < width
-    return np.where(inside, shift(x, np.where(inside, amount, 0).astype(x.dtype)), overflow).astype(x.dtype)
+    shifted = shift(source, np.where(inside, amount, 0).astype(source.dtype))
+    return wrap(np.where(inside, shifted, source.dtype.type(0)), element_type_of(x.dtype))
 
 
+@on_bits
 def shift_left(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _shift(x, y, np.left_shift, 0)
+    return _shift(x, y, np.left_shift)
 
 
+@on_bits
 def shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    return _shift(x.view(unsigned), y.view(unsigned), np.right_shift, 0).view(x.dtype)
+    return _shift(x, y, np.right_shift)
 
 
+@on_bits
 def shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    signed = np.dtype(f"i{x.dtype.itemsize}")
-    fill = np.where(x.view(signed) < 0, np.array(-1, signed), np.array(0, signed))
-    return _shift(x.view(signed), y.view(signed), np.right_shift, fill).view(x.dtype)
+    return _shift(x, y, np.right_shift, is_arithmetic=True)
 
 
 def total_order_key(x: np.ndarray) -> np.ndarray:
@@ -164,6 +211,12 @@ def convert(x: np.ndarray, element_type: ElementType) -> np.ndarray:
             source = element_type_of(x.dtype)
         if source.is_float and target.is_integer:
             return _saturate(x, target)
+        if source.is_integer and source.bits < 8:
+            x = x.astype(np.int8)
+        if target.is_integer:
+            return wrap(x, target)
+        if target.is_float and target.bits < 8 or target.name == "f8e8m0fnu":
+            x = x.astype(np.float32)
         return x.astype(target.dtype)
 
 
@@ -179,13 +232,10 @@ def _saturate(x: np.ndarray, target: ElementType) -> np.ndarray:
     return result
 
 
-# Exponent and mantissa bits of the formats that reduce-precision takes, and the integers that hold their bits.
-_FLOAT_FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
-
-
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     x = np.asarray(x)
-    own_exponent, own_mantissa = _FLOAT_FORMATS[x.dtype.name]
+    own_mantissa = int(ml_dtypes.finfo(x.dtype).nmant)
+    own_exponent = element_type_of(x.dtype).bits - 1 - own_mantissa
     integer = np.dtype(f"u{x.dtype.itemsize}")
     bits = x.view(integer)
     dropped = own_mantissa - min(mantissa_bits, own_mantissa)
@@ -193,13 +243,14 @@ def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> n
         odd = (bits >> integer.type(dropped)) & integer.type(1)
         rounded = bits + (odd + integer.type((1 << (dropped - 1)) - 1))
         bits = rounded & ~integer.type((1 << dropped) - 1)
-    result = bits.view(x.dtype)
-    magnitude = np.abs(result.astype(np.float64))
-    if exponent_bits < own_exponent:
-        bias = 2 ** (exponent_bits - 1) - 1
-        result = np.where(magnitude >= 2.0 ** (bias + 1), np.copysign(np.array(np.inf, x.dtype), x), result)
-        result = np.where(magnitude < 2.0 ** (1 - bias), np.copysign(np.array(0, x.dtype), x), result)
-    return np.where(np.isfinite(x), result, x).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        wide, result = x.astype(np.float64), bits.view(x.dtype).astype(np.float64)
+        if exponent_bits < own_exponent:
+            bias = 2 ** (exponent_bits - 1) - 1
+            magnitude = np.abs(result)
+            result = np.where(magnitude >= 2.0 ** (bias + 1), np.copysign(np.inf, wide), result)
+            result = np.where(magnitude < 2.0 ** (1 - bias), np.copysign(0.0, wide), result)
+        return np.where(np.isfinite(wide), result, wide).astype(x.dtype)
 
 
 def bitcast_convert(x: np.ndarray, shape: Shape) -> np.ndarray:

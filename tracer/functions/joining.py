@@ -11,7 +11,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from .operands import as_traced, broadcast, class_of, instruction_of, normalize_axis, prepare, result, sequence, store
+from .operands import as_strong, as_traced, broadcast, class_of, instruction_of, normalize_axis, prepare, result, shape_of, store
 from .shape_manipulation import reshaped
 
 Instruction = hlo.Instruction
@@ -33,10 +33,6 @@ def _common(arrays: list, dtype: Any, casting: str) -> hlo.ElementType:
     return hlo.element_type_of(target)
 
 
-def _shape(array: Any) -> tuple[int, ...]:
-    return array.shape if isinstance(array, TracedArray) else np.shape(array)
-
-
 @implements(np.concatenate, np.concat)
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if out is not None and dtype is not None:
@@ -45,9 +41,9 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
-        arrays = [as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one))).reshape(-1) for one in arrays]
+        arrays = [as_strong(one).reshape(-1) for one in arrays]
         axis = 0
-    shapes = [_shape(one) for one in arrays]
+    shapes = [shape_of(one) for one in arrays]
     if any(not shape for shape in shapes):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     rank = len(shapes[0])
@@ -73,7 +69,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
 
 @implements(np.stack)
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    arrays = [as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one))) for one in _arrays(arrays)]
+    arrays = [as_strong(one) for one in _arrays(arrays)]
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({one.shape for one in arrays}) > 1:
@@ -84,7 +80,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 
 def _rows(arrays: Any, function: Any) -> list[TracedArray]:
-    return [function(as_traced(one, None if isinstance(one, TracedArray) else np.dtype(class_of(one)))) for one in _arrays(arrays)]
+    return [function(as_strong(one)) for one in _arrays(arrays)]
 
 
 @implements(np.vstack)
@@ -111,12 +107,8 @@ def column_stack(tup):
 @implements(np.append)
 def append(arr, values, axis=None):
     if axis is None:
-        return concatenate((np.ravel(as_traced(arr)), np.ravel(as_traced(values, _strong(values)))), 0)
+        return concatenate((np.ravel(as_traced(arr)), np.ravel(as_strong(values))), 0)
     return concatenate((arr, values), axis)
-
-
-def _strong(value: Any) -> Any:
-    return None if isinstance(value, TracedArray) else np.asarray(value).dtype if not isinstance(value, (list, tuple)) else None
 
 
 @implements(np.block)
@@ -131,7 +123,7 @@ def block(arrays):
     def build(part: Any, level: int) -> TracedArray:
         if isinstance(part, list):
             return concatenate([build(one, level + 1) for one in part], level - depth)
-        array = as_traced(part, _strong(part))
+        array = as_strong(part)
         return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
 
     return build(arrays, 0)
@@ -209,7 +201,7 @@ if hasattr(np, "unstack"):
 
 @implements(np.tile)
 def tile(A, reps):
-    array = as_traced(A, _strong(A))
+    array = as_strong(A)
     counts = tuple(as_index(one, "as a number of repetitions") for one in (reps if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)))
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
@@ -224,7 +216,7 @@ def tile(A, reps):
 
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
-    array = as_traced(a, _strong(a))
+    array = as_strong(a)
     if axis is None:
         array, axis = reshaped(array, (array.size,)), 0
     axis = normalize_axis(axis, array.ndim)

@@ -12,7 +12,7 @@ from ..array import TracedArray, as_index, require_trace
 from ..dispatch import CONTRACTIONS, implements
 from ..trace import Trace
 from .operands import (
-    as_traced, broadcast, broadcast_shapes, class_of, instruction_of, normalize_axis, prepare, require_out, result, store,
+    as_strong, as_traced, broadcast, broadcast_shapes, class_of, instruction_of, normalize_axis, prepare, require_out, result, store,
 )  # fmt: skip
 from .shape_manipulation import reshaped
 from .ufunc_calls import outer as ufunc_outer
@@ -48,12 +48,13 @@ def contract(
 
 def _operands(a: Any, b: Any, ufunc: Any = None, dtype: Any = None, casting: str = "same_kind") -> tuple[Trace, Instruction, Instruction]:
     """Both operands in the dtype in which they are multiplied."""
-    a, b = prepare(a), prepare(b)
-    trace = require_trace(a, b)
     if ufunc is None:
-        kind = promotion.result_dtype([class_of(a), class_of(b)])
+        a, b = as_strong(a), as_strong(b)
+        kind = promotion.result_dtype([a.dtype_class, b.dtype_class])
     else:
+        a, b = prepare(a), prepare(b)
         kind = promotion.resolve(ufunc, (class_of(a), class_of(b)), (), dtype, casting)[0]
+    trace = require_trace(a, b)
     element_type = hlo.element_type_of(kind)
     return trace, instruction_of(trace, a, element_type), instruction_of(trace, b, element_type)
 
@@ -188,11 +189,10 @@ def linalg_vecdot(x1, x2, /, *, axis=-1):
 
 @implements(np.dot)
 def dot(a, b, out=None):
-    a, b = prepare(a), prepare(b)
     trace, lhs, rhs = _operands(a, b)
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     if not left or not right:
-        return store(out, np.multiply(as_traced(a), b), "safe")
+        return store(out, np.multiply(as_strong(a), as_strong(b)), "safe")
     row = 0 if len(right) == 1 else len(right) - 2
     if left[-1] != right[row]:
         raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[row]} (dim {row})")
@@ -216,7 +216,7 @@ def inner(a, b, /):
     trace, lhs, rhs = _operands(a, b)
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     if not left or not right:
-        return np.multiply(as_traced(a), b)
+        return np.multiply(as_strong(a), as_strong(b))
     if left[-1] != right[-1]:
         raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[-1]} (dim {len(right) - 1})")
     return result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (len(right) - 1,))))
@@ -255,7 +255,7 @@ def tensordot(a, b, axes=2):
 
 @implements(np.kron)
 def kron(a, b):
-    a, b = as_traced(a), as_traced(b)
+    a, b = as_strong(a), as_strong(b)
     rank = max(a.ndim, b.ndim)
     if a.ndim == 0 or b.ndim == 0:
         return np.multiply(a, b)

@@ -10,7 +10,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from .operands import as_traced, constant, normalize_axis, result, store
+from .operands import as_traced, constant, has_traced, normalize_axis, result, store
 
 _NO_VALUE = np._NoValue
 
@@ -158,10 +158,12 @@ def diff(a, n=1, axis=-1, prepend=_NO_VALUE, append=_NO_VALUE):
 def ediff1d(ary, to_end=None, to_begin=None):
     flat = np.ravel(as_traced(ary))
     parts = [flat[1:] - flat[:-1]]
-    if to_begin is not None:
-        parts.insert(0, np.ravel(as_traced(to_begin, flat.dtype)))
-    if to_end is not None:
-        parts.append(np.ravel(as_traced(to_end, flat.dtype)))
+    for name, end, place in (("to_begin", to_begin, 0), ("to_end", to_end, len(parts))):
+        if end is not None:
+            end = as_traced(end)
+            if not np.can_cast(end.dtype, flat.dtype, "same_kind") and not end.weak_type:
+                raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+            parts.insert(len(parts) if place else 0, np.ravel(end.astype(flat.dtype)))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
@@ -299,10 +301,10 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
 
 @implements(np.polyval)
 def polyval(p, x):
-    p = p if isinstance(p, (list, tuple, np.ndarray, TracedArray)) else as_traced(p)
+    coefficients = np.asarray(p) if not has_traced(p) else as_traced(p)
     x = as_traced(x)
     total = np.zeros_like(x)
-    for coefficient in p:
+    for coefficient in coefficients:
         total = total * x + coefficient
     return total
 

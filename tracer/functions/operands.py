@@ -27,20 +27,21 @@ def class_of(value: Any) -> Any:
 
 
 def prepare(value: Any) -> Any:
-    """The operand itself, or an array made of it where it is a sequence."""
+    """The operand itself, or a traced array made of it where it is a sequence."""
     return sequence(value) if isinstance(value, (list, tuple)) else value
 
 
-def sequence(value: Sequence, dtype: Any = None) -> Any:
-    """What np.array makes of nested sequences: an ndarray, or a traced array if anything in them is traced.
+def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
+    """What np.array makes of nested sequences: a constant, or a stack where anything in them is traced.
 
     Raises ValueError where the shapes of the parts differ.
     """
-    if not has_traced(value):
-        return np.asarray(value, dtype)
     trace = require_trace()
+    if not has_traced(value):
+        array = np.asarray(value, dtype)
+        return TracedArray.from_instruction(trace, trace.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
     parts = [prepare(part) for part in value]
-    shapes = {np.shape(part) if not isinstance(part, TracedArray) else part.shape for part in parts}
+    shapes = {shape_of(part) for part in parts}
     if len(shapes) > 1:
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
@@ -53,6 +54,11 @@ def sequence(value: Sequence, dtype: Any = None) -> Any:
     rows = [trace.builder.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
     whole = rows[0] if len(rows) == 1 else trace.emit("concatenate", *rows, dimensions=(0,))
     return result(trace, whole)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an operand, which may be an ndarray, a number or traced."""
+    return value.shape if isinstance(value, TracedArray) else np.shape(value)
 
 
 def has_traced(value: Any) -> bool:
@@ -77,6 +83,11 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
     weak = isinstance(kind, type) and dtype is None
     element_type = hlo.element_type_of(dtype if dtype is not None else kind)
     return TracedArray.from_instruction(trace, instruction_of(trace, value, element_type), weak)
+
+
+def as_strong(value: Any) -> TracedArray:
+    """As `as_traced`, for the functions in which Python's numbers do not adapt: they are int64, float64 or complex128 arrays there."""
+    return as_traced(value, None if isinstance(value, (list, tuple, TracedArray)) else np.dtype(class_of(value)))
 
 
 def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> Instruction:
@@ -125,7 +136,7 @@ def value(array: Any) -> tuple[Trace, Instruction]:
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The common shape. Raises ValueError, as NumPy words it."""
     first = shapes[0]
-    if all(shape == first for shape in shapes):
+    if shapes.count(first) == len(shapes):
         return first
     rank = max(map(len, shapes))
     sizes = [1] * rank

@@ -7,6 +7,7 @@ are 0 (in NumPy they are undefined).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .. import promotion
 from ..array import TracedArray, require_trace
 from ..dispatch import CONTRACTIONS, UFUNCS, ufunc_kernel
 from .operands import (
-    as_traced, broadcast, broadcast_shapes, class_of, constant, convert, instruction_of, prepare, require_out, result, scalar_constant,
+    as_strong, broadcast, broadcast_shapes, class_of, constant, convert, instruction_of, prepare, require_out, result, scalar_constant,
 )  # fmt: skip
 
 Instruction = hlo.Instruction
@@ -74,35 +75,38 @@ def call_ufunc(
     keepdims: bool = False,
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
-    contraction = CONTRACTIONS.get(ufunc)
-    if contraction is not None:
-        return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
-    emit = (UFUNCS.get(ufunc) or ufunc_kernel(ufunc)).emit
+    kernel = UFUNCS.get(ufunc)
+    if kernel is None:
+        contraction = CONTRACTIONS.get(ufunc)
+        if contraction is not None:
+            return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
+        kernel = ufunc_kernel(ufunc)
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
     outputs = () if out is None else tuple(None if one is None else require_out(one) for one in _as_tuple(out))
-    inputs = tuple([prepare(value) for value in inputs])
+    inputs = [value if type(value) is TracedArray else prepare(value) for value in inputs]
     trace = require_trace(*inputs)
     classes = tuple([class_of(value) for value in inputs])
-    if ufunc in _COMPARISONS:
-        decided = _compare_out_of_range(ufunc, inputs, classes)
+    if ufunc in _COMPARISONS and int in classes:
+        decided = _compare_out_of_range(inputs, classes)
         if decided is not None:
             inputs, classes = decided, (np.dtype(bool),) * 2
     output_dtypes = tuple([None if one is None else one.dtype for one in outputs])
-    dtypes = promotion.resolve(ufunc, classes, output_dtypes, _first(dtype, signature, sig), casting)
-    _check_values(ufunc, inputs, dtypes)
+    types = promotion.loop_types(ufunc, classes, output_dtypes, _first(dtype, signature, sig), casting)
     b = trace.builder
-    operands = [instruction_of(trace, value, hlo.element_type_of(kind)) for value, kind in zip(inputs, dtypes)]
+    operands = [instruction_of(trace, value, kind) for value, kind in zip(inputs, types)]
     shapes = [operand.shape.dimensions for operand in operands]
     shape = broadcast_shapes(*shapes) if len(shapes) > 1 else shapes[0]
     if outputs or where is not True:
         shape = _shape_with_outputs(shape, outputs, where)
-    emitted = emit(b, *[broadcast(b, operand, shape) for operand in operands])
     if ufunc is np.power:
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
+    emitted = kernel.emit(b, *[broadcast(b, operand, shape) for operand in operands])
+    if type(emitted) is Instruction and not outputs and where is True:
+        return result(trace, convert(b, emitted, types[-1]))
     results = [
-        _deliver(trace, convert(b, one, hlo.element_type_of(kind)), output, where)
-        for one, kind, output in zip(_as_tuple(emitted), dtypes[ufunc.nin :], outputs or (None,) * ufunc.nout)
+        _deliver(trace, convert(b, one, kind), output, where)
+        for one, kind, output in zip(_as_tuple(emitted), types[ufunc.nin :], outputs or (None,) * ufunc.nout)
     ]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -149,7 +153,7 @@ def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any
     return out
 
 
-def _compare_out_of_range(ufunc: np.ufunc, inputs: tuple, classes: tuple) -> tuple | None:
+def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
     """A comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike, in its place."""
     for position in (0, 1):
         value, other = inputs[position], classes[1 - position]
@@ -171,16 +175,14 @@ def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:
     return result(trace, broadcast(trace.builder, constant(trace.builder, value, hlo.PRED), shape))
 
 
-def _check_values(ufunc: np.ufunc, inputs: tuple, dtypes: tuple) -> None:
-    if ufunc is np.power and dtypes[0].kind == "i":
-        exponent = scalar_constant(inputs[1])
-        if exponent is not None and exponent < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
-
-
 def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
-    """Integers to negative integer powers raise ValueError when the program runs."""
-    if operand.shape.element_type.kind != "signed" or scalar_constant(exponent) is not None:
+    """Integers to negative integer powers raise ValueError: at once where the exponent is known, else when the program runs."""
+    if operand.shape.element_type.kind != "signed":
+        return
+    known = scalar_constant(exponent)
+    if known is not None:
+        if known < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
         return
     b = trace.builder
     negative = b.emit("compare", operand, broadcast(b, constant(b, 0, operand.shape.element_type), operand.shape.dimensions), direction="LT")
@@ -215,7 +217,7 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
     """The ufunc of all pairs of an element of first and one of second."""
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
-    first, second = as_traced(first), as_traced(second)
+    first, second = as_strong(first), as_strong(second)
     column = first[(...,) + (None,) * second.ndim] if first.ndim else first
     return call_ufunc(ufunc, (column, second), **arguments)
 

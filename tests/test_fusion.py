@@ -1,0 +1,406 @@
+"""Fusion: what becomes one loop nest and what does not, on typical programs, and the rules one by one.
+
+The golden files hold whole optimized programs; they were read and found right, and `pytest --update-goldens` writes them
+anew.
+"""
+
+import numpy as np
+import pytest
+from phlox import hlo
+from phlox.compile import optimize, run_named_passes
+from phlox.compile.fusion import fusion_pass
+from phlox.compile.fusion_policy import FusionPolicy
+from phlox.hlo import F32, S32, Builder, Layout, Shape, TupleShape, scalar_computation
+from phlox.hlo.operation import EFFECTFUL, OPERATIONS, operation
+
+
+def parameters(b, *shapes):
+    return [b.parameter(Shape(F32, dimensions), f"x{n}") for n, dimensions in enumerate(shapes)]
+
+
+def full(b, value, dimensions):
+    return b.broadcast(b.constant(np.float32(value)), dimensions, ())
+
+
+def total(b, x, dimensions, opcode="add", init=0.0):
+    return b.Reduce(x, b.constant(np.float32(init)), scalar_computation(opcode, F32), dimensions)
+
+
+def module_of(build):
+    b = Builder(build.__name__.strip("<>"))
+    module = b.build_module(build(b))
+    hlo.verify(module)
+    return module
+
+
+def fused(build, passes=("fuse",)):
+    """The module after these passes, checked against the one before."""
+    module = module_of(build)
+    after = optimize(module, passes)
+    hlo.verify(after)
+    generator = np.random.default_rng(0)
+    arguments = []
+    for shape in module.entry.parameter_shapes:
+        values = generator.standard_normal(shape.dimensions) * 3
+        arguments.append(np.asarray(values).astype(shape.dtype))
+    with np.errstate(all="ignore"):
+        expected, actual = hlo.evaluate(module.entry, *arguments), hlo.evaluate(after.entry, *arguments)
+    for one, other in zip(hlo_leaves(actual), hlo_leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-5)
+    return after
+
+
+def hlo_leaves(value):
+    return [leaf for element in value for leaf in hlo_leaves(element)] if isinstance(value, tuple) else [value]
+
+
+def fusions(module):
+    """The opcodes inside each fusion of the entry, parameters and scalar constants left out."""
+    found = []
+    for instruction in module.entry.instructions:
+        if instruction.opcode == "fusion":
+            inside = [
+                i.opcode for i in instruction.attributes["calls"].instructions if i.opcode not in ("parameter", "constant")
+            ]
+            found.append(" ".join(inside))
+    return found
+
+
+def top_level(module):
+    return [instruction.opcode for instruction in module.entry.instructions if instruction.opcode != "parameter"]
+
+
+# --- typical programs ---
+
+
+def softmax(b):
+    (x,) = parameters(b, (8, 16))
+    shifted = b.Sub(x, b.broadcast(total(b, x, (1,), "maximum", -np.inf), (8, 16), (0,)))
+    weights = b.Exp(shifted)
+    return b.Div(weights, b.broadcast(total(b, weights, (1,)), (8, 16), (0,)))
+
+
+def layer_norm(b):
+    x, gain, bias = parameters(b, (8, 32), (32,), (32,))
+    mean = b.Div(total(b, x, (1,)), full(b, 32, (8,)))
+    centred = b.Sub(x, b.broadcast(mean, (8, 32), (0,)))
+    variance = b.Div(total(b, b.Mul(centred, centred), (1,)), full(b, 32, (8,)))
+    scale = b.Rsqrt(b.Add(variance, full(b, 1e-5, (8,))))
+    normal = b.Mul(centred, b.broadcast(scale, (8, 32), (0,)))
+    return b.Add(b.Mul(normal, b.broadcast(gain, (8, 32), (1,))), b.broadcast(bias, (8, 32), (1,)))
+
+
+def mlp_training_step(b):
+    """One step of gradient descent on |tanh(x @ w1 + b1) @ w2 - y|**2."""
+    x, y, w1, b1, w2 = parameters(b, (16, 4), (16, 2), (4, 8), (8,), (8, 2))
+    rate = b.constant(np.float32(0.125))
+    hidden = b.Tanh(b.Add(b.Dot(x, w1), b.broadcast(b1, (16, 8), (1,))))
+    error = b.Sub(b.Dot(hidden, w2), y)
+    loss = total(b, b.Mul(error, error), (0, 1))
+    d_w2 = b.Dot(b.Trans(hidden), error)
+    d_hidden = b.Mul(b.Dot(error, b.Trans(w2)), b.Sub(full(b, 1, (16, 8)), b.Mul(hidden, hidden)))
+    d_w1, d_b1 = b.Dot(b.Trans(x), d_hidden), total(b, d_hidden, (0,))
+    return b.Tuple(
+        [loss]
+        + [b.Sub(w, b.Mul(b.broadcast(rate, w.shape.dimensions, ()), d)) for w, d in ((w1, d_w1), (b1, d_b1), (w2, d_w2))]
+    )
+
+
+def periodic_stencil(b):
+    u = b.parameter(Shape(F32, (30, 40)), "u")
+    dt = b.parameter(Shape(F32), "dt")
+    v = b.ConcatInDim([b.Slice(u, (29, 0), (30, 40)), u, b.Slice(u, (0, 0), (1, 40))], 0)
+    v = b.ConcatInDim([b.Slice(v, (0, 39), (32, 40)), v, b.Slice(v, (0, 0), (32, 1))], 1)
+    shifted = [b.Slice(v, (1 + i, 1 + j), (31 + i, 41 + j)) for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+    around = b.Add(b.Add(b.Add(shifted[0], shifted[1]), shifted[2]), shifted[3])
+    return b.Add(u, b.Mul(b.Sub(around, b.Mul(u, b.constant(np.float32(4)))), dt))
+
+
+def rows_written_in_a_loop(b):
+    """``for i in range(10): rows[i] = tanh(rows[i] * i + weights); total += rows[i].sum()``"""
+    rows, weights = parameters(b, (10, 64), (64,))
+    init = b.Tuple([b.constant(np.int32(0)), rows, weights, b.constant(np.float32(0))])
+    c = Builder("below")
+    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape, "state"), 0), c.constant(np.int32(10))))
+    c = Builder("body")
+    state = c.parameter(init.shape, "state")
+    i, rows, weights, running = (c.get_tuple_element(state, n) for n in range(4))
+    zero = c.constant(np.int32(0))
+    row = c.Reshape(c.DynamicSlice(rows, [i, zero], (1, 64)), (64,))
+    row = c.Tanh(c.Add(c.Mul(row, c.ConvertElementType(i, F32)), weights))
+    rows = c.DynamicUpdateSlice(rows, c.Reshape(row, (1, 64)), [i, zero])
+    body = c.build(c.Tuple([c.Add(i, c.constant(np.int32(1))), rows, weights, c.Add(running, total(c, row, (0,)))]))
+    loop = b.While(condition, body, init)
+    return b.Tuple([b.get_tuple_element(loop, 1), b.get_tuple_element(loop, 3)])
+
+
+@pytest.mark.parametrize(
+    "program", [softmax, layer_norm, mlp_training_step, periodic_stencil, rows_written_in_a_loop], ids=lambda p: p.__name__
+)
+def test_typical_program(program, golden):
+    from phlox.compile import DEFAULT
+
+    golden(f"{program.__name__}.hlo", fused(program, DEFAULT).as_text())
+
+
+# --- what is fused ---
+
+
+def test_a_chain_is_one_loop():
+    def chain(b):
+        x, y = parameters(b, (64,), (64,))
+        return b.Tanh(b.Exp(b.Mul(b.Add(x, y), x)))
+
+    assert fusions(fused(chain)) == ["add multiply exponential tanh"]
+
+
+def test_a_single_operation_stands_in_a_fusion_too():
+    assert fusions(fused(lambda b: b.Trans(parameters(b, (3, 4))[0]))) == ["transpose"]
+
+
+def test_a_reduction_computes_its_operand():
+    def squares(b):
+        (x,) = parameters(b, (8, 64))
+        return total(b, b.Mul(x, x), (1,))
+
+    after = fused(squares)
+    assert fusions(after) == ["multiply reduce"] and after.entry.root.attributes["kind"] == "kInput"
+
+
+def test_a_reduction_of_stored_values_stays():
+    assert top_level(fused(lambda b: total(b, parameters(b, (8, 64))[0], (1,)))) == ["constant", "reduce"]
+
+
+def test_scalars_are_computed_outside_of_loops():
+    def scaled(b):
+        x, s = parameters(b, (64,), ())
+        return b.Mul(x, b.broadcast(b.Exp(b.Add(s, s)), (64,), ()))
+
+    after = fused(scaled)
+    assert top_level(after) == ["add", "exponential", "fusion"] and fusions(after) == ["broadcast multiply"]
+
+
+def test_an_element_is_read_as_a_scalar_without_a_copy_of_it():
+    def element(b):
+        (x,) = parameters(b, (64,))
+        i = b.parameter(Shape(S32), "i")
+        return b.Exp(b.emit("reshape", b.DynamicSlice(x, [i], (1,)), shape=Shape(F32)))
+
+    after = fused(element)
+    assert fusions(after) == ["dynamic-slice reshape"] and top_level(after) == ["fusion", "exponential"]
+
+
+def test_other_reshapes_stay_outside_as_second_names():
+    def flat(b):
+        (x,) = parameters(b, (8, 8))
+        return b.Neg(b.reshape(b.Exp(x), (64,)))
+
+    assert top_level(fused(flat)) == ["fusion", "reshape", "fusion"]
+
+
+def test_large_constants_are_operands():
+    values = np.arange(64, dtype=np.float32)
+    after = fused(lambda b: b.Add(parameters(b, (64,))[0], b.constant(values)))
+    assert top_level(after) == ["constant", "fusion"] and fusions(after) == ["add"]
+
+
+def test_a_wanted_intermediate_is_written_by_the_same_loop():
+    def both(b):
+        x, y = parameters(b, (64,), (64,))
+        e = b.Exp(x)
+        return b.Tuple([e, b.Mul(e, y)])
+
+    assert fusions(fused(both)) == ["exponential multiply tuple"]
+
+
+def test_results_that_share_an_operand_share_a_loop():
+    def siblings(b):
+        x, y, z = parameters(b, (64,), (64,), (64,))
+        return b.Tuple([b.Add(x, y), b.Mul(x, z)])
+
+    assert fusions(fused(siblings)) == ["add multiply tuple"]
+
+
+def test_unrelated_results_do_not():
+    def strangers(b):
+        x, y = parameters(b, (64,), (64,))
+        return b.Tuple([b.Exp(x), b.Tanh(y)])
+
+    assert fusions(fused(strangers)) == ["exponential", "tanh"]
+
+
+# --- what is not ---
+
+
+def test_expensive_values_are_not_repeated_by_a_broadcast():
+    def outer(b):
+        x, y = parameters(b, (64,), (32, 64))
+        return b.Add(b.broadcast(b.Exp(x), (32, 64), (1,)), y)
+
+    assert fusions(fused(outer)) == ["exponential", "broadcast add"]
+
+
+def test_expensive_values_are_not_computed_for_each_shifted_view():
+    def differences(b):
+        (x,) = parameters(b, (64,))
+        e = b.Exp(x)
+        return b.Sub(b.Slice(e, (1,), (64,)), b.Slice(e, (0,), (63,)))
+
+    assert fusions(fused(differences)) == ["exponential", "slice slice subtract"]
+
+
+def test_cheap_values_are():
+    def differences(b):
+        x, y = parameters(b, (64,), (64,))
+        e = b.Add(x, y)
+        return b.Sub(b.Slice(e, (1,), (64,)), b.Slice(e, (0,), (63,)))
+
+    assert fusions(fused(differences)) == ["add slice slice subtract"]
+
+
+def test_half_of_an_expensive_value_is_computed_only():
+    def half(b):
+        (x,) = parameters(b, (64,))
+        return b.Neg(b.Slice(b.Exp(x), (0,), (32,)))
+
+    assert fusions(fused(half)) == ["exponential slice negate"]
+
+
+def test_long_chains_of_cheap_operations_are_not_repeated():
+    def long(b):
+        x, y = parameters(b, (64,), (64,))
+        for _ in range(20):
+            x = b.Add(b.Mul(x, y), y)
+        return b.Tuple([total(b, x, (0,)), b.Rev(x, dimensions=(0,))])
+
+    assert [text.count("multiply") for text in fusions(fused(long))] == [20, 0]
+
+
+def test_repeated_shifts_do_not_explode():
+    def smoothing(b):
+        (x,) = parameters(b, (256,))
+        for _ in range(16):
+            n = x.shape.dimensions[0]
+            x = b.Add(b.Slice(x, (0,), (n - 1,)), b.Slice(x, (1,), (n,)))
+        return x
+
+    sizes = [len(text.split()) for text in fusions(fused(smoothing))]
+    assert sum(sizes) == 48 and len(sizes) > 1
+
+
+def test_no_cycle_through_a_reduction():
+    """x feeds a sum and is divided by it: the loop of x cannot be that of the quotient."""
+
+    def normalized(b):
+        x, y = parameters(b, (64,), (64,))
+        e = b.Exp(x)
+        s = b.broadcast(total(b, e, (0,)), (64,), ())
+        return b.Tuple([b.Mul(e, y), b.Div(e, s)])
+
+    after = fused(normalized)
+    quotient = [text for text in fusions(after) if "divide" in text]
+    assert len(quotient) == 1 and "exponential" not in quotient[0]
+
+
+def test_no_cycle_through_two_groups():
+    """a1 -> d -> b1 and b2 -> e -> a2: a1 with a2 and b1 with b2 cannot both share their loops."""
+
+    def crossed(b):
+        x, y, weights = parameters(b, (8, 8), (8, 8), (8, 8))
+        a1, b2 = b.Exp(x), b.Exp(y)
+        b1 = b.Add(b.Dot(a1, weights), y)
+        a2 = b.Add(b.Dot(b2, weights), x)
+        return b.Tuple([a1, a2, b1, b2])
+
+    after = fused(crossed)
+    assert top_level(after).count("dot") == 2
+    outputs = [i.shape for i in after.entry.instructions if i.opcode == "fusion"]
+    assert sum(len(shape.elements) if shape.is_tuple else 1 for shape in outputs) == 4 and len(outputs) >= 2
+
+
+def test_limits_hold():
+    def wide(b):
+        values = parameters(b, *[(64,)] * 12)
+        result = values[0]
+        for value in values[1:]:
+            result = b.Add(result, value)
+        return result
+
+    policy = FusionPolicy(maximum_operands_and_results=5)
+    after = optimize(module_of(wide), [fusion_pass(policy)])
+    hlo.verify(after)
+    counts = [len(i.operands) for i in after.entry.instructions if i.opcode == "fusion"]
+    assert len(counts) > 1 and max(counts) <= 5
+    policy = FusionPolicy(maximum_instructions=4)
+    after = optimize(module_of(wide), [fusion_pass(policy)])
+    assert max(len(text.split()) for text in fusions(after)) <= 4
+
+
+def test_without_multi_output_each_fusion_has_one_result():
+    def siblings(b):
+        x, y = parameters(b, (64,), (64,))
+        return b.Tuple([b.Add(x, y), b.Mul(x, y)])
+
+    after = optimize(module_of(siblings), [fusion_pass(FusionPolicy(multi_output=False))])
+    assert fusions(after) == ["add", "multiply"]
+
+
+def test_a_copy_into_another_layout_stays():
+    column_major = Shape(F32, (3, 4), Layout((0, 1)))
+    after = run_named_passes(module_of(lambda b: b.emit("copy", b.Exp(parameters(b, (3, 4))[0]), shape=column_major)), ["fuse"])
+    assert top_level(after) == ["fusion", "copy"] and after.entry.root.shape == column_major
+
+
+def test_the_updated_array_and_its_update_are_separate():
+    def update(b):
+        x, y = parameters(b, (64,), (8,))
+        i = b.parameter(Shape(S32), "i")
+        return b.DynamicUpdateSlice(x, b.Exp(y), [i])
+
+    assert top_level(fused(update)) == ["fusion", "dynamic-update-slice"]
+
+
+def test_effects_keep_their_order():
+    @operation("test-note", "operand", traits={EFFECTFUL})
+    def record(operand):
+        """Notes its operand."""
+        return operand
+
+    record.evaluation(lambda operand: operand)
+    try:
+
+        def noted(b):
+            x, y = parameters(b, (8,), (8,))
+            first = b.emit("test-note", b.Exp(x), name="first")
+            second = b.emit("test-note", y, name="second")
+            return b.Tuple([b.Add(second, x), b.Add(first, b.Exp(x))])
+
+        names = [i.name for i in fused(noted).entry.instructions if i.opcode == "test-note"]
+        assert names == ["first", "second"]
+    finally:
+        del OPERATIONS["test-note"]
+
+
+def test_branches_and_loop_bodies_are_fused_inside():
+    def branch(b):
+        (x,) = parameters(b, (8,))
+        two = []
+        for opcode in ("exponential", "tanh"):
+            c = Builder(opcode)
+            two.append(c.build(c.Neg(c.emit(opcode, c.get_tuple_element(c.parameter(TupleShape((x.shape,))), 0)))))
+        packed = b.Tuple([x])
+        return b.Conditional(b.Gt(total(b, x, (0,)), b.constant(np.float32(0))), packed, two[0], packed, two[1])
+
+    after = fused(branch)
+    for computation in after.entry.root.called_computations:
+        assert computation.root.opcode == "fusion"
+
+
+def test_nothing_to_fuse_leaves_the_module_as_it_is():
+    module = module_of(lambda b: b.Exp(b.parameter(Shape(F32))))
+    assert run_named_passes(module, ["fuse"]) is module
+
+
+def test_a_fused_module_is_not_fused_again():
+    after = fused(softmax)
+    assert run_named_passes(after, ["fuse"]) is after

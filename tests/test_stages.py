@@ -1,0 +1,83 @@
+"""The stages between a Python function and its code."""
+
+import numpy as np
+import pytest
+from phlox.tracer import ShapeDtype, jit
+
+
+def compiled(function=None, **options):
+    return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
+
+
+def assert_same(actual, expected):
+    """Equal in type, dtype, shape, value and structure."""
+    if isinstance(expected, dict):
+        assert type(actual) is type(expected) and list(actual) == list(expected)
+        for key in expected:
+            assert_same(actual[key], expected[key])
+    elif isinstance(expected, (list, tuple)):
+        assert type(actual) is type(expected) and len(actual) == len(expected)
+        for mine, theirs in zip(actual, expected):
+            assert_same(mine, theirs)
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert type(actual) is type(expected) and actual.dtype == expected.dtype and actual.shape == expected.shape
+        np.testing.assert_array_equal(actual, expected)
+    else:
+        assert type(actual) is type(expected) and actual == expected
+
+
+# --- stages ---
+
+
+def test_stages():
+    f = compiled(lambda x, y: {"sum": np.sum(x * y)})
+    x = np.arange(4.0)
+    traced = f.trace(x, 2.0)
+    assert traced.out_tree == "{'sum': *}"
+    lowered = traced.lower()
+    assert "multiply" in lowered.as_text() and lowered.as_text() == f.lower(x, 2.0).as_text()
+    assert "<svg" in lowered._repr_html_() and "multiply" in lowered._repr_html_()
+    executable = lowered.compile()
+    assert_same(executable(x, 3.0), {"sum": np.float64(18.0)})
+    assert executable.memory_analysis()["arguments"] == 40
+    assert "multiply" in executable.as_text()
+    assert f.cache_info().misses == 0
+
+
+def test_stages_take_descriptions():
+    f = compiled(lambda x, n: x[:n])
+    lowered = f.lower(ShapeDtype((5, 2), np.float32), 3)
+    assert str(lowered.module.entry.shape) == "f32[3,2]"
+    assert_same(lowered.compile()(np.ones((5, 2), np.float32), 3), np.ones((3, 2), np.float32))
+    with pytest.raises(TypeError, match=r"compiled for other arguments: argument x: shape \(5, 2\) -> \(4, 2\)"):
+        lowered.compile()(np.ones((4, 2), np.float32), 3)
+    with pytest.raises(TypeError, match="argument x"):
+        f(ShapeDtype((5, 2), np.float32), 3)
+
+
+def test_cost_analysis():
+    f = compiled(lambda a, b: np.exp(a @ b))
+    cost = f.lower(np.ones((4, 5)), np.ones((5, 6))).cost_analysis()
+    assert cost["flops"] == 2 * 4 * 5 * 6
+    assert cost["transcendentals"] == 24
+    assert cost["bytes accessed"] == 8 * (20 + 30 + 24)
+
+
+def test_instructions_remember_the_users_line():
+    def f(x):
+        y = x * 2
+        return y + 1
+
+    module = compiled(f).trace(np.ones(2)).module
+    first = f.__code__.co_firstlineno
+    lines = {i.opcode: i.source.line - first for i in module.entry.instructions if i.opcode in ("multiply", "add")}
+    assert lines == {"multiply": 1, "add": 2}
+    assert all(i.source.file == __file__ for i in module.entry.instructions if i.opcode in ("multiply", "add"))
+
+
+def test_module_is_verified_and_named_after_the_function():
+    @compiled
+    def my_function(x):
+        return x + 1
+
+    assert my_function.lower(np.ones(2)).module.name == "my_function"

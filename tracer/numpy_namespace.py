@@ -1,0 +1,115 @@
+"""`phlox.numpy`: NumPy's names, for code that prefers to be explicit.
+
+Within a traced function these are the functions that traced arrays dispatch to anyway, and they return traced arrays even where no argument
+is traced: ``zeros``, ``arange`` and the like become HLO in place of arrays made beforehand. Outside of tracing they are NumPy's own.
+
+Names that traced arrays do not answer to (see `gaps`) are not hidden: they are NumPy's functions and raise NotImplementedError
+when they meet a traced array. Constants, dtypes and `newaxis` are NumPy's too.
+
+>>> import numpy as np
+>>> from phlox import jit
+>>> from phlox.tracer import numpy_namespace as pnp
+>>> @jit(backend="reference")
+... def powers(x):
+...     rows = pnp.zeros((3, len(x)))
+...     for k in range(3):
+...         rows[k] = x**k
+...     return rows
+>>> powers(np.array([2.0, 3.0]))
+array([[1., 1.],
+       [2., 3.],
+       [4., 9.]])
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import dispatch
+from .dispatch import gaps
+from .functions import creation
+from .functions.ufunc_calls import call_ufunc, ufunc_method
+from .trace import current_trace
+
+__all__ = ["gaps", "indices"]
+
+
+class TracedUfunc:
+    """A ufunc that records itself while a function is traced, and is NumPy's otherwise."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.ufunc = ufunc
+        self.__name__, self.__doc__ = ufunc.__name__, ufunc.__doc__
+        self.nin, self.nout, self.nargs, self.identity = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.identity
+
+    def __repr__(self) -> str:
+        return f"<phlox ufunc '{self.__name__}'>"
+
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
+        return self.ufunc(*inputs, **arguments) if current_trace() is None else call_ufunc(self.ufunc, inputs, **arguments)
+
+    def _method(self, method: str, *inputs: Any, **arguments: Any) -> Any:
+        if current_trace() is None:
+            return getattr(self.ufunc, method)(*inputs, **arguments)
+        return ufunc_method(self.ufunc, method, *inputs, **arguments)
+
+    def reduce(self, array: Any, *arguments: Any, **keywords: Any) -> Any:
+        return self._method("reduce", array, *arguments, **keywords)
+
+    def accumulate(self, array: Any, *arguments: Any, **keywords: Any) -> Any:
+        return self._method("accumulate", array, *arguments, **keywords)
+
+    def outer(self, first: Any, second: Any, **keywords: Any) -> Any:
+        return self._method("outer", first, second, **keywords)
+
+    def at(self, array: Any, index: Any, *operands: Any) -> None:
+        return self._method("at", array, index, *operands)
+
+
+def _dispatched(function: Callable, implementation: Callable) -> Callable:
+    @functools.wraps(function)
+    def dispatched(*arguments: Any, **keywords: Any) -> Any:
+        return function(*arguments, **keywords) if current_trace() is None else implementation(*arguments, **keywords)
+
+    return dispatched
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """As `numpy.indices`: the index of each element along each dimension."""
+    return np.indices(dimensions, dtype, sparse) if current_trace() is None else creation.indices(dimensions, dtype, sparse)
+
+
+class _Namespace:
+    """The functions of a NumPy module, dispatched."""
+
+    def __init__(self, module: Any) -> None:
+        self.__name__ = module.__name__
+        self.__dict__.update(_public(module))
+
+    def __repr__(self) -> str:
+        return f"<phlox.{self.__name__}>"
+
+
+def _public(module: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in module.__all__:
+        value = getattr(module, name, None)
+        if isinstance(value, np.ufunc):
+            found[name] = TracedUfunc(value)
+        elif callable(value) and not isinstance(value, type) and value in dispatch.FUNCTIONS:
+            found[name] = _dispatched(value, dispatch.FUNCTIONS[value])
+        elif value is not None and (callable(value) or isinstance(value, (int, float))):
+            found[name] = value
+    return found
+
+
+_own = dict(globals())
+globals().update({name: value for name, value in _public(np).items() if name not in _own})
+newaxis = None
+linalg = _Namespace(np.linalg)
+fft = _Namespace(np.fft)
+__all__ += [name for name in globals() if not name.startswith("_") and name not in _own]
