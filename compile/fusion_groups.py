@@ -1,5 +1,4 @@
-"""Multi-output fusion: roots whose loops run over the same dimensions, and read or write the same arrays, share one loop
-nest."""
+"""Multi-output fusion: roots that loop over the same dimensions, and read or write the same arrays, share one loop nest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Loop-invariant code motion: what a while loop computes anew in every round, though it never changes, is computed once
-before it."""
+"""Loop-invariant code motion: what a while loop computes alike in every round is computed once, before it."""
 
 from __future__ import annotations
 
@@ -84,7 +83,8 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
         if has_effects(instruction):
             continue
         invariant.add(instruction)
-        costs[instruction] = _own_cost(instruction) + sum(costs[operand] for operand in instruction.operands)
+        below = sum(costs[operand] for operand in instruction.operands)
+        costs[instruction] = min(_own_cost(instruction) + below, _ENOUGH_CHEAP_OPERATIONS)
     return invariant, costs
 
 

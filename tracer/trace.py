@@ -307,8 +307,11 @@ def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:
 # --- the user's line ---
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_USER_FOLDERS = tuple(_PACKAGE + folder + os.sep for folder in ("tests", "notebooks"))
+# The package's folder may hold programs that use it: only the compiler's own folders are internal.
+_INTERNAL_FOLDERS = (
+    *(_PACKAGE + folder + os.sep for folder in ("tracer", "hlo", "compile", "backends")),
+    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
+)
 _is_internal: dict[str, bool] = {}
 _locations: dict[tuple[str, int, str], hlo.SourceLocation] = {}
 
@@ -316,8 +319,7 @@ _locations: dict[tuple[str, int, str], hlo.SourceLocation] = {}
 def _belongs_to_a_library(file: str) -> bool:
     found = _is_internal.get(file)
     if found is None:
-        library = file.startswith((_PACKAGE, _NUMPY)) and not file.startswith(_USER_FOLDERS)
-        found = _is_internal[file] = library or file.startswith("<__array_function__")
+        found = _is_internal[file] = file.startswith((*_INTERNAL_FOLDERS, "<__array_function__"))
     return found
 
 

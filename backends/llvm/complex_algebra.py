@@ -1,8 +1,8 @@
 """Modulus, sign, quotient and roots of complex numbers, without overflow or underflow on the way.
 
-All functions but the modulus compute in f64. The parts of a c64 are widened: their squares and products neither overflow nor underflow there, and one
-rounding at the end leaves the error near half an ULP. The parts of a c128 are first scaled by a power of two where their squares would
-leave the range (W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980).
+All functions but the modulus compute in f64. The parts of a c64 are widened: their squares and products neither overflow nor
+underflow there, and one rounding at the end leaves the error near half an ULP. The parts of a c128 are first scaled by a power
+of two where their squares would leave the range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from .elementary.arithmetic import (
     compare,
     constant,
     copysign,
-    divide as real_divide,
     fma,
     is_single,
     multiply,
@@ -30,6 +29,9 @@ from .elementary.arithmetic import (
     square_root,
     subtract,
     widen,
+)
+from .elementary.arithmetic import (
+    divide as real_divide,
 )
 from .types import ComplexValue
 
@@ -99,7 +101,7 @@ class Scaled(NamedTuple):
 
 
 def scaled(builder: ir.IRBuilder, z: ComplexValue, needed: bool = True) -> Scaled:
-    """Return z scaled such that the square of the larger part is a normal number; as it is where that is not ``needed``."""
+    """Return z scaled such that the square of the larger part is a normal number; z itself if that is not ``needed``."""
     if not needed:
         return Scaled(z.real, z.imag, None, None)
     x, y = absolute(builder, z.real), absolute(builder, z.imag)
@@ -123,7 +125,7 @@ def has_infinite_part(builder: ir.IRBuilder, z: ComplexValue) -> ir.Value:
 
 
 def modulus(builder: ir.IRBuilder, z: ComplexValue) -> ir.Value:
-    """Return |z|, infinite where a part is, even if the other is NaN; in f32 for f32, which is faster than a widened square root."""
+    """Return |z|, infinite where a part is, even if the other is NaN; in f32 for f32: two wide square roots would be slower."""
     parts = scaled(builder, z)
     result = multiply(builder, scaled_modulus(builder, parts), parts.power(builder, -1.0))
     return select(builder, has_infinite_part(builder, z), INFINITY, result)
@@ -243,7 +245,7 @@ def _principal_root(
 
 @in_double
 def sqrt(builder, single, z):
-    """Return the principal square root; the branch cut is the negative real axis, continuous from the side of its signed zero."""
+    """Return the principal square root; the branch cut is the negative real axis, where the sign of the zero decides."""
     parts = scaled(builder, z, not single)
     length = select(builder, has_infinite_part(builder, z), INFINITY, scaled_modulus(builder, parts))
     right, larger, other, _ = _principal_root(builder, z, parts, length)

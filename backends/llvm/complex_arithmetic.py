@@ -1,7 +1,7 @@
 """Elementwise operations on complex numbers, one emitter an opcode.
 
-``COMPLEX_EMITTERS[opcode](context, *operands)`` takes the operands as ComplexValue and returns a ComplexValue, or one register where
-the operation's result is real. Special values are those of C99 Annex G where it has the function, else NumPy's.
+``COMPLEX_EMITTERS[opcode](context, *operands)`` takes the operands as ComplexValue and returns a ComplexValue, or one register
+where the operation's result is real. Special values are those of C99 Annex G where it has the function, else NumPy's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The exponential and logarithm of complex numbers, and what is made of them.
 
-exp(x + iy) = e**x (cos y + i sin y), log z = log|z| + i arg z. Where the textbook formula cancels or overflows, the sums are arranged
-otherwise (W. Kahan, "Branch cuts for complex elementary functions", 1987). Functions take f64 parts; see `complex_algebra.in_double`.
+exp(x + iy) = e**x (cos y + i sin y), log z = log|z| + i arg z. Where the textbook formula cancels or overflows, the sums are
+arranged otherwise. Functions take f64 parts; see `complex_algebra.in_double`.
 """
 
 from __future__ import annotations
@@ -128,9 +128,7 @@ def logistic(builder, single, z):
     return ComplexValue(real, builder.select(compare(builder, "==", y, 0.0), y, imag))
 
 
-def log_modulus(
-    builder: ir.IRBuilder, single: bool, z: ComplexValue, real_low: ir.Value | None = None
-) -> ir.Value:
+def log_modulus(builder: ir.IRBuilder, single: bool, z: ComplexValue, real_low: ir.Value | None = None) -> ir.Value:
     """Return log |z + real_low|, accurate also where the modulus is near 1.
 
     The square of the modulus is taken as a sum of two numbers, h + low = 2**k (1 + f + f_low).

@@ -1,6 +1,6 @@
 """The circular functions of complex numbers and tanh, from the real circular and hyperbolic functions of the parts.
 
-sinh(h + it) = sinh h cos t + i cosh h sin t, cosh(h + it) = cosh h cos t + i sinh h sin t, and with i z for z the circular functions.
+sinh(h + it) = sinh h cos t + i cosh h sin t, cosh(h + it) = cosh h cos t + i sinh h sin t; with i z for z, sin z and cos z.
 Special values are those of C99 G.6.2. Functions take f64 parts; see `complex_algebra.in_double`.
 """
 
@@ -61,7 +61,7 @@ def _huge_cosine(builder, x):
 
 
 def sine_and_cosine(builder: ir.IRBuilder, single: bool, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return (sin x, cos x) of f64, by way of f32 where x is ``single``; one range reduction serves both. Ends in a new block."""
+    """Return (sin x, cos x) of f64, by way of f32 where x is ``single``; ends in a new block."""
     if single:
         x = narrow(builder, x)
     limit, sign_bit = (LIMIT_SINGLE, 31) if single else (LIMIT_DOUBLE, 63)
@@ -78,7 +78,7 @@ def sine_and_cosine(builder: ir.IRBuilder, single: bool, x: ir.Value) -> tuple[i
 def sinh_and_cosh(builder: ir.IRBuilder, single: bool, x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Return (s, c, factor) of f64 with sinh x = s factor**2 and cosh x = c factor**2.
 
-    The factor is 1 unless cosh x is near the limit of the format or beyond; products with numbers far below 1 may still be finite.
+    The factor is 1 unless cosh x is near the limit of the format or beyond; its product with a small number may be finite.
     """
     magnitude = absolute(builder, x)
     if single:

@@ -343,8 +343,7 @@ def complex_of_parts(whole: Instruction) -> Instruction | None:
     unchanged=lambda b: b.Add(b.broadcast(f32(b, 2), (2, 3), (0,)), b.broadcast(f32(b, 3), (2, 3), (1,))),
 )
 def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
-    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), where both broadcast along the same dimensions or one is a
-    scalar"""
+    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), along the same dimensions, or where x or y is a scalar"""
     shape = operation.shape
     if shape.is_tuple or not shape.dimensions:
         return None

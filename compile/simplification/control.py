@@ -51,8 +51,7 @@ def _branch(opcode: str) -> Computation:
     unchanged=lambda b: b.Conditional(pred(b), x := f32(b, 3), _branch("abs"), x, _branch("negate")),
 )
 def conditional_with_one_outcome(conditional: Instruction) -> Instruction | None:
-    """conditional(true, x, y) -> the true computation of x, and so on; also where all branches are the same program on the
-    same operand"""
+    """conditional(true, x, y) -> the true computation of x, and so on; also where all branches do the same to the same"""
     predicate, *operands = conditional.operands
     branches = conditional.called_computations
     value = real_value(predicate)

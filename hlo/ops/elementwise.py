@@ -15,7 +15,23 @@ import numpy as np
 
 from ..attributes import Choice, Integer
 from ..element_type import (
-    BF16, C64, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U32, U64, ElementType, component_type,
+    BF16,
+    C64,
+    C128,
+    F16,
+    F32,
+    F64,
+    PRED,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U16,
+    U32,
+    U64,
+    ElementType,
+    component_type,
 )  # fmt: skip
 from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
@@ -114,9 +130,9 @@ ABS = _unary("abs", "Abs", NUMBERS, numerics.absolute, component_type)
 NEGATE = _unary("negate", "Neg", NUMBERS, np.negative)
 SIGN = _unary("sign", "Sign", NUMBERS, numerics.sign)
 EXPONENTIAL = _unary("exponential", "Exp", FLOATS, np.exp)
-EXPONENTIAL_MINUS_ONE = _unary("exponential-minus-one", "Expm1", FLOATS, np.expm1)
+EXPONENTIAL_MINUS_ONE = _unary("exponential-minus-one", "Expm1", FLOATS, numerics.exponential_minus_one)
 LOG = _unary("log", "Log", FLOATS, np.log)
-LOG_PLUS_ONE = _unary("log-plus-one", "Log1p", FLOATS, np.log1p)
+LOG_PLUS_ONE = _unary("log-plus-one", "Log1p", FLOATS, numerics.log_plus_one)
 SQRT = _unary("sqrt", "Sqrt", FLOATS, np.sqrt)
 RSQRT = _unary("rsqrt", "Rsqrt", FLOATS, numerics.rsqrt)
 CBRT = _unary("cbrt", "Cbrt", ("float",), np.cbrt)

@@ -82,8 +82,11 @@ def sign(x: np.ndarray) -> np.ndarray:
     if np.issubdtype(x.dtype, np.floating):
         return np.where((x == 0) | np.isnan(x), x, np.copysign(1, x)).astype(x.dtype)
     if np.issubdtype(x.dtype, np.complexfloating):
-        modulus = np.abs(x)
-        return np.where(modulus == 0, np.zeros_like(x), x / np.where(modulus == 0, 1, modulus)).astype(x.dtype)
+        scaled = np.array(x)
+        # The modulus of a finite number is to be finite.
+        half = np.where(np.maximum(np.abs(x.real), np.abs(x.imag)) > 1, 0.5, 1.0)
+        scaled.real, scaled.imag = x.real * half, x.imag * half
+        return np.sign(scaled)
     return np.sign(x)
 
 
@@ -93,9 +96,30 @@ def rsqrt(x: np.ndarray) -> np.ndarray:
 
 def logistic(x: np.ndarray) -> np.ndarray:
     if np.issubdtype(x.dtype, np.complexfloating):
-        return (1 / (1 + np.exp(-x))).astype(x.dtype)
+        small = np.exp(np.where(x.real >= 0, -x, x).astype(x.dtype))
+        return np.where(x.real >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
+
+
+def exponential_minus_one(x: np.ndarray) -> np.ndarray:
+    result = np.expm1(x)
+    if not np.issubdtype(x.dtype, np.complexfloating):
+        return result
+    # NumPy multiplies expm1 of the real part, which overflows where the product does not, and gives inf * 0.
+    return np.where(np.abs(x.real) > 40, np.exp(x) - 1, result).astype(x.dtype)
+
+
+def log_plus_one(x: np.ndarray) -> np.ndarray:
+    result = np.log1p(x)
+    if not np.issubdtype(x.dtype, np.complexfloating):
+        return result
+    # NumPy takes the logarithm of |1 + x|: nothing of a small x is left in it. |1 + x|**2 = 1 + a (2 + a) + b**2.
+    a, b = x.real, x.imag
+    near = np.log1p(a * (2 + a) + b * b) / 2
+    exact = np.empty_like(result)
+    exact.real, exact.imag = np.where(np.abs(x) < 0.5, near, result.real), result.imag
+    return exact
 
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
