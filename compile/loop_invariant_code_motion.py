@@ -13,9 +13,9 @@ _FREE = frozenset({
     "constant", "iota", "broadcast", "reshape", "get-tuple-element", "tuple", "slice", "bitcast", "parameter",
 })  # fmt: skip
 EXPENSIVE = frozenset({
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
-    "erf", "power",
-    "atan2", "sqrt", "rsqrt", "divide", "remainder",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "cosine", "divide", "erf", "exponential",
+    "exponential-minus-one", "log", "log-plus-one", "logistic", "power", "remainder", "rsqrt", "sine", "sinh", "sqrt", "tan",
+    "tanh",
 })  # fmt: skip
 # So many cheap elementwise operations on arrays are worth one array read in every round.
 _ENOUGH_CHEAP_OPERATIONS = 4

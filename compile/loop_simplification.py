@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
+from ..hlo.instruction import tuple_of
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations, users_of
 from .trip_count import loop_invariant_elements
+from .tuple_parameter import on_smaller_tuple
 
 
 @module_pass("simplify-loops")
@@ -145,14 +147,15 @@ def _smaller_loop(
     if not known_form or any(user.opcode != "get-tuple-element" for user in users):
         return current
     needed = _needed_elements(condition, body, {user.attributes["index"] for user in users})
-    if needed is None or len(needed) == len(body.root.operands):
+    if not needed or len(needed) == len(body.root.operands):
         return current
     kept = sorted(needed)
     position = {old: new for new, old in enumerate(kept)}
-    init = make_instruction("tuple", [operands[0].operands[index] for index in kept], source=loop.source)
-    new_condition = _on_smaller_state(condition, init, position, condition.root)
+    elements = [operands[0].operands[index] for index in kept]
+    init, shape = make_instruction("tuple", elements, source=loop.source), tuple_of(elements)
+    new_condition = on_smaller_tuple(condition, shape, position, condition.root)
     results = make_instruction("tuple", [body.root.operands[index] for index in kept], source=body.root.source)
-    new_body = _on_smaller_state(body, init, position, results)
+    new_body = on_smaller_tuple(body, shape, position, results)
     attributes = {"condition": new_condition, "body": new_body}
     result = make_instruction("while", (init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
     smaller[result] = result, position
@@ -187,36 +190,3 @@ def _needed_elements(condition: Computation, body: Computation, outside: set[int
         else:
             pending.extend(instruction.operands)
     return needed
-
-
-def _on_smaller_state(computation: Computation, init: Instruction, position: dict[int, int], root: Instruction) -> Computation:
-    """The computation with a state of fewer elements, and what its root does not need left out."""
-    old = computation.parameters[0]
-    parameter = make_instruction("parameter", (), {"number": 0}, init.shape, name=old.name, source=old.source)
-    values: dict[Instruction, Instruction] = {}
-
-    def value_of(instruction: Instruction) -> Instruction:
-        opcode = instruction.opcode
-        if opcode == "get-tuple-element" and instruction.operands[0] is old:
-            attributes = {"index": position[instruction.attributes["index"]]}
-            return make_instruction(
-                "get-tuple-element", (parameter,), attributes, name=instruction.name, source=instruction.source
-            )
-        return on_operands(instruction, tuple(values[operand] for operand in instruction.operands))
-
-    live = _live(computation, root)
-    instructions = [instruction for instruction in computation.instructions if instruction in live and instruction is not old]
-    if root not in live or root not in set(computation.instructions):
-        instructions.append(root)
-    for instruction in instructions:
-        values[instruction] = value_of(instruction)
-    return Computation(computation.name, (parameter, *values.values()), values[root])
-
-
-def _live(computation: Computation, root: Instruction) -> set[Instruction]:
-    live = {root, *root.operands}
-    for instruction in reversed(computation.instructions):
-        if instruction in live or has_effects(instruction):
-            live.add(instruction)
-            live.update(instruction.operands)
-    return live

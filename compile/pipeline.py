@@ -8,6 +8,7 @@ from ..hlo import Module
 from . import (  # noqa: F401  (importing a pass registers it)
     canonicalization,
     common_subexpression_elimination,
+    conditional_simplification,
     constant_folding,
     dead_code_elimination,
     fusion,
@@ -23,7 +24,9 @@ SIMPLIFICATION: tuple[Step, ...] = (
     "inline-calls",
     "canonicalize",
     FixedPoint(
-        "simplification", ("simplify", "fold-constants", "cse", "simplify-loops", "hoist-loop-invariants", "dce"), rounds=4
+        "simplification",
+        ("simplify", "fold-constants", "cse", "simplify-loops", "simplify-conditionals", "hoist-loop-invariants", "dce"),
+        rounds=4,
     ),
 )
 

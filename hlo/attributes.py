@@ -39,8 +39,8 @@ class Cursor(Protocol):
 class AttributeKind:
     """A kind of attribute value.
 
-    ``default`` is the value when the text or the caller leaves the attribute out, and is not printed; REQUIRED means that it may not
-    be left out. ``spelling`` is the name in HLO text where it differs from the Python name. A kind that
+    ``default`` is the value when the text or the caller leaves the attribute out, and is not printed; REQUIRED means that it
+    may not be left out. ``spelling`` is the name in HLO text where it differs from the Python name. A kind that
     ``stands_in_parentheses`` is written between the operands' parentheses, without a name: ``parameter(0)``. What is
     ``always_printed`` is printed even if it is the default, because XLA requires it.
     """

@@ -45,7 +45,9 @@ def _verify_shape(computation: Computation, instruction: Instruction) -> None:
     except HloError as error:
         raise VerificationError(f"{_place(computation, instruction)}: {error}") from None
     if not compatible(inferred, instruction.shape):
-        raise VerificationError(f"{_place(computation, instruction)}: has shape {instruction.shape}, but {inferred} is inferred")
+        raise VerificationError(
+            f"{_place(computation, instruction)}: has shape {instruction.shape}, but {inferred} is inferred"
+        )
 
 
 def _place(computation: Computation, instruction: Instruction) -> str:

@@ -69,7 +69,9 @@ def basic_index(shape):
 
     def entry(size):
         bound = st.none() | st.integers(-size - 2, size + 2)
-        return st.builds(slice, bound, bound, st.sampled_from([None, 1, 2, 3, -1, -2])) | st.integers(-size, max(size - 1, -size))
+        return st.builds(slice, bound, bound, st.sampled_from([None, 1, 2, 3, -1, -2])) | st.integers(
+            -size, max(size - 1, -size)
+        )
 
     parts = st.tuples(*(entry(size) for size in shape)).flatmap(
         lambda entries: st.builds(
@@ -146,7 +148,7 @@ def test_indices_known_at_run_time():
     x = np.arange(12).reshape(3, 4)
     for i in range(-3, 3):
         check(lambda x, i: x[i], x, i)
-        check(lambda x, i: (x[i, i], x[:, i], x[i, ::2], x[..., i], x[i, None], x[i:i+1] if False else x[i])[1], x, i)
+        check(lambda x, i: (x[i, i], x[:, i], x[i, ::2], x[..., i], x[i, None], x[i : i + 1] if False else x[i])[1], x, i)
         check(lambda x, i: x[i + 0, 1:3], x, np.int8(i))
 
         def write(x, i):
@@ -176,7 +178,18 @@ def test_indices_known_at_run_time():
 
 def test_broadcasting_and_conversion_of_what_is_written():
     x = np.arange(12.0).reshape(3, 4)
-    for value in (1, 2.5, True, np.float32(1.5), np.arange(4), np.arange(3)[:, None], np.ones((1, 1, 3, 4)), [1, 2, 3, 4], np.ones((2, 4)), 1j):
+    for value in (
+        1,
+        2.5,
+        True,
+        np.float32(1.5),
+        np.arange(4),
+        np.arange(3)[:, None],
+        np.ones((1, 1, 3, 4)),
+        [1, 2, 3, 4],
+        np.ones((2, 4)),
+        1j,
+    ):
 
         def write(x, value=value):
             x[...] = value
@@ -237,9 +250,10 @@ def test_assignment_to_masks_of_some_dimensions():
 def test_what_needs_gather_or_scatter_is_named():
     x = np.arange(5)
     for function, operation in (
-        (lambda x: x[[0, 1]], "gather"), (lambda x: x[np.array([0, 1])], "gather"), (lambda x: x[x], "gather"), (lambda x: x[x > 2], "gather"),
-        (lambda x: x.__setitem__([0, 1], 5), "scatter"), (lambda x: x.__setitem__(x, 5), "scatter"), (lambda x: np.add.at(x, [0, 0], 1), "scatter"),
-        (lambda x: x.__setitem__(x > 2, np.arange(2)), "scatter"),
+        (lambda x: x[[0, 1]], "gather"), (lambda x: x[np.array([0, 1])], "gather"), (lambda x: x[x], "gather"), (lambda x:
+        x[x > 2], "gather"),
+        (lambda x: x.__setitem__([0, 1], 5), "scatter"), (lambda x: x.__setitem__(x, 5), "scatter"), (lambda x: np.add.at(x,
+        [0, 0], 1), "scatter"), (lambda x: x.__setitem__(x > 2, np.arange(2)), "scatter"),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError, match=operation):
             traced(function, x)

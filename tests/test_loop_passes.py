@@ -5,7 +5,7 @@ import pytest
 from phlox import hlo
 from phlox.compile import optimize, run_named_passes
 from phlox.compile.trip_count import TripCount, known_trip_count, loop_invariant_elements
-from phlox.hlo import F32, Builder, Shape
+from phlox.hlo import F32, Builder, Shape, TupleShape
 
 
 def opcodes(computation):
@@ -180,3 +180,34 @@ def test_no_instruction_stands_in_two_computations():
     for computation in after.computations():
         for instruction in computation.instructions:
             assert seen.setdefault(instruction, computation) is computation
+
+
+# --- conditionals ---
+
+
+def test_branches_compute_what_is_read_and_take_what_they_need():
+    def branch(opcode, index):
+        b = Builder(opcode)
+        state = b.parameter(TupleShape((Shape(F32, (3,)),) * 3))
+        x, y, z = (b.get_tuple_element(state, i) for i in range(3))
+        return b.build(b.Tuple([b.emit(opcode, (x, y)[index]), b.Exp(z)]))
+
+    def build(b):
+        values = [b.parameter(Shape(F32, (3,))) for _ in range(3)]
+        whole = b.Tuple(values)
+        predicate = b.Gt(b.parameter(Shape(F32)), b.constant(np.float32(0)))
+        chosen = b.Conditional(predicate, whole, branch("negate", 0), whole, branch("abs", 1))
+        return b.get_tuple_element(chosen, 0)
+
+    module = module_of(build)
+    after = run_named_passes(module, ["simplify-conditionals", "simplify", "dce"])
+    hlo.verify(after)
+    (chosen,) = [i for i in after.entry.instructions if i.opcode == "conditional"]
+    assert str(chosen.shape) == "(f32[3])"
+    assert [opcodes(c) for c in chosen.called_computations] == [
+        ["parameter", "get-tuple-element", "negate", "tuple"],
+        ["parameter", "get-tuple-element", "abs", "tuple"],
+    ]
+    assert [len(operand.shape.elements) for operand in chosen.operands[1:]] == [1, 1]
+    assert_same_program(module.entry, after.entry)
+    assert run_named_passes(after, ["simplify-conditionals"]) is after

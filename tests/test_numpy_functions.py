@@ -75,7 +75,19 @@ def sample(dtype, shape=(3, 4), seed=0, low=-3.0, high=3.0):
     return values.astype(dtype)
 
 
-DTYPES = [np.bool_, np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128]
+DTYPES = [
+    np.bool_,
+    np.int8,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
+]
 SHAPES = [(3, 4), (0, 4), (1,), ()]
 
 UFUNCS = sorted(
@@ -165,7 +177,7 @@ def test_integer_division_and_shifts_at_the_limits(dtype):
 def test_powers():
     x, k = np.array([-3, -1, 0, 1, 2]), np.array([0, 1, 2, 3, 5])
     check(lambda x, k: x**k, x, k)
-    check(lambda x: (x**2, x**3, x**0, 2**x[2:], True**x[2:]), x)
+    check(lambda x: (x**2, x**3, x**0, 2 ** x[2:], True ** x[2:]), x)
     check(lambda x: x**-1, x)
     check(lambda x, k: x**k, x, -k)  # when the program runs
     for dtype in (np.float32, np.float64, np.complex128):
@@ -252,7 +264,11 @@ def test_reductions(function):
 
 def test_reduction_arguments():
     x, mask = sample(np.float64), sample(np.bool_)
-    check(lambda x, m: (np.sum(x, where=m), np.mean(x, where=m), np.var(x, axis=0, where=m), np.max(x, where=m, initial=-9)), x, mask)
+    check(
+        lambda x, m: (np.sum(x, where=m), np.mean(x, where=m), np.var(x, axis=0, where=m), np.max(x, where=m, initial=-9)),
+        x,
+        mask,
+    )
     check(lambda x, m: np.max(x, where=m), x, mask)
     check(lambda x: (np.sum(x, initial=3), np.prod(x, initial=2), np.min(x, initial=-100, axis=0)), x)
     check(lambda x: (np.std(x, ddof=1), np.var(x, axis=1, ddof=2), np.var(x, correction=1), np.std(x, mean=x.mean())), x)

@@ -248,8 +248,9 @@ class RandomProgram:
         branches = []
         for name in ("one", "two"):
             inner = self._inner(name, operand.shape)
-            branches.append(inner.b.build(inner.like(result)))
-        return self.b.Conditional(self.like(Shape(PRED)), operand, branches[0], operand, branches[1])
+            branches.append(inner.b.build(inner.b.Tuple([inner.like(result), inner.like(result)])))
+        pair = self.b.Conditional(self.like(Shape(PRED)), operand, branches[0], operand, branches[1])
+        return self.b.get_tuple_element(pair, self.random.randint(0, 1))
 
     def call(self):
         if self.depth >= 2:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from phlox import hlo
 from phlox.hlo import HloSyntaxError, Module, Shape, TupleShape, parse_module
 from phlox.hlo.element_type import ELEMENT_TYPES
@@ -33,15 +32,17 @@ def sample_texts():
 
 SAMPLES = sample_texts()
 WORDS = [
-    *"{}()[]=,:.-<>%/\"\\*#?~ \n\0é", "->", "<=", "-1", "0", "1", "2", "65", "9999999999", "18446744073709551616", "1e400", "nan(0x1)",
-    "-nan", "inf", "true", "ROOT", "ENTRY", "HloModule", "FileNames", "StackFrames", "{...}", "{}", "()", "token[]", "opaque[]", "f32[]",
-    "s32[]", "pred[]", "(f32[])", "()[]", "f32[2,3]{0,1}", "f32[<=2]", "f32[2]{0:T(8,128)}", "%main", "main", "x", "/*", "*/", "//", "\\377", "0_0",
-    "1_2_3x0_0", "dimensions={0}", "to_apply=%main", "metadata={", "sharding={", 'backend_config="', "constant(", "parameter(0)",
+    *"{}()[]=,:.-<>%/\"\\*#?~ \n\0é", "->", "<=", "-1", "0", "1", "2", "65", "9999999999", "18446744073709551616", "1e400",
+    "nan(0x1)", "-nan", "inf", "true", "ROOT", "ENTRY", "HloModule", "FileNames", "StackFrames", "{...}", "{}", "()", "token[]",
+    "opaque[]", "f32[]", "s32[]", "pred[]", "(f32[])", "()[]", "f32[2,3]{0,1}", "f32[<=2]", "f32[2]{0:T(8,128)}", "%main",
+    "main", "x", "/*", "*/", "//", "\\377", "0_0", "1_2_3x0_0", "dimensions={0}", "to_apply=%main", "metadata={", "sharding={",
+    'backend_config="', "constant(", "parameter(0)",
     *ELEMENT_TYPES, *hlo.OPERATIONS,
 ]  # fmt: skip
 
 replacement = st.one_of(st.sampled_from(WORDS), st.integers().map(str), st.text(max_size=3))
-edit = st.tuples(st.sampled_from(["delete", "insert", "replace", "duplicate", "swap", "cut"]), st.floats(0, 1), st.floats(0, 1), replacement)
+kinds = st.sampled_from(["delete", "insert", "replace", "duplicate", "swap", "cut"])
+edit = st.tuples(kinds, st.floats(0, 1), st.floats(0, 1), replacement)
 
 
 def damaged(parts, edits):
@@ -105,10 +106,11 @@ def test_random_words(text):
 
 
 # Any operation on operands of any shapes, so that every shape function meets tuples, tokens and missing attributes.
-SHAPES = ["f32[]", "f32[2,3]", "f32[0]", "s32[]", "pred[]", "pred[2,3]", "c64[2,3]", "u8[4]", "s4[2,3]", "f8e4m3fn[2,3]", "bf16[2]"]
-SHAPES += ["token[]", "opaque[]", "()", "(f32[2,3])", "(f32[], s32[])", "(token[], (f32[]))", "f32[<=2,3]"]
-ATTRIBUTES = ["{}", "{0}", "{1,0}", "{0,0}", "{-1}", "{5}", "{9223372036854775807}", "{[0:1]}", "{[0:2], [1:3:2]}", "{[3:1]}", "{[0:2:0], [0:0]}"]
-ATTRIBUTES += ["0_0", "1_2_3x0_-1", "-5_-5x0_0", "0", "1", "-1", "99999999999", "true", "false", "LT", "EQ", "TOTALORDER", "kLoop"]
+SHAPES = ["f32[]", "f32[2,3]", "f32[0]", "s32[]", "pred[]", "pred[2,3]", "c64[2,3]", "u8[4]", "s4[2,3]", "f8e4m3fn[2,3]"]
+SHAPES += ["bf16[2]", "token[]", "opaque[]", "()", "(f32[2,3])", "(f32[], s32[])", "(token[], (f32[]))", "f32[<=2,3]"]
+ATTRIBUTES = ["{}", "{0}", "{1,0}", "{0,0}", "{-1}", "{5}", "{9223372036854775807}", "{[0:1]}", "{[0:2], [1:3:2]}", "{[3:1]}"]
+ATTRIBUTES += ["{[0:2:0], [0:0]}", "0_0", "1_2_3x0_-1", "-5_-5x0_0", "0", "1", "-1", "99999999999", "true", "false"]
+ATTRIBUTES += ["LT", "EQ", "TOTALORDER", "kLoop"]
 ATTRIBUTES += ["%one", "%pair", "%none", "{%one, %one}", "{%pair}", '"text"', "b01f_01io->b01f", "{size=2x2 stride=1x1}"]
 CALLED = """
 one { ROOT x = f32[] parameter(0) }

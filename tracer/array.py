@@ -1,6 +1,7 @@
 """The handle that a NumPy function sees in place of an array while it is traced.
 
-A `TracedArray` holds a rebindable value: either a `Storage` of its own, or a view of another one. So in-place code becomes functional
+A `TracedArray` holds a rebindable value: either a `Storage` of its own, or a view of another one. So in-place code becomes
+functional
 HLO: writing to a view rebinds the storage behind it, and everything else that reads this storage sees the new value, as
 aliasing does in NumPy.
 """
@@ -25,8 +26,8 @@ Instruction = hlo.Instruction
 class View:
     """How a view reads its value from its base's, and how the base's value changes when the view is written.
 
-    ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for views that NumPy
-    makes read-only.
+    ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for views
+    that NumPy makes read-only.
     """
 
     __slots__ = ("base", "read", "write", "seen", "value")
@@ -46,9 +47,10 @@ class View:
 class TracedArray:
     """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
 
-    It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values of Python's own
-    int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50). ``is_scalar`` holds for what NumPy returns as a
-    scalar: it is never changed in place.
+    It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values of
+    Python's own
+    int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50). ``is_scalar`` holds for what
+    NumPy returns as a scalar: it is never changed in place.
     """
 
     __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "_strides", "__weakref__")
@@ -60,7 +62,9 @@ class TracedArray:
     shape: tuple[int, ...]
     element_type: hlo.ElementType
 
-    def __init__(self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None) -> None:
+    def __init__(
+        self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None
+    ) -> None:
         self.storage = storage
         self.shape = shape.dimensions
         self.element_type = shape.element_type
@@ -86,7 +90,8 @@ class TracedArray:
         strides: tuple[int, ...] | None = None,
         element_type: hlo.ElementType | None = None,
     ) -> TracedArray:
-        """A view; ``strides`` are counted in elements, None for those of row-major order. Scalars have no views: theirs are copies."""
+        """A view; ``strides`` are counted in elements, None for those of row-major order. Scalars have no views: theirs are
+        copies."""
         shape_ = hlo.Shape(element_type or base.element_type, shape)
         if base.is_scalar:
             trace = require_trace(base)
@@ -212,10 +217,14 @@ class TracedArray:
     def __bool__(self) -> bool:
         if self.size > 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-        raise ConcretizationError(self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"])
+        raise ConcretizationError(
+            self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"]
+        )
 
     def __int__(self) -> int:
-        raise ConcretizationError(self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"])
+        raise ConcretizationError(
+            self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"]
+        )
 
     def __float__(self) -> float:
         raise ConcretizationError(
@@ -225,12 +234,16 @@ class TracedArray:
         )
 
     def __complex__(self) -> complex:
-        raise ConcretizationError(self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value.")
+        raise ConcretizationError(
+            self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value."
+        )
 
     def __index__(self) -> int:
         if self.shape or not self.element_type.is_integer:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        raise ConcretizationError(self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"])
+        raise ConcretizationError(
+            self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"]
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
@@ -287,6 +300,8 @@ class TracedArray:
     # --- NumPy's protocols ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+        if MaskedSelection in map(type, inputs):
+            return NotImplemented
         if method == "__call__":
             return call_ufunc(ufunc, inputs, **arguments)
         return ufunc_method(ufunc, method, *inputs, **arguments)
@@ -344,7 +359,14 @@ _BINARY = {
     "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "lshift": np.left_shift, "rshift": np.right_shift,
 }  # fmt: skip
-_COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+_COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 for _name, _ufunc in _BINARY.items():
@@ -370,4 +392,6 @@ def as_index(value: Any, purpose: str) -> int:
 # The tables of functions are filled by modules that make arrays, hence after the class.
 from .functions.ufunc_calls import call_operator, call_ufunc, ufunc_method  # noqa: E402
 from .indexing import read_index, write_index  # noqa: E402
+
 from . import methods  # noqa: E402, F401  isort:skip
+from .masked_selection import MaskedSelection  # noqa: E402  isort:skip

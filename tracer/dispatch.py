@@ -1,7 +1,7 @@
 """The tables of NumPy functions that traced arrays answer to, and the list of those that are missing.
 
-`UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function to its implementation; the modules of ``functions/`` fill
-them. `MISSING` names what a function waits for where that is known.
+`UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function to its
+implementation; the modules of ``functions/`` fill them. `MISSING` names what a function waits for where that is known.
 """
 
 from __future__ import annotations
@@ -83,15 +83,21 @@ def ufunc_kernel(ufunc: np.ufunc) -> Kernel:
 def not_implemented(function: Callable) -> NotImplementedError:
     needs = MISSING.get(function)
     because = f": it needs {needs}, which is not there yet" if needs else ""
-    return NotImplementedError(f"{name_of(function)} is not implemented for traced arrays{because}. phlox.numpy.gaps() lists all gaps")
+    return NotImplementedError(
+        f"{name_of(function)} is not implemented for traced arrays{because}. phlox.numpy.gaps() lists all gaps"
+    )
 
 
 SPECIAL_KERNELS: dict[str, Kernel] = {}
 
 
 def _special_kernel(ufunc: np.ufunc) -> Kernel | None:
-    """Kernels of ``scipy.special``, found by name when they are first used, because SciPy may be missing or not yet imported."""
-    special = sys.modules.get("scipy.special")
+    """Kernels of ``scipy.special``, found by name when they are first used, because SciPy may be missing or not yet
+    imported."""
+    special = sys.modules.get(
+        ""
+        "scipy.special"
+    )
     found = SPECIAL_KERNELS.get(ufunc.__name__)
     if special is None or found is None or getattr(special, ufunc.__name__, None) is not ufunc:
         return None

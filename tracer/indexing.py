@@ -1,12 +1,13 @@
 """Basic indexing: reading views, writing in place.
 
-An index is first normalized, without looking at contents, to a `Selection`: for each dimension of the array a start (an integer, or a traced
-scalar), a step and a length, and which dimensions the result keeps or adds. A selection then becomes HLO in one way for reading and one
-for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
+An index is first normalized, without looking at contents, to a `Selection`: for each dimension of the array a start (an
+integer, or a traced
+scalar), a step and a length, and which dimensions the result keeps or adds. A selection then becomes HLO in one way for
+reading and one for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
 
 Integers known only at run time are wrapped when negative, and raise IndexError through the trace's error flag when out of range.
-Integer arrays need the operation gather, which is not there yet; masks can be assigned to, but not read, because the result's
-shape would depend on contents.
+Integer arrays need the operation gather, which is not there yet. Masks can be assigned to; read, they give a
+`MaskedSelection`, because the result's shape would depend on contents.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Range(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What an index selects: a range for each dimension; ``kept`` names, for each dimension of the result, one of the array or None (newaxis)."""
+    """What an index selects: a range for each dimension; ``kept`` names, for each dimension of the result, one of the array
+    or None (newaxis)."""
 
     ranges: tuple[Range, ...]
     kept: tuple[int | None, ...]
@@ -103,7 +105,8 @@ def _slice(entry: slice, size: int) -> Range:
         if isinstance(bound, TracedArray):
             raise ConcretizationError(
                 bound, "as a bound of a slice",
-                "Shapes have to be known while tracing. Slice with known bounds, index with a traced integer (x[i]), mask with np.where, or "
+                "Shapes have to be known while tracing. Slice with known bounds, index with a traced integer "
+                "(x[i]), mask with np.where, or "
                 "name the argument that the bound comes from in static_argnames.",
             )  # fmt: skip
     start, stop, step = entry.indices(size)
@@ -200,17 +203,23 @@ def _forward(r: Range) -> tuple[int, int, int]:
     return low, high + 1, abs(r.step) if r.length > 1 else 1
 
 
-def _read_advanced(array: TracedArray, index: Any) -> TracedArray:
-    for entry in index if isinstance(index, tuple) else (index,):
-        kind = getattr(entry, "dtype", None)
-        if isinstance(entry, (bool, np.bool_)) or kind == np.dtype(bool):
-            raise NotImplementedError(
-                "reading with a boolean mask as index is not implemented for traced arrays: the shape of the result would depend on "
-                "contents (np.where keeps the shape; assigning to x[mask] works), and it needs the operation gather"
-            )
-        if isinstance(entry, TracedArray) and not entry.element_type.is_integer:
-            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+def _read_advanced(array: TracedArray, index: Any) -> Any:
+    from .functions.operands import as_traced
+    from .masked_selection import MaskedSelection
+
+    if _is_mask_entry(index):
+        mask = as_traced(index if isinstance(index, TracedArray) else np.asarray(index))
+        _require_mask_fits(array, mask.shape, 0)
+        # Both as they are now: x[mask] is a copy in NumPy.
+        return MaskedSelection(array.copy(), mask.copy())
+    entries = index if isinstance(index, tuple) else (index,)
     _require_index_types(index)
+    if any(_is_mask_entry(entry) for entry in entries):
+        raise NotImplementedError(
+            "reading with a boolean mask among other indices needs the operation gather, which is not there "
+            "yet: the shape of the result "
+            "would depend on contents (np.where keeps the shape; x[mask] alone can be computed with, reduced and assigned)"
+        )
     raise NotImplementedError("indexing with integer arrays needs the operation gather, which is not there yet")
 
 
@@ -218,9 +227,10 @@ def _require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
         if not (_is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
             raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+                "arrays are valid indices"
             )
-        if isinstance(entry, (np.ndarray, np.generic)) and entry.dtype.kind not in "iub":
+        if isinstance(entry, (np.ndarray, np.generic, TracedArray)) and entry.dtype.kind not in "iub":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
 
 
@@ -332,14 +342,19 @@ def _is_mask_entry(entry: Any) -> bool:
 def write_masked(array: TracedArray, index: Any, value: Any) -> None:
     """``array[mask] = value``: a select, for values that do not depend on how many elements the mask selects.
 
-    The mask may stand in a tuple with whole slices and Ellipsis. Raises NotImplementedError for integer arrays as index, and for values
-    with one element for each selected one: both need the operation scatter.
+    The mask may stand in a tuple with whole slices and Ellipsis. Raises NotImplementedError for integer arrays as index,
+    and for values with one element for each selected one: both need the operation scatter.
     """
-    from .functions.operands import broadcast, instruction_of, prepare
+    from .functions.operands import as_traced, broadcast, instruction_of, prepare
+    from .masked_selection import MaskedSelection
 
     entries = list(index) if isinstance(index, tuple) else [index]
     masks = [position for position, entry in enumerate(entries) if _is_mask_entry(entry)]
-    whole = all(position in masks or entry is Ellipsis or entry == slice(None) for position, entry in enumerate(entries) if not _is_array(entry))
+    whole = all(
+        position in masks or entry is Ellipsis or entry == slice(None)
+        for position, entry in enumerate(entries)
+        if not _is_array(entry)
+    )
     if len(masks) != 1 or not whole or any(_is_array(entry) for position, entry in enumerate(entries) if position not in masks):
         _require_index_types(index)
         raise NotImplementedError("assigning to integer arrays as index needs the operation scatter, which is not there yet")
@@ -350,14 +365,23 @@ def write_masked(array: TracedArray, index: Any, value: Any) -> None:
     if used > rank:
         raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
     before = entries[: masks[0]]
-    first = rank - mask.ndim - sum(1 for e in entries[masks[0] + 1 :] if isinstance(e, slice)) if Ellipsis in before else len(before)
-    for dimension, size in enumerate(mask.shape):
-        if array.shape[first + dimension] != size:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {first + dimension}; size of axis is "
-                f"{array.shape[first + dimension]} but size of corresponding boolean axis is {size}"
-            )
+    first = (
+        rank - mask.ndim - sum(1 for e in entries[masks[0] + 1 :] if isinstance(e, slice))
+        if Ellipsis in before
+        else len(before)
+    )
+    _require_mask_fits(array, mask.shape, first)
     b = trace.builder
+    predicate = b.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * (rank - first - mask.ndim)])
+    if isinstance(value, MaskedSelection):
+        if first or len(entries) > 1:
+            raise NotImplementedError(
+                "assigning x[mask] to a mask among other indices needs the operation scatter, which is not there yet"
+            )
+        whole = value.values_for(as_traced(mask))
+        chosen = broadcast(b, instruction_of(trace, whole, array.element_type), array.shape)
+        array._set_value(b.emit("select", broadcast(b, predicate, array.shape), chosen, array.instruction(trace)))
+        return
     value = prepare(value)
     value_shape = value.shape if isinstance(value, TracedArray) else np.shape(value)
     # The selected elements lie along one dimension, at the place of the mask's.
@@ -365,16 +389,29 @@ def write_masked(array: TracedArray, index: Any, value: Any) -> None:
     shape = list(array.shape[:first]) + [1] + list(array.shape[first + mask.ndim :])
     if len(value_shape) > tail and value_shape[len(value_shape) - tail - 1] != 1:
         raise NotImplementedError(
-            f"assigning a value of shape {value_shape} to a mask needs the operation scatter, which is not there yet: a value that does "
+            f"assigning a value of shape {value_shape} to a mask needs the operation scatter, which is not "
+            f"there yet: a value that does "
             "not depend on the number of selected elements is required (np.where may do)"
         )
     converted = assigned_value(trace, value, tuple(shape), array.element_type)
     spread = b.reshape(converted, [*shape[:first], *[1] * mask.ndim, *shape[first + 1 :]])
-    predicate = b.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * tail])
     updated = b.emit(
         "select", broadcast(b, predicate, array.shape), broadcast(b, spread, array.shape), array.instruction(trace)
     )  # fmt: skip
     array._set_value(updated)
+
+
+def _require_mask_fits(array: TracedArray, shape: tuple[int, ...], first: int) -> None:
+    if first + len(shape) > array.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {array.ndim}-dimensional, but {first + len(shape)} were indexed"
+        )
+    for dimension, size in enumerate(shape, first):
+        if array.shape[dimension] != size:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {dimension}; size of axis is "
+                f"{array.shape[dimension]} but size of corresponding boolean axis is {size}"
+            )
 
 
 def _is_array(entry: Any) -> bool:

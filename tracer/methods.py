@@ -14,8 +14,20 @@ from .functions.operands import convert
 from .indexing import assigned_value
 
 _SAME_AS_FUNCTION = (
-    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot", "round",
-    "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "searchsorted", "nonzero", "compress",
+    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "
+    ""
+    ""
+    ""clip", "dot", "
+    ""
+    ""
+    ""round",
+    "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "
+    ""
+    ""
+    ""searchsorted", "nonzero", "
+    ""
+    ""
+    ""compress",
     "choose",
 )  # fmt: skip
 
@@ -106,7 +118,9 @@ def view(self, dtype=None, type=None):
     if target is source:
         return self.view()
     if hlo.PRED in (source, target) or source.is_complex or target.is_complex or source.byte_size != target.byte_size:
-        raise NotImplementedError(f"a view of {self.dtype} as {target.dtype} is not implemented for traced arrays: equal widths are required")
+        raise NotImplementedError(
+            f"a view of {self.dtype} as {target.dtype} is not implemented for traced arrays: equal widths are required"
+        )
     shape = hlo.Shape(target, self.shape)
 
     def read(trace, base):
@@ -136,7 +150,9 @@ def put(self, indices, values, mode="raise"):
 
 @_add
 def resize(self, *shape, refcheck=True):
-    raise NotImplementedError("ndarray.resize is not implemented for traced arrays: shapes do not change; use np.pad or np.concatenate")
+    raise NotImplementedError(
+        "ndarray.resize is not implemented for traced arrays: shapes do not change; use np.pad or np.concatenate"
+    )
 
 
 @_add
@@ -154,5 +170,3 @@ def to_device(self, device, /, *, stream=None):
     if device != "cpu":
         raise ValueError(f"Unsupported device: {device!r}")
     return self
-
-

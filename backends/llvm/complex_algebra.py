@@ -150,7 +150,7 @@ def sign(builder, single, z):
 def branch_for_rare(
     builder: ir.IRBuilder, condition: ir.Value, usual: ComplexValue, rare: Callable[[], ComplexValue]
 ) -> ComplexValue:
-    """Return ``usual`` with the lanes where the condition holds replaced by ``rare()``, behind a branch; ends in a new block."""
+    """Return ``usual`` with the lanes where the condition holds replaced by ``rare()``; the builder ends in a new block."""
     before = builder.block
     rare_block, join_block = (builder.append_basic_block(name) for name in ("special_values", "after_special_values"))
     builder.cbranch(any_lane(builder, condition), rare_block, join_block).set_weights([1, 100000])

@@ -1,6 +1,18 @@
 """Algebraic simplification: rewrite rules as data, one file a subject, and the pass that applies them."""
 
-from . import arithmetic, control, conversion, logic, movement, reductions
+from . import arithmetic, control, conversion, logic, movement, ordering, reductions
 from .rule import RULES, Rule, rule, simplify
 
-__all__ = ["RULES", "Rule", "arithmetic", "control", "conversion", "logic", "movement", "reductions", "rule", "simplify"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "arithmetic",
+    "control",
+    "conversion",
+    "logic",
+    "movement",
+    "ordering",
+    "reductions",
+    "rule",
+    "simplify",
+]

@@ -8,8 +8,6 @@ import ml_dtypes
 
 from ...hlo import Instruction
 from .rule import (
-    ANY_ELEMENTWISE,
-    broadcast,
     c64,
     f32,
     f64,
@@ -330,42 +328,3 @@ def complex_of_parts(whole: Instruction) -> Instruction | None:
         z = real.operands[0]
         return z if z.shape.element_type.is_complex else None
     return None
-
-
-@rule(
-    ANY_ELEMENTWISE,
-    fires=[
-        lambda b: b.Add(b.broadcast(f32(b), (2, 3), ()), b.broadcast(f32(b), (2, 3), ())),
-        lambda b: b.Exp(b.broadcast(f32(b, 3), (2, 3), (1,))),
-        lambda b: b.Mul(b.broadcast(f32(b, 3), (2, 3), (1,)), b.broadcast(f32(b), (2, 3), ())),
-        lambda b: b.Clamp(f32(b), b.broadcast(f32(b, 3), (2, 3), (1,)), f32(b)),
-    ],
-    unchanged=lambda b: b.Add(b.broadcast(f32(b, 2), (2, 3), (0,)), b.broadcast(f32(b, 3), (2, 3), (1,))),
-)
-def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
-    """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), along the same dimensions, or where x or y is a scalar"""
-    shape = operation.shape
-    if shape.is_tuple or not shape.dimensions:
-        return None
-    widest: Instruction | None = None
-    for operand in operation.operands:
-        if not operand.shape.is_tuple and not operand.shape.dimensions:
-            continue
-        if operand.opcode != "broadcast":
-            return None
-        if operand.operands[0].shape.dimensions or widest is None:
-            if widest is not None and widest.operands[0].shape.dimensions:
-                if widest.attributes["dimensions"] != operand.attributes["dimensions"]:
-                    return None
-            widest = operand
-    if widest is None:
-        return None
-    inner = widest.operands[0].shape.dimensions
-    if inner and widest.operands[0].shape.size >= shape.size:
-        return None
-    operands = []
-    for operand in operation.operands:
-        source = operand.operands[0] if operand.shape.dimensions else operand
-        operands.append(source if source.shape.dimensions else broadcast(source, inner, ()))
-    result = new(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
-    return broadcast(result, shape.dimensions, widest.attributes["dimensions"])

@@ -15,6 +15,7 @@ from .rule import (
     rule,
     s32,
     scalar_constant,
+    scalar_under,
     uniform_literal,
     without_ones,
 )  # fmt: skip
@@ -22,13 +23,6 @@ from .rule import (
 
 def _identity(count: int) -> tuple[int, ...]:
     return tuple(range(count))
-
-
-def _scalar_under(instruction: Instruction) -> Instruction | None:
-    """The scalar that an array repeats everywhere, where it is a broadcast of one."""
-    if instruction.opcode == "broadcast" and not instruction.operands[0].shape.dimensions:
-        return instruction.operands[0]
-    return None
 
 
 @rule("reshape", fires=lambda b: b.emit("reshape", f32(b, 2, 3), shape=Shape(f32(b).shape.element_type, (2, 3))))
@@ -306,7 +300,7 @@ def pad_by_nothing(pad: Instruction) -> Instruction | None:
 def pad_of_same_value(pad: Instruction) -> Instruction | None:
     """pad(broadcast(c), c) -> broadcast(c)"""
     x, value = pad.operands
-    scalar = _scalar_under(x)
+    scalar = scalar_under(x)
     if scalar is None:
         return None
     mine, other = uniform_literal(scalar), uniform_literal(value)
@@ -417,8 +411,8 @@ def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
 )
 def concatenate_of_same_value(concatenate: Instruction) -> Instruction | None:
     """concatenate(broadcast(v), broadcast(v)) -> broadcast(v), for a scalar v"""
-    scalar = _scalar_under(concatenate.operands[0])
-    if scalar is None or any(_scalar_under(x) is not scalar for x in concatenate.operands):
+    scalar = scalar_under(concatenate.operands[0])
+    if scalar is None or any(scalar_under(x) is not scalar for x in concatenate.operands):
         return None
     return broadcast(scalar, concatenate.shape.dimensions, ())
 
@@ -433,7 +427,7 @@ def dynamic_slice_of_everything(operation: Instruction) -> Instruction | None:
 @rule("dynamic-slice", fires=lambda b: b.DynamicSlice(b.broadcast(f32(b), (4, 5), ()), [s32(b), s32(b)], (2, 3)))
 def dynamic_slice_of_scalar(operation: Instruction) -> Instruction | None:
     """dynamic-slice(broadcast(v), i) -> broadcast(v), for a scalar v"""
-    scalar = _scalar_under(operation.operands[0])
+    scalar = scalar_under(operation.operands[0])
     return None if scalar is None else broadcast(scalar, operation.shape.dimensions, ())
 
 

@@ -15,23 +15,7 @@ import numpy as np
 
 from ..attributes import Choice, Integer
 from ..element_type import (
-    BF16,
-    C64,
-    C128,
-    F16,
-    F32,
-    F64,
-    PRED,
-    S8,
-    S16,
-    S32,
-    S64,
-    U8,
-    U16,
-    U32,
-    U64,
-    ElementType,
-    component_type,
+    BF16, C64, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U32, U64, ElementType, component_type,
 )  # fmt: skip
 from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation

@@ -17,8 +17,9 @@ def in_wider_type(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarr
     """Compute on types that NumPy lacks in wider ones.
 
     Floats of at most 16 bits are computed in float32 and rounded once: float32 has more than twice their bits, so that sums,
-    products, quotients and square roots come out as if rounded once. Integers below 8 bits are computed in 8 bits and wrapped, except by
-    functions ``on_bits``, which know the width themselves. NumPy's floating-point warnings are silenced: infinities and NaN are results here.
+    products, quotients and square roots come out as if rounded once. Integers below 8 bits are computed in 8 bits and
+    wrapped, except by functions ``on_bits``, which know the width themselves. NumPy's floating-point warnings are silenced:
+    infinities and NaN are results here.
     """
 
     @functools.wraps(function)

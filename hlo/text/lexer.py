@@ -1,8 +1,8 @@
 """Tokens of HLO text, and the cursor that the parsers of shapes, literals and attributes share.
 
 The lexical rules are those of ``xla/hlo/parser/hlo_lexer.cc``: names may stand with or without ``%``, comments are
-``/* */`` and ``//``, strings are escaped as in C. All tokens are found beforehand by one regular expression; lines and columns are computed
-only for an error.
+``/* */`` and ``//``, strings are escaped as in C. All tokens are found beforehand by one regular expression; lines and
+columns are computed only for an error.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def _element_texts(flat: np.ndarray, shape: Shape) -> list[str]:
 def float_texts(flat: np.ndarray, element_type: ElementType, within_range: bool = False) -> list[str]:
     """The shortest texts from which these floats are read back, for a one-dimensional array.
 
-    ``within_range`` leaves out decimals above the largest number that would be rounded down to it: XLA rejects them in complex numbers.
+    ``within_range`` leaves out decimals above the largest number that would be rounded down to it: XLA rejects them in
+    complex numbers.
 
     >>> from phlox.hlo import F32
     >>> float_texts(np.array([0.1, 3.4028235e38], np.float32), F32)
@@ -173,7 +174,9 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
             cursor.position += 1
         elif token != "}":
             if depth < shape.rank:
-                cursor.fail(f"'{{' expected: a literal of shape {shape} has braces {shape.rank} deep, found {cursor.description()}")
+                cursor.fail(
+                    f"'{{' expected: a literal of shape {shape} has braces {shape.rank} deep, found {cursor.description()}"
+                )
             _count_element(cursor, shape, seen, depth)
             places.append(cursor.position)
             cursor.position += 1

@@ -1,8 +1,8 @@
 """HLO text to modules.
 
-Source of the grammar: ``xla/hlo/parser/hlo_parser.cc``. What has a meaning here goes through the operations' records; the rest of
-what XLA prints (sharding, backend configurations, ...) is kept as text. Computations may stand in any order: one that is
-called is parsed when its first caller needs it, on an explicit stack.
+Source of the grammar: ``xla/hlo/parser/hlo_parser.cc``. What has a meaning here goes through the operations' records; the
+rest of what XLA prints (sharding, backend configurations, ...) is kept as text. Computations may stand in any order: one that
+is called is parsed when its first caller needs it, on an explicit stack.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ class _ModuleParser:
             found = ", ".join(map(str, actual))
             self.cursor.fail(f"{body.name} is stated to take ({stated}), but its parameters are ({found})", body.place)
         if not compatible(result, computation.shape):
-            self.cursor.fail(f"{body.name} is stated to return {result}, but its root has shape {computation.shape}", body.place)
+            message = f"{body.name} is stated to return {result}, but its root has shape {computation.shape}"
+            self.cursor.fail(message, body.place)
 
     def _read_instruction(self, body: _Body) -> None:
         """``[ROOT] name = shape opcode(operands), attribute=value, ...``"""

@@ -28,8 +28,8 @@ _RESERVED |= frozenset("last_tile_dim_replicate shard_as shard_like error".split
 def module_text(module: Module, *, names: str = "original", metadata: bool = False) -> str:
     """The module in XLA's HLO text: called computations before their callers, the entry last.
 
-    ``names`` is "original", for the instructions' own names made unique, or "canonical", for names that depend on the program alone, so
-    that equal programs have equal text. ``metadata`` says whether source locations are printed.
+    ``names`` is "original", for the instructions' own names made unique, or "canonical", for names that depend on the program
+    alone, so that equal programs have equal text. ``metadata`` says whether source locations are printed.
 
     >>> from phlox.hlo import Builder, F32, Shape
     >>> b = Builder("negation")

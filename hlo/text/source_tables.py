@@ -10,7 +10,7 @@ _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
 class SourceTables:
-    """The tables ``FileNames``, ``FunctionNames``, ``FileLocations`` and ``StackFrames``, which refer to each other by number."""
+    """The tables ``FileNames``, ``FunctionNames``, ``FileLocations`` and ``StackFrames``, whose rows refer to one another."""
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[int, str | dict[str, str]]] = {name: {} for name in _TABLES}

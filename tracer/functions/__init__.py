@@ -2,6 +2,21 @@
 
 from .. import array  # noqa: F401  isort:skip  (first: the modules below make arrays)
 from . import (
-    arithmetic, creation, einsum, elementary, floating_point, gaps, integers, joining, linear_algebra, numerical, padding, reductions,
-    scans, selection, shape_manipulation, statistics, ufunc_calls,
+    arithmetic,
+    creation,
+    einsum,
+    elementary,
+    floating_point,
+    gaps,
+    integers,
+    joining,
+    linear_algebra,
+    numerical,
+    padding,
+    reductions,
+    scans,
+    selection,
+    shape_manipulation,
+    statistics,
+    ufunc_calls,
 )  # fmt: skip

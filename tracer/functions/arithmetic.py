@@ -1,7 +1,7 @@
 """Kernels of arithmetic ufuncs, with NumPy's signs, zeros and errors.
 
-Source of the semantics: NumPy's reference of each ufunc, and for floor division and remainder of floats the algorithm that Python's
-language reference prescribes (the quotient is floored, the remainder has the divisor's sign).
+Source of the semantics: NumPy's reference of each ufunc, and for floor division and remainder of floats the algorithm that
+Python's language reference prescribes (the quotient is floored, the remainder has the divisor's sign).
 """
 
 from __future__ import annotations
@@ -11,8 +11,41 @@ import numpy as np
 from ... import hlo
 from ..dispatch import kernel
 from .emission import (
-    absolute, add, and_, complex_, conjugate, convert, divide, each_part, eq, floor, ge, gt, imag, in_float32, is_finite, is_nan, is_zero,
-    le, lt, maximum, minimum, multiply, ne, negate, not_, or_, power, real, remainder, rint, select, sign, subtract, truth, xor,
+    absolute,
+    add,
+    and_,
+    complex_,
+    conjugate,
+    convert,
+    divide,
+    each_part,
+    eq,
+    floor,
+    ge,
+    gt,
+    imag,
+    in_float32,
+    is_finite,
+    is_nan,
+    is_zero,
+    le,
+    lt,
+    maximum,
+    minimum,
+    multiply,
+    ne,
+    negate,
+    not_,
+    or_,
+    power,
+    real,
+    remainder,
+    rint,
+    select,
+    sign,
+    subtract,
+    truth,
+    xor,
 )  # fmt: skip
 from .floating_point import copysign, truncate
 from .operands import full_like, scalar_value
@@ -211,16 +244,19 @@ def _comparison(ufunc: np.ufunc, direction: str) -> None:
 
 
 for _ufunc, _direction in (
-    (np.equal, "EQ"), (np.not_equal, "NE"), (np.less, "LT"), (np.less_equal, "LE"), (np.greater, "GT"), (np.greater_equal, "GE"),
+    (np.equal, "EQ"), (np.not_equal, "NE"), (np.less, "LT"), (np.less_equal, "LE"), (np.greater, "GT"), (np.greater_equal,
+    "GE"),
 ):  # fmt: skip
     _comparison(_ufunc, _direction)
 
 
-def _least(dtype: np.dtype):
+def least(dtype: np.dtype):
+    """What maximum starts from."""
     return {"f": -np.inf, "V": -np.inf, "b": False, "c": complex(-np.inf, -np.inf)}.get(dtype.kind, _limit(dtype, "min"))
 
 
-def _greatest(dtype: np.dtype):
+def greatest(dtype: np.dtype):
+    """What minimum starts from."""
     return {"f": np.inf, "V": np.inf, "b": True, "c": complex(np.inf, np.inf)}.get(dtype.kind, _limit(dtype, "max"))
 
 
@@ -246,10 +282,10 @@ def _extremum_without_nan(b, x, y, emit, direction):
     return select(b, is_nan(b, y), x, select(b, is_nan(b, x), y, _extremum(b, x, y, emit, direction)))
 
 
-kernel(np.maximum, identity=_least)(lambda b, x, y: _extremum(b, x, y, maximum, "GE"))
-kernel(np.minimum, identity=_greatest)(lambda b, x, y: _extremum(b, x, y, minimum, "LE"))
-kernel(np.fmax, identity=lambda dtype: _nan(dtype, _least))(lambda b, x, y: _extremum_without_nan(b, x, y, maximum, "GE"))
-kernel(np.fmin, identity=lambda dtype: _nan(dtype, _greatest))(lambda b, x, y: _extremum_without_nan(b, x, y, minimum, "LE"))
+kernel(np.maximum, identity=least)(lambda b, x, y: _extremum(b, x, y, maximum, "GE"))
+kernel(np.minimum, identity=greatest)(lambda b, x, y: _extremum(b, x, y, minimum, "LE"))
+kernel(np.fmax, identity=lambda dtype: _nan(dtype, least))(lambda b, x, y: _extremum_without_nan(b, x, y, maximum, "GE"))
+kernel(np.fmin, identity=lambda dtype: _nan(dtype, greatest))(lambda b, x, y: _extremum_without_nan(b, x, y, minimum, "LE"))
 
 
 # --- logic ---

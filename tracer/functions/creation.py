@@ -1,7 +1,7 @@
 """Functions that make arrays: filled, counted, diagonal, copied.
 
-They serve ``np.zeros_like(x)`` and the like, ``np.zeros(..., like=x)``, and `phlox.numpy`; what they make is HLO (broadcast, iota), not a
-constant held in memory.
+They serve ``np.zeros_like(x)`` and the like, ``np.zeros(..., like=x)``, and `phlox.numpy`; what they make is HLO
+(broadcast, iota), not a constant held in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from .operands import as_traced, broadcast, class_of, constant, convert, instruction_of, prepare, result, sequence, shape_argument
+from .operands import (
+    as_traced,
+    broadcast,
+    class_of,
+    constant,
+    convert,
+    instruction_of,
+    prepare,
+    result,
+    sequence,
+    shape_argument,
+)
 from .shape_manipulation import reshaped
 
 Instruction = hlo.Instruction
@@ -120,7 +131,9 @@ def putmask(a, /, mask, values):
     values = prepare(values)
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
-        raise NotImplementedError("np.putmask with values that repeat is not implemented for traced arrays: the shape of the array is required")
+        raise NotImplementedError(
+            "np.putmask with values that repeat is not implemented for traced arrays: the shape of the array is required"
+        )
     copyto(a, values, "unsafe", mask)
 
 
@@ -217,7 +230,9 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     rows = as_index(N, "as a size of a shape")
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()
-    return result(trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "EQ"), hlo.element_type_of(dtype)))
+    return result(
+        trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "EQ"), hlo.element_type_of(dtype))
+    )
 
 
 @implements(np.identity)
@@ -230,7 +245,9 @@ def tri(N, M=None, k=0, dtype=float, *, like=None):
     rows = as_index(N, "as a size of a shape")
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()
-    return result(trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
+    return result(
+        trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype))
+    )
 
 
 def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
@@ -319,7 +336,12 @@ def fill_diagonal(a, val, wrap=False):
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
-    if a.ndim > 2 or wrap or np.ndim(val if not isinstance(val, TracedArray) else 0) or (isinstance(val, TracedArray) and val.ndim):
+    if (
+        a.ndim > 2
+        or wrap
+        or np.ndim(val if not isinstance(val, TracedArray) else 0)
+        or (isinstance(val, TracedArray) and val.ndim)
+    ):
         raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices and scalars, without wrap")
     trace = require_trace(a)
     b = trace.builder
@@ -354,10 +376,13 @@ def indices(dimensions, dtype=int, sparse=False):
     sizes = shape_argument(dimensions)
     trace = require_trace()
     grids = [
-        result(trace, convert(trace.builder, iota(sizes, axis, hlo.S64), hlo.element_type_of(dtype))) for axis in range(len(sizes))
+        result(trace, convert(trace.builder, iota(sizes, axis, hlo.S64), hlo.element_type_of(dtype)))
+        for axis in range(len(sizes))
     ]
     if sparse:
-        return tuple(grid[tuple(slice(None) if d == axis else slice(0, 1) for d in range(len(sizes)))] for axis, grid in enumerate(grids))
+        return tuple(
+            grid[tuple(slice(None) if d == axis else slice(0, 1) for d in range(len(sizes)))] for axis, grid in enumerate(grids)
+        )
     return np.stack(grids) if grids else filled((0,), 0, dtype)
 
 

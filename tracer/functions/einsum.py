@@ -1,6 +1,7 @@
 """`np.einsum`, pair by pair through HLO's dot.
 
-Source of the notation: NumPy's reference of einsum (implicit and explicit output, ellipsis, lists of integers in place of letters).
+Source of the notation: NumPy's reference of einsum (implicit and explicit output, ellipsis, lists of integers in place of
+letters).
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
             raise ValueError("einstein sum subscripts string includes output subscript multiple times")
         unknown = set(output) - set("".join(labels)) - set(every)
         if unknown:
-            raise ValueError(f"einstein sum subscripts string included output subscript '{min(unknown)}' which never appeared in an input")
+            raise ValueError(
+                f"einstein sum subscripts string included output subscript '{min(unknown)}' which never appeared in an input"
+            )
         if longest and "..." not in right:
             raise ValueError("output has ellipsis dimensions that the subscripts drop: '...' is required in the output")
         return labels, output
@@ -211,5 +214,7 @@ def _arrange(trace: Trace, term: Term, output: str, sizes: dict[str, int]) -> In
         instruction = trace.emit("transpose", instruction, dimensions=order)
     if len(present) < len(output):
         shape = tuple(sizes[label] for label in output)
-        return broadcast(trace.builder, trace.builder.broadcast_in_dim(instruction, shape, [output.index(l) for l in present]), shape)
+        return broadcast(
+            trace.builder, trace.builder.broadcast_in_dim(instruction, shape, [output.index(l) for l in present]), shape
+        )
     return instruction

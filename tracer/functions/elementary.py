@@ -1,6 +1,7 @@
 """Kernels of exponential, logarithmic, trigonometric and hyperbolic ufuncs.
 
-Functions that HLO has an operation for are that operation. The others are expressed by those: inverse trigonometric functions by
+Functions that HLO has an operation for are that operation. The others are expressed by those: inverse trigonometric
+functions by
 atan2, hyperbolic ones by exponential-minus-one and log-plus-one, which keep small arguments accurate (the identities of Kahan,
 "Branch cuts for complex elementary functions", 1987, for real arguments), log2 and log10 by splitting off the exponent (as in FreeBSD's msun),
 so that powers of the base give integers.
@@ -15,8 +16,41 @@ import numpy as np
 from ... import hlo
 from ..dispatch import kernel, special
 from .emission import (
-    absolute, add, and_, atan2, cbrt, complex_, convert, cosine, divide, eq, erf, exp, expm1, full_like, gt, imag, in_float32, is_nan,
-    is_zero, log, log1p, logistic, lt, maximum, multiply, negate, or_, power, real, select, sine, sqrt, subtract, tangent, tanh,
+    absolute,
+    add,
+    and_,
+    atan2,
+    cbrt,
+    complex_,
+    convert,
+    cosine,
+    divide,
+    eq,
+    erf,
+    exp,
+    expm1,
+    full_like,
+    gt,
+    imag,
+    in_float32,
+    is_nan,
+    is_zero,
+    log,
+    log1p,
+    logistic,
+    lt,
+    maximum,
+    multiply,
+    negate,
+    or_,
+    power,
+    real,
+    select,
+    sine,
+    sqrt,
+    subtract,
+    tangent,
+    tanh,
 )  # fmt: skip
 from .floating_point import copysign, split
 
@@ -41,7 +75,9 @@ def _operation(ufunc: np.ufunc, opcode: str, complex_expansion=None):
                 return b.emit(opcode, x)
             if x.shape.element_type.is_complex:
                 if complex_expansion is None:
-                    raise NotImplementedError(f"np.{ufunc.__name__} of complex numbers needs the operation {opcode}, which is not there yet")
+                    raise NotImplementedError(
+                        f"np.{ufunc.__name__} of complex numbers needs the operation {opcode}, which is not there yet"
+                    )
                 return complex_expansion(b, x)
             return expansion(b, x)
 
@@ -159,7 +195,8 @@ def log10(b, x):
 
 
 def _mantissa_near_one(b: Builder, x: Instruction) -> tuple[Instruction, Instruction]:
-    """x = mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)), the exponent as a float; zeros, infinities and NaN as they are."""
+    """x = mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)), the exponent as a float; zeros, infinities and
+    NaN as they are."""
     mantissa, exponent = split(b, x)
     exponent = convert(b, exponent, x.shape.element_type)
     low = lt(b, mantissa, math.sqrt(0.5))

@@ -10,8 +10,30 @@ import numpy as np
 from ... import hlo
 from ..dispatch import kernel
 from .emission import (
-    absolute, add, and_, bits_of, convert, eq, finfo, float_of, floor, full_like, gt, in_float32, is_nan, is_zero, lt, maximum, minimum,
-    multiply, negate, or_, select, shift_right_logical, sign_bit, subtract,
+    absolute,
+    add,
+    and_,
+    bits_of,
+    convert,
+    eq,
+    finfo,
+    float_of,
+    floor,
+    full_like,
+    gt,
+    in_float32,
+    is_nan,
+    is_zero,
+    lt,
+    maximum,
+    minimum,
+    multiply,
+    negate,
+    or_,
+    select,
+    shift_right_logical,
+    sign_bit,
+    subtract,
 )  # fmt: skip
 
 Instruction = hlo.Instruction

@@ -7,8 +7,23 @@ import numpy as np
 from ... import hlo
 from ..dispatch import kernel
 from .emission import (
-    absolute, and_, convert, divide, maximum, minimum, multiply, ne, not_, or_, popcnt, remainder, select,
-    shift_left, shift_right_arithmetic, shift_right_logical, xor,
+    absolute,
+    and_,
+    convert,
+    divide,
+    maximum,
+    minimum,
+    multiply,
+    ne,
+    not_,
+    or_,
+    popcnt,
+    remainder,
+    select,
+    shift_left,
+    shift_right_arithmetic,
+    shift_right_logical,
+    xor,
 )  # fmt: skip
 
 Instruction = hlo.Instruction
@@ -54,7 +69,9 @@ def gcd(b: Builder, x: Instruction, y: Instruction) -> Instruction:
     body = hlo.Builder("gcd_step", b.where)
     parameter = body.parameter(state)
     a, c = body.get_tuple_element(parameter, 0), body.get_tuple_element(parameter, 1)
-    done = body.emit("compare", c, body.broadcast(body.constant(0, c.shape.element_type), c.shape.dimensions, ()), direction="EQ")
+    done = body.emit(
+        "compare", c, body.broadcast(body.constant(0, c.shape.element_type), c.shape.dimensions, ()), direction="EQ"
+    )
     following = select(body, done, a, c), select(body, done, c, remainder(body, a, c))
     step = body.build(body.emit("tuple", *following))
 
@@ -70,5 +87,3 @@ def _(b, x, y):
     divisor = gcd(b, x, y)
     product = multiply(b, divide(b, x, select(b, ne(b, divisor, 0), divisor, 1)), y)
     return absolute(b, product) if x.shape.element_type.kind == "signed" else product
-
-

@@ -11,7 +11,18 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from .operands import as_strong, as_traced, broadcast, class_of, instruction_of, normalize_axis, prepare, result, shape_of, store
+from .operands import (
+    as_strong,
+    as_traced,
+    broadcast,
+    class_of,
+    instruction_of,
+    normalize_axis,
+    prepare,
+    result,
+    shape_of,
+    store,
+)
 from .shape_manipulation import reshaped
 
 Instruction = hlo.Instruction
@@ -52,13 +63,15 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
         if len(shape) != rank:
             raise ValueError(
                 "all the input array dimensions except for the concatenation axis must match exactly, but "
-                f"along dimension 0, the array at index 0 has {rank} dimension(s) and the array at index {position} has {len(shape)} dimension(s)"
+                f"along dimension 0, the array at index 0 has {rank} dimension(s) and the array at index "
+                f"{position} has {len(shape)} dimension(s)"
             )
         for dimension in range(rank):
             if dimension != axis and shape[dimension] != shapes[0][dimension]:
                 raise ValueError(
                     "all the input array dimensions except for the concatenation axis must match exactly, but along dimension "
-                    f"{dimension}, the array at index 0 has size {shapes[0][dimension]} and the array at index {position} has size {shape[dimension]}"
+                    f"{dimension}, the array at index 0 has size {shapes[0][dimension]} and the array at index "
+                    f"{position} has size {shape[dimension]}"
                 )
     trace = require_trace(*arrays)
     element_type = _common(arrays, out.dtype if out is not None else dtype, casting)
@@ -131,7 +144,10 @@ def block(arrays):
 
 def _depth(arrays: Any) -> int:
     if isinstance(arrays, tuple):
-        raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit conversion from tuple to ndarray.")
+        raise TypeError(
+            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit "
+            "conversion from tuple to ndarray."
+        )
     if not isinstance(arrays, list):
         return 0
     if not arrays:
@@ -202,7 +218,10 @@ if hasattr(np, "unstack"):
 @implements(np.tile)
 def tile(A, reps):
     array = as_strong(A)
-    counts = tuple(as_index(one, "as a number of repetitions") for one in (reps if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)))
+    counts = tuple(
+        as_index(one, "as a number of repetitions")
+        for one in (reps if isinstance(reps, (tuple, list, np.ndarray)) else (reps,))
+    )
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - array.ndim) + array.shape

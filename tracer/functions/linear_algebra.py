@@ -12,7 +12,17 @@ from ..array import TracedArray, as_index, require_trace
 from ..dispatch import CONTRACTIONS, implements
 from ..trace import Trace
 from .operands import (
-    as_strong, as_traced, broadcast, broadcast_shapes, class_of, instruction_of, normalize_axis, prepare, require_out, result, store,
+    as_strong,
+    as_traced,
+    broadcast,
+    broadcast_shapes,
+    class_of,
+    instruction_of,
+    normalize_axis,
+    prepare,
+    require_out,
+    result,
+    store,
 )  # fmt: skip
 from .shape_manipulation import reshaped
 from .ufunc_calls import outer as ufunc_outer
@@ -46,7 +56,9 @@ def contract(
     return b.DotGeneral(lhs, rhs, None, **numbers)
 
 
-def _operands(a: Any, b: Any, ufunc: Any = None, dtype: Any = None, casting: str = "same_kind") -> tuple[Trace, Instruction, Instruction]:
+def _operands(
+    a: Any, b: Any, ufunc: Any = None, dtype: Any = None, casting: str = "same_kind"
+) -> tuple[Trace, Instruction, Instruction]:
     """Both operands in the dtype in which they are multiplied."""
     if ufunc is None:
         a, b = as_strong(a), as_strong(b)
@@ -61,7 +73,8 @@ def _operands(a: Any, b: Any, ufunc: Any = None, dtype: Any = None, casting: str
 
 def _mismatch(name: str, signature: str, got: int, wanted: int) -> ValueError:
     return ValueError(
-        f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} (size {got} is different from {wanted})"
+        f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} "
+        f"(size {got} is different from {wanted})"
     )
 
 
@@ -72,7 +85,10 @@ def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Inst
     """NumPy's matmul of operands of one type; leading dimensions broadcast."""
     for position, operand in enumerate((lhs, rhs)):
         if operand.shape.rank == 0:
-            raise ValueError(f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
+            raise ValueError(
+                f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core with "
+                f"signature (n?,k),(k,m?)->(n?,m?) requires 1)"
+            )
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     inner, row = left[-1], right[-2] if len(right) > 1 else right[0]
     if inner != row:
@@ -87,7 +103,8 @@ def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Inst
 
 
 def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
-    """Leading dimensions that only one side has stay free there; those of both become batch dimensions, stretched where of size 1."""
+    """Leading dimensions that only one side has stay free there; those of both become batch dimensions, stretched where of
+    size 1."""
     b = trace.builder
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     lead = broadcast_shapes(left[:-2], right[:-2])
@@ -101,12 +118,15 @@ def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
 
 
 def _contraction(ufunc: np.ufunc):
-    """Decorator: the function contracts operands of one type; casting, ``out=``, ``dtype=`` and ``axes=`` are dealt with here."""
+    """Decorator: the function contracts operands of one type; casting, ``out=``, ``dtype=`` and ``axes=`` are dealt with
+    here."""
 
     def declare(emit):
         def call(a, b, out=None, dtype=None, casting="same_kind", axes=None, axis=None, keepdims=False):
             if axes is not None or axis not in (None, -1) or keepdims:
-                raise NotImplementedError(f"np.{ufunc.__name__} with axes, axis or keepdims is not implemented for traced arrays")
+                raise NotImplementedError(
+                    f"np.{ufunc.__name__} with axes, axis or keepdims is not implemented for traced arrays"
+                )
             if out is not None:
                 (out,) = out if isinstance(out, tuple) else (out,)
                 out = require_out(out)
@@ -195,7 +215,9 @@ def dot(a, b, out=None):
         return store(out, np.multiply(as_strong(a), as_strong(b)), "safe")
     row = 0 if len(right) == 1 else len(right) - 2
     if left[-1] != right[row]:
-        raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[row]} (dim {row})")
+        raise ValueError(
+            f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[row]} (dim {row})"
+        )
     return store(out, result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (row,)))), "safe")
 
 
@@ -218,7 +240,10 @@ def inner(a, b, /):
     if not left or not right:
         return np.multiply(as_strong(a), as_strong(b))
     if left[-1] != right[-1]:
-        raise ValueError(f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[-1]} (dim {len(right) - 1})")
+        raise ValueError(
+            f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != "
+            f"{right[-1]} (dim {len(right) - 1})"
+        )
     return result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (len(right) - 1,))))
 
 
@@ -282,7 +307,10 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = as_traced(a), as_traced(b)
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError(f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} dimensional instead.")
+        raise ValueError(
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and "
+            f"{b.shape[-1]} dimensional instead."
+        )
 
     def parts(one: TracedArray) -> list:
         return [one[..., i] for i in range(one.shape[-1])]
@@ -323,7 +351,8 @@ def matrix_power(a, n):
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays, *, out=None):
-    """Multiplied in the order of least arithmetic, by dynamic programming over the chain (Cormen et al., "Matrix-chain multiplication")."""
+    """Multiplied in the order of least arithmetic, by dynamic programming over the chain (Cormen et al., "Matrix-chain
+    multiplication")."""
     matrices = [as_traced(one) for one in arrays]
     if len(matrices) < 2:
         raise ValueError("Expecting at least two arrays.")
@@ -362,7 +391,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
         total = np.sqrt(_sum_of_squares(x, None))
         return total.reshape((1,) * x.ndim) if keepdims else total
-    axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = (
+        tuple(range(x.ndim))
+        if axis is None
+        else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    )
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) == 2:
@@ -413,12 +446,14 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     x = as_traced(x)
     if x.dtype.kind in "iub":
         x = x.astype(np.float64)
-    axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = (
+        tuple(range(x.ndim))
+        if axis is None
+        else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    )
     return _vector_norm(x, ord, axes, keepdims)
 
 
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return norm(x, ord, (-2, -1), keepdims)
-
-

@@ -58,7 +58,9 @@ def real_if_close(a, tol=100):
     a = as_traced(a)
     if not a.element_type.is_complex:
         return a
-    raise NotImplementedError("np.real_if_close of complex traced arrays is not implemented: the result's dtype would depend on contents")
+    raise NotImplementedError(
+        "np.real_if_close of complex traced arrays is not implemented: the result's dtype would depend on contents"
+    )
 
 
 # --- rounding and cleaning ---
@@ -170,7 +172,11 @@ def ediff1d(ary, to_end=None, to_begin=None):
 @implements(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
     f = as_traced(f)
-    axes = tuple(range(f.ndim)) if axis is None else tuple(normalize_axis(one, f.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = (
+        tuple(range(f.ndim))
+        if axis is None
+        else tuple(normalize_axis(one, f.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    )
     if not varargs:
         spacings: list = [1.0] * len(axes)
     elif len(varargs) == 1 and np.ndim(varargs[0]) == 0:
@@ -186,7 +192,9 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     found = []
     for dimension, spacing in zip(axes, spacings):
         if f.shape[dimension] < edge_order + 1:
-            raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+            raise ValueError(
+                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+            )
         found.append(_gradient(f, spacing, dimension, edge_order))
     return found[0] if len(axes) == 1 else tuple(found)
 
@@ -379,5 +387,3 @@ def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:
         term = padded[position : position + size] * v[position]
         total = term if total is None else total + term
     return total
-
-

@@ -17,8 +17,12 @@ Builder = hlo.Builder
 
 
 def class_of(value: Any) -> Any:
-    """The promotion class of an operand: a dtype, or int, float, complex where it is weak. Raises TypeError for non-operands."""
-    if type(value) is TracedArray:
+    """The promotion class of an operand: a dtype, or int, float, complex where it is weak. Raises TypeError
+    for non-operands."""
+    if type(value)
+    is
+   
+    TracedArray:
         return value.dtype_class
     found = promotion.scalar_class(value)
     if found is None:
@@ -68,7 +72,8 @@ def has_traced(value: Any) -> bool:
 
 
 def as_traced(value: Any, dtype: Any = None) -> TracedArray:
-    """A value as a traced array: an ndarray is captured, a number becomes a constant (weak if it is Python's), sequences are stacked.
+    """A value as a traced array: an ndarray is captured, a number becomes a constant (weak if it is Python's), sequences
+    are stacked.
 
     With a dtype it is converted, unsafely. Raises TypeError for what is no array, number or sequence of these.
     """
@@ -86,7 +91,8 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
 
 
 def as_strong(value: Any) -> TracedArray:
-    """As `as_traced`, for the functions in which Python's numbers do not adapt: they are int64, float64 or complex128 arrays there."""
+    """As `as_traced`, for the functions in which Python's numbers do not adapt: they are int64, float64 or complex128
+    arrays there."""
     return as_traced(value, None if isinstance(value, (list, tuple, TracedArray)) else np.dtype(class_of(value)))
 
 
@@ -108,7 +114,9 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
 def constant(b: Builder, value: Any, element_type: hlo.ElementType) -> Instruction:
     """A rank-0 constant, of a Python or NumPy number. Raises OverflowError for a Python int that does not fit."""
     with np.errstate(all="ignore"):
-        return b.constant(np.asarray(value).astype(element_type.dtype) if isinstance(value, np.generic) else value, element_type)
+        return b.constant(
+            np.asarray(value).astype(element_type.dtype) if isinstance(value, np.generic) else value, element_type
+        )
 
 
 def convert(b: Builder, operand: Instruction, element_type: hlo.ElementType) -> Instruction:
@@ -240,7 +248,8 @@ def require_out(out: Any) -> TracedArray:
         return out
     if isinstance(out, np.ndarray):
         raise TypeError(
-            "out= must be a traced array here: an ndarray made outside of the trace, or by np.zeros or np.empty, cannot hold traced "
+            "out= must be a traced array here: an ndarray made outside of the trace, or by np.zeros or "
+            "np.empty, cannot hold traced "
             "values. Make it with np.empty_like(x) or phlox.numpy.empty(...), or pass it as an argument."
         )
     raise TypeError("return arrays must be of ArrayType")

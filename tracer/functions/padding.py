@@ -30,7 +30,11 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
         for axis, one in value.items():
             found[axis] = tuple(one) if isinstance(one, (tuple, list)) else (one, one)
         return found
-    if not isinstance(value, (tuple, list, np.ndarray)) or np.ndim(value if not _traced_inside(value) else 0) == 0 and not _traced_inside(value):
+    if (
+        not isinstance(value, (tuple, list, np.ndarray))
+        or np.ndim(value if not _traced_inside(value) else 0) == 0
+        and not _traced_inside(value)
+    ):
         return [(value, value)] * rank
     rows = list(value)
     if len(rows) == 2 and not any(isinstance(row, (tuple, list, np.ndarray)) for row in rows):
@@ -41,7 +45,9 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     if len(pairs) == 1:
         return pairs * rank
     if len(pairs) != rank:
-        raise ValueError(f"operands could not be broadcast together with remapped shapes: {name} {value!r} for {rank} dimensions")
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes: {name} {value!r} for {rank} dimensions"
+        )
     return pairs
 
 
@@ -54,9 +60,7 @@ def _traced_inside(value: Any) -> bool:
 @implements(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
     array = as_traced(array)
-    widths = [
-        tuple(as_index(one, "as a pad width") for one in pair) for pair in _pairs(pad_width, array.ndim, "pad_width")
-    ]
+    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in _pairs(pad_width, array.ndim, "pad_width")]
     if any(one < 0 for pair in widths for one in pair):
         raise ValueError("index can't contain negative values")
     if callable(mode):
@@ -145,7 +149,9 @@ def _odd(trace: Trace, operand: Instruction, axis: int, before: int, after: int,
     size = operand.shape.dimensions[axis]
     inner = 1 if mode == "reflect" else 0
     if max(before, after) > size - inner:
-        raise NotImplementedError(f"np.pad with reflect_type='odd' by more than {size - inner} elements is not implemented for traced arrays")
+        raise NotImplementedError(
+            f"np.pad with reflect_type='odd' by more than {size - inner} elements is not implemented for traced arrays"
+        )
     b = trace.builder
     edges = part(trace, operand, axis, 0, 1), part(trace, operand, axis, size - 1, size)
     ranges = (inner, inner + before), (size - inner - after, size - inner)

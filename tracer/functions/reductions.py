@@ -1,7 +1,7 @@
 """Reductions: sum, product, extrema, any and all, positions of extrema, and ``reduce`` of every associative ufunc.
 
-NumPy's accumulation types hold: small integers and booleans are summed in int64 or uint64, halves in float32 (rounded once at the
-end). The order of summation is the backend's.
+NumPy's accumulation types hold: small integers and booleans are summed in int64 or uint64, halves in float32 (rounded once
+at the end). The order of summation is the backend's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from ..dispatch import UFUNCS, implements, ufunc_kernel
 from ..trace import Trace
 from . import arithmetic
 from .operands import (
-    as_traced, broadcast, broadcast_shapes, constant, convert, full_like, instruction_of, normalize_axes, normalize_axis, result, store,
+    as_traced,
+    broadcast,
+    broadcast_shapes,
+    constant,
+    convert,
+    full_like,
+    instruction_of,
+    normalize_axes,
+    normalize_axis,
+    result,
+    store,
     value,
 )  # fmt: skip
 
@@ -39,12 +49,14 @@ def reduce_ufunc(
 ) -> TracedArray:
     """``ufunc.reduce``: combines the elements along the axes (None: all).
 
-    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where the ufunc is
-    not associative.
+    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where the
+    ufunc is not associative.
     """
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
     if kernel.identity is None:
-        raise NotImplementedError(f"np.{ufunc.__name__}.reduce is not implemented for traced arrays: the ufunc is not associative")
+        raise NotImplementedError(
+            f"np.{ufunc.__name__}.reduce is not implemented for traced arrays: the ufunc is not associative"
+        )
     trace, operand = value(array)
     axes = normalize_axes(axis, operand.shape.rank)
     if out is not None and dtype is None:
@@ -57,7 +69,10 @@ def reduce_ufunc(
         if prod(kept) > 0:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     if where is not True and ufunc.identity is None and initial in (_NO_VALUE, None):
-        raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has "
+            f"to specify 'initial'"
+        )
     wide = accumulation_type(ufunc, element_type)
     b = trace.builder
     operand = convert(b, convert(b, operand, element_type), wide)
@@ -155,7 +170,9 @@ def any_(a, axis=None, out=None, keepdims=_NO_VALUE, *, where=_NO_VALUE):
 @implements(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=_NO_VALUE):
     a = as_traced(a)
-    difference = np.subtract(reduce_ufunc(np.maximum, a, axis, keepdims=keepdims), reduce_ufunc(np.minimum, a, axis, keepdims=keepdims))
+    difference = np.subtract(
+        reduce_ufunc(np.maximum, a, axis, keepdims=keepdims), reduce_ufunc(np.minimum, a, axis, keepdims=keepdims)
+    )
     return store(out, difference)
 
 
@@ -210,7 +227,9 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
     positions = b.emit("iota", shape=hlo.Shape(hlo.S64, sizes), iota_dimension=axis)
     # The worst value starts at the last of all positions, so that it loses every tie with an element.
     init = constant(b, np.iinfo(np.int64).max, hlo.S64)
-    both = b.emit("reduce", operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest))
+    both = b.emit(
+        "reduce", operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest)
+    )
     found = b.get_tuple_element(both, 1)
     return finish(trace, found, original, axes, keepdims, out)
 
@@ -223,5 +242,3 @@ def argmax(a, axis=None, out=None, *, keepdims=_NO_VALUE):
 @implements(np.argmin)
 def argmin(a, axis=None, out=None, *, keepdims=_NO_VALUE):
     return position_of_extremum(a, axis, out, keepdims, False)
-
-

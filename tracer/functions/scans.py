@@ -1,8 +1,9 @@
 """Running sums, products and extrema: ``accumulate`` of associative ufuncs.
 
-HLO has no scan of its own here: a running reduction of n elements is log2(n) rounds, in each of which every element is combined with the one
-2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work in place of n, and sums round as a
-tree does.
+HLO has no scan of its own here: a running reduction of n elements is log2(n) rounds, in each of which every element is
+combined with the one
+2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work in place of n, and sums
+round as a tree does.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     """``ufunc.accumulate``: element i of the result combines the elements 0 to i along the axis."""
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
     if kernel.identity is None:
-        raise NotImplementedError(f"np.{ufunc.__name__}.accumulate is not implemented for traced arrays: the ufunc is not associative")
+        raise NotImplementedError(
+            f"np.{ufunc.__name__}.accumulate is not implemented for traced arrays: the ufunc is not associative"
+        )
     trace, operand = value(array)
     if operand.shape.rank == 0:
         raise TypeError("cannot accumulate on a scalar")
@@ -34,7 +37,9 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
     b = trace.builder
-    scanned = scan_instruction(trace, ufunc, convert(b, convert(b, operand, element_type), accumulation_type(ufunc, element_type)), axis)
+    scanned = scan_instruction(
+        trace, ufunc, convert(b, convert(b, operand, element_type), accumulation_type(ufunc, element_type)), axis
+    )
     return store(out, result(trace, convert(b, scanned, element_type)))
 
 

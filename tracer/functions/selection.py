@@ -18,7 +18,10 @@ _NO_VALUE = np._NoValue
 def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hlo.ElementType) -> TracedArray:
     """Element by element on_true where the condition holds, else on_false, in this type, broadcast together."""
     trace = require_trace(condition, on_true, on_false)
-    operands = [instruction_of(trace, one, kind) for one, kind in ((condition, hlo.PRED), (on_true, element_type), (on_false, element_type))]
+    operands = [
+        instruction_of(trace, one, kind)
+        for one, kind in ((condition, hlo.PRED), (on_true, element_type), (on_false, element_type))
+    ]
     shape = broadcast_shapes(*(operand.shape.dimensions for operand in operands))
     predicate, *values = (broadcast(trace.builder, operand, shape) for operand in operands)
     return result(trace, trace.emit("select", predicate, *values))
@@ -30,7 +33,8 @@ def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
         raise ValueError("either both or neither of x and y should be given")
     if x is _NO_VALUE:
         raise NotImplementedError(
-            "np.where with a condition alone is not implemented for traced arrays: the shape of the result would depend on contents. Give x and y"
+            "np.where with a condition alone is not implemented for traced arrays: the shape of the result "
+            "would depend on contents. Give x and y"
         )
     condition, x, y = prepare(condition), prepare(x), prepare(y)
     return choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
@@ -63,7 +67,9 @@ def piecewise(x, condlist, funclist, *args, **kw):
     elif len(funclist) == len(conditions):
         functions, default = list(funclist), 0
     else:
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
+        )
 
     def value(function: Any) -> Any:
         return function(x, *args, **kw) if callable(function) else function
@@ -76,7 +82,9 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 @implements(np.clip)
-def clip(a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"):
+def clip(
+    a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"
+):
     lower = a_min if a_min is not _NO_VALUE else (None if min is _NO_VALUE else min)
     upper = a_max if a_max is not _NO_VALUE else (None if max is _NO_VALUE else max)
     if lower is None and upper is None:
@@ -175,7 +183,12 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes):
-    return promotion.result_dtype([one.dtype_class if isinstance(one, TracedArray) else promotion.scalar_class(one) or np.dtype(one) for one in arrays_and_dtypes])
+    return promotion.result_dtype(
+        [
+            one.dtype_class if isinstance(one, TracedArray) else promotion.scalar_class(one) or np.dtype(one)
+            for one in arrays_and_dtypes
+        ]
+    )
 
 
 @implements(np.can_cast)

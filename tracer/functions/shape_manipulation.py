@@ -145,7 +145,9 @@ def transpose(a, axes=None):
 def matrix_transpose(x, /):
     x = as_traced(x)
     if x.ndim < 2:
-        raise ValueError("matrix transpose with ndim < 2 is undefined" if x.ndim else "Input array must be at least 2-dimensional")
+        raise ValueError(
+            "matrix transpose with ndim < 2 is undefined" if x.ndim else "Input array must be at least 2-dimensional"
+        )
     return swapaxes(x, -1, -2)
 
 
@@ -225,7 +227,8 @@ def broadcast_to(array, shape, subok=False):
     fits = len(shape) >= array.ndim and broadcast_shapes_or_none(array.shape, shape) == shape
     if not fits:
         raise ValueError(
-            f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape}  and requested shape {shape}"
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape} "
+            f" and requested shape {shape}"
         )
     added = len(shape) - array.ndim
     steps = array.element_strides
@@ -272,7 +275,9 @@ implements(np.atleast_3d)(_at_least(3, lambda shape: {0: (1, 1, 1), 1: (1, *shap
 def flip(m, axis=None):
     m = as_traced(m)
     axes = normalize_axes(axis, m.ndim)
-    return read_index(m, tuple(slice(None, None, -1) if dimension in axes else slice(None) for dimension in range(m.ndim)) + (...,))
+    return read_index(
+        m, tuple(slice(None, None, -1) if dimension in axes else slice(None) for dimension in range(m.ndim)) + (...,)
+    )
 
 
 @implements(np.fliplr)
@@ -315,7 +320,10 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(a.reshape(-1), shift, 0), a.shape)
     axes = normalize_axes(axis, a.ndim, allow_duplicate=True)
-    shifts = np.broadcast_to([as_index(one, "as a shift") for one in (shift if isinstance(shift, (tuple, list, np.ndarray)) else (shift,))], len(axes))
+    shifts = np.broadcast_to(
+        [as_index(one, "as a shift") for one in (shift if isinstance(shift, (tuple, list, np.ndarray)) else (shift,))],
+        len(axes),
+    )
     trace = require_trace(a)
     operand = a.instruction(trace)
     for dimension, amount in zip(axes, shifts):

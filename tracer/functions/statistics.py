@@ -41,7 +41,9 @@ def _mean_types(a: TracedArray, dtype: Any) -> tuple[np.dtype, np.dtype]:
 
 def _divide(total: TracedArray, count: Any) -> TracedArray:
     kind = total.dtype
-    return np.true_divide(total, count if not isinstance(count, TracedArray) else count.astype(kind if kind.kind != "c" else np.float64)).astype(kind, copy=False)
+    return np.true_divide(
+        total, count if not isinstance(count, TracedArray) else count.astype(kind if kind.kind != "c" else np.float64)
+    ).astype(kind, copy=False)
 
 
 @implements(np.mean)
@@ -53,7 +55,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, *, where=_NO_VA
     return store(out, average)
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any) -> tuple[TracedArray, np.dtype]:
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any
+) -> tuple[TracedArray, np.dtype]:
     a, where = as_traced(a), _given(where)
     inside, outside = _mean_types(a, dtype)
     if known_mean is _NO_VALUE:
@@ -85,13 +89,17 @@ def _correction(ddof: Any, correction: Any) -> Any:
 
 
 @implements(np.var)
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE):
+def var(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
+):
     variance, outside = _variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)
     return store(out, variance.astype(outside, copy=False))
 
 
 @implements(np.std)
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE):
+def std(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
+):
     variance, outside = _variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)
     return store(out, np.sqrt(variance).astype(outside, copy=False))
 
@@ -108,7 +116,9 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
         count = _count(a, axis, True, keepdims)
         return mean_, np.full_like(mean_, count)
     weights = as_traced(weights)
-    kind = np.result_type(promotion.result_dtype([a.dtype_class, weights.dtype_class]), *([np.float64] if a.dtype.kind in "iub" else []))
+    kind = np.result_type(
+        promotion.result_dtype([a.dtype_class, weights.dtype_class]), *([np.float64] if a.dtype.kind in "iub" else [])
+    )
     if a.shape != weights.shape:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
@@ -210,12 +220,16 @@ def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where
 
 
 @implements(np.nanvar)
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE):
+def nanvar(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
+):
     return store(out, _nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where))
 
 
 @implements(np.nanstd)
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE):
+def nanstd(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
+):
     return store(out, np.sqrt(_nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where)))
 
 
@@ -252,5 +266,3 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
         parts = [np.clip(scaled.real, -1, 1).instruction(trace), np.clip(scaled.imag, -1, 1).instruction(trace)]
         return result(trace, trace.emit("complex", *parts))
     return np.clip(scaled, -1, 1)
-
-

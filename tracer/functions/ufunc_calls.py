@@ -1,8 +1,9 @@
 """Calls of ufuncs, and their methods reduce, accumulate, outer and at.
 
-Every call goes the same way: NumPy says in which dtypes it computes (`promotion.resolve`), operands are converted and broadcast, the
-ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements that ``where=`` leaves out
-are 0 (in NumPy they are undefined).
+Every call goes the same way: NumPy says in which dtypes it computes (`promotion.resolve`), operands are converted and
+broadcast, the
+ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements that ``where=``
+leaves out are 0 (in NumPy they are undefined).
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from .. import promotion
 from ..array import TracedArray, require_trace
 from ..dispatch import CONTRACTIONS, UFUNCS, ufunc_kernel
 from .operands import (
-    as_strong, broadcast, broadcast_shapes, class_of, constant, convert, instruction_of, prepare, require_out, result, scalar_constant,
+    as_strong,
+    broadcast,
+    broadcast_shapes,
+    class_of,
+    constant,
+    convert,
+    instruction_of,
+    prepare,
+    require_out,
+    result,
+    scalar_constant,
 )  # fmt: skip
 
 Instruction = hlo.Instruction
@@ -123,15 +134,23 @@ def _split_outputs(ufunc: np.ufunc, inputs: tuple, out: Any) -> tuple[tuple, Any
     if ufunc.nin < len(inputs) <= ufunc.nargs and out is None:
         outputs = inputs[ufunc.nin :]
         return inputs[: ufunc.nin], outputs + (None,) * (ufunc.nout - len(outputs))
-    raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but {len(inputs)} were given")
+    raise TypeError(
+        f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but {len(inputs)} were given"
+    )
 
 
 def _shape_with_outputs(shape: tuple[int, ...], outputs: tuple, where: Any) -> tuple[int, ...]:
-    masked = shape if where is True else broadcast_shapes(shape, np.shape(where) if not isinstance(where, TracedArray) else where.shape)
+    masked = (
+        shape
+        if where is True
+        else broadcast_shapes(shape, np.shape(where) if not isinstance(where, TracedArray) else where.shape)
+    )
     whole = broadcast_shapes(masked, *(one.shape for one in outputs if one is not None))
     for one in outputs:
         if one is not None and one.shape != whole:
-            raise ValueError(f"non-broadcastable output operand with shape {one.shape} doesn't match the broadcast shape {whole}")
+            raise ValueError(
+                f"non-broadcastable output operand with shape {one.shape} doesn't match the broadcast shape {whole}"
+            )
     return whole
 
 
@@ -142,7 +161,9 @@ def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any
         value = convert(b, value, out.element_type)
     if where is not True:
         if class_of(where) != np.dtype(bool):
-            raise TypeError(f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'")
+            raise TypeError(
+                f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'"
+            )
         shape = value.shape.dimensions
         mask = broadcast(b, instruction_of(trace, where, hlo.PRED), shape)
         other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
@@ -154,8 +175,10 @@ def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any
 
 
 def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
-    """A comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike, in its place."""
-    for position in (0, 1):
+    """A comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike, in its
+    place."""
+    for position in
+    (0, 1):
         value, other = inputs[position], classes[1 - position]
         if classes[position] is not int or not isinstance(value, int) or isinstance(other, type) or other.kind not in "iu":
             continue
@@ -185,7 +208,9 @@ def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instructio
             raise ValueError("Integers to negative integer powers are not allowed.")
         return
     b = trace.builder
-    negative = b.emit("compare", operand, broadcast(b, constant(b, 0, operand.shape.element_type), operand.shape.dimensions), direction="LT")
+    negative = b.emit(
+        "compare", operand, broadcast(b, constant(b, 0, operand.shape.element_type), operand.shape.dimensions), direction="LT"
+    )
     if negative.shape.rank:
         negative = b.emit(
             "reduce", negative, constant(b, False, hlo.PRED), dimensions=tuple(range(negative.shape.rank)),
@@ -210,7 +235,9 @@ def ufunc_method(ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -
         return outer(ufunc, *inputs, **arguments)
     if method == "at":
         return at(ufunc, *inputs)
-    raise NotImplementedError(f"np.{ufunc.__name__}.{method} is not implemented for traced arrays: it needs the operation scatter")
+    raise NotImplementedError(
+        f"np.{ufunc.__name__}.{method} is not implemented for traced arrays: it needs the operation scatter"
+    )
 
 
 def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
@@ -223,8 +250,10 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
 
 
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
-    """In place, ``array[index] = ufunc(array[index], *operands)``, for indices that select no element twice: basic ones and masks."""
-    from ..indexing import is_basic, is_mask, write_masked
+    """In place, ``array[index] = ufunc(array[index], *operands)``, for indices that select no element twice: basic ones and
+    masks."""
+    from ..indexing import is_basic,
+    is_mask, write_masked
 
     array = require_out(array)
     if is_basic(index):
@@ -234,6 +263,6 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     elif is_mask(index, array) and all(np.ndim(operand) == 0 or getattr(operand, "shape", None) == () for operand in operands):
         write_masked(array, index, call_ufunc(ufunc, (array, *operands)))
     else:
-        raise NotImplementedError(f"np.{ufunc.__name__}.at with an integer array as index needs the operation scatter, which is not there yet")
-
-
+        raise NotImplementedError(
+            f"np.{ufunc.__name__}.at with an integer array as index needs the operation scatter, which is not there yet"
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from llvmlite import ir
 
 from ....hlo import Computation, Instruction
@@ -84,7 +86,8 @@ def _store(
 def lanes_for(target: Target, computation: Computation, size: int) -> int:
     """Lanes such that the widest element type fills one vector register, and no more than the loop has iterations."""
     widest = max((register_bytes(i.shape.element_type) for i in computation.instructions if not i.shape.is_tuple), default=8)
-    lanes = target.lanes(widest)
+    small = prod(result_roots(computation)[0].shape.dimensions) * widest <= _SMALL_BYTES
+    lanes = min(target.vector_bytes, _SMALL_VECTOR_BYTES if small else target.vector_bytes) // widest
     while lanes > 1 and lanes >= 2 * size:
         lanes //= 2
     return lanes
@@ -93,6 +96,11 @@ def lanes_for(target: Target, computation: Computation, size: int) -> int:
 def tail_mask(lanes: int, count: int) -> ir.Constant:
     """The first ``count`` lanes."""
     return ir.Constant(ir.VectorType(I1, lanes), [I1(int(lane < count)) for lane in range(lanes)])
+
+
+# Waking the upper halves of 512-bit registers takes longer than a few vectors of half the width.
+_SMALL_BYTES = 256
+_SMALL_VECTOR_BYTES = 32
 
 
 class VectorLoop:

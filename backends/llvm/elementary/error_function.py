@@ -111,4 +111,4 @@ def erf(builder, x):
     complement = _complement_single(builder, t) if single else _complement_double(builder, t)
     large = set_sign_of(builder, subtract(builder, 1.0, complement), x)
     # The polynomial also serves NaN, which the exponent arithmetic would not survive.
-    return select(builder, compare(builder, ">=", magnitude, 0.95 if single else 1.0), large, small)
+    return select(builder, compare(builder, ">=", magnitude, 1.0), large, small)

@@ -104,8 +104,13 @@ def combine(builder, k, f, coefficients=None, f_low=None):
     high, low = LN2_SINGLE if single else LN2_DOUBLE
     q = polynomial(builder, f, coefficients or (LOGARITHM_SINGLE if single else LOGARITHM_DOUBLE))
     square = multiply(builder, f, f)
-    if single or coefficients:
+    if coefficients:
         return fma(builder, k, high, fma(builder, square, q, f))
+    if single:
+        # Where k ln 2 cancels half of f + f**2 q, the rounding error of this sum would be half an ULP by itself.
+        leading = fma(builder, k, high, f)
+        error = add(builder, fma(builder, k, high, negate(builder, leading)), f)
+        return add(builder, leading, fma(builder, square, q, error))
     tail = fma(builder, square, q, multiply(builder, k, low))
     if f_low is not None:
         tail = add(builder, tail, fma(builder, negate(builder, f), f_low, f_low))

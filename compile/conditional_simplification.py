@@ -1,0 +1,94 @@
+"""Simplification of conditionals: branches compute what is needed of their result, and take what they need."""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
+from ..hlo.instruction import tuple_of
+from .pass_manager import module_pass
+from .traversal import on_operands, transform_computations, users_of
+from .tuple_parameter import needed_instructions, on_smaller_tuple
+
+
+@module_pass("simplify-conditionals")
+def simplify_conditionals(module: Module) -> Module:
+    """Removes from conditionals what is not read: elements of a tuple result, and elements of a branch's tuple operand."""
+    return transform_computations(module, _simplify_conditionals)
+
+
+def _simplify_conditionals(computation: Computation) -> Computation:
+    if not any(instruction.opcode == "conditional" for instruction in computation.instructions):
+        return computation
+    users = users_of(computation)
+    kept_results: dict[Instruction, list[int]] = {}
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        if instruction.opcode == "conditional":
+            wanted = None if instruction is computation.root else _read_elements(users[instruction])
+            return _smaller(instruction, operands, wanted, kept_results)
+        if instruction.opcode == "get-tuple-element" and operands[0] in kept_results:
+            index = kept_results[operands[0]].index(instruction.attributes["index"])
+            return make_instruction(
+                "get-tuple-element", operands, {"index": index}, name=instruction.name, source=instruction.source
+            )
+        return on_operands(instruction, operands)
+
+    return rebuild(computation, transform)
+
+
+def _read_elements(users: list[Instruction]) -> list[int] | None:
+    """The elements of a tuple that its users read; None where one uses it as a whole."""
+    if any(user.opcode != "get-tuple-element" for user in users):
+        return None
+    return sorted({user.attributes["index"] for user in users})
+
+
+def _smaller(
+    conditional: Instruction,
+    operands: tuple[Instruction, ...],
+    wanted: list[int] | None,
+    kept_results: dict[Instruction, list[int]],
+) -> Instruction:
+    branches = conditional.called_computations
+    if wanted is not None:
+        whole = not conditional.shape.is_tuple or len(wanted) == len(conditional.shape.elements)
+        if whole or any(branch.root.opcode != "tuple" for branch in branches):
+            wanted = None
+    results = [_smaller_branch(branch, operand, wanted) for branch, operand in zip(branches, operands[1:])]
+    if all(branch is old for (branch, _), old in zip(results, branches)):
+        return on_operands(conditional, operands)
+    computations = tuple(branch for branch, _ in results)
+    attributes = dict(conditional.attributes)
+    if attributes["branch_computations"]:
+        attributes["branch_computations"] = computations
+    else:
+        attributes["true_computation"], attributes["false_computation"] = computations
+    made = make_instruction(
+        "conditional", (operands[0], *(operand for _, operand in results)), attributes,
+        name=conditional.name, source=conditional.source, annotations=conditional.annotations,
+    )  # fmt: skip
+    if wanted is not None:
+        kept_results[made] = wanted
+    return made
+
+
+def _smaller_branch(branch: Computation, operand: Instruction, wanted: list[int] | None) -> tuple[Computation, Instruction]:
+    """The branch, with these elements of its result, and its operand, without the elements that it does not read."""
+    root = branch.root
+    if wanted is not None:
+        root = make_instruction("tuple", [root.operands[index] for index in wanted], source=root.source)
+    (parameter,) = branch.parameters
+    if not parameter.shape.is_tuple or root is parameter:
+        return _with_root(branch, root), operand
+    needed = needed_instructions(branch, root)
+    inside = [instruction for instruction in branch.instructions if instruction in needed]
+    read = _read_elements([instruction for instruction in (*inside, root) if parameter in instruction.operands])
+    if read is None or len(read) == len(parameter.shape.elements):
+        return _with_root(branch, root), operand
+    elements = [make_instruction("get-tuple-element", (operand,), {"index": index}, source=operand.source) for index in read]
+    smaller = make_instruction("tuple", elements, source=operand.source)
+    position = {old: new for new, old in enumerate(read)}
+    return on_smaller_tuple(branch, tuple_of(elements), position, root), smaller
+
+
+def _with_root(branch: Computation, root: Instruction) -> Computation:
+    return branch if root is branch.root else Computation(branch.name, (*branch.instructions, root), root)
