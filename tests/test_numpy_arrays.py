@@ -1,5 +1,4 @@
-"""NumPy's functions of shapes, products, padding and numbers on traced arrays, against NumPy: values, dtypes, shapes,
-exceptions."""
+"""Functions of shapes, products, padding and numbers on traced arrays agree with NumPy: values, dtypes, shapes, exceptions."""
 
 from __future__ import annotations
 

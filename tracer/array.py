@@ -1,9 +1,8 @@
 """The handle that a NumPy function sees in place of an array while it is traced.
 
-A `TracedArray` holds a rebindable value: either a `Storage` of its own, or a view of another one. So in-place code becomes
-functional
-HLO: writing to a view rebinds the storage behind it, and everything else that reads this storage sees the new value, as
-aliasing does in NumPy.
+A `TracedArray` holds a rebindable value: either a `Storage` of its own, or a view of another one. So in-place code
+becomes functional HLO: writing to a view rebinds the storage behind it, and everything else that reads this storage
+sees the new value, as aliasing does in NumPy.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ Instruction = hlo.Instruction
 class View:
     """How a view reads its value from its base's, and how the base's value changes when the view is written.
 
-    ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for views
-    that NumPy makes read-only.
+    ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for
+    views that NumPy makes read-only.
     """
 
     __slots__ = ("base", "read", "write", "seen", "value")
@@ -47,10 +46,9 @@ class View:
 class TracedArray:
     """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
 
-    It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values of
-    Python's own
-    int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50). ``is_scalar`` holds for what
-    NumPy returns as a scalar: it is never changed in place.
+    It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
+    of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
+    ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place.
     """
 
     __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "_strides", "__weakref__")
@@ -90,8 +88,10 @@ class TracedArray:
         strides: tuple[int, ...] | None = None,
         element_type: hlo.ElementType | None = None,
     ) -> TracedArray:
-        """A view; ``strides`` are counted in elements, None for those of row-major order. Scalars have no views: theirs are
-        copies."""
+        """A view; ``strides`` are counted in elements, None for those of row-major order.
+
+        Scalars have no views: theirs are copies.
+        """
         shape_ = hlo.Shape(element_type or base.element_type, shape)
         if base.is_scalar:
             trace = require_trace(base)

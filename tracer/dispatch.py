@@ -92,12 +92,8 @@ SPECIAL_KERNELS: dict[str, Kernel] = {}
 
 
 def _special_kernel(ufunc: np.ufunc) -> Kernel | None:
-    """Kernels of ``scipy.special``, found by name when they are first used, because SciPy may be missing or not yet
-    imported."""
-    special = sys.modules.get(
-        ""
-        "scipy.special"
-    )
+    """Kernels of ``scipy.special``, found by name when they are first used: SciPy may be missing, or not yet imported."""
+    special = sys.modules.get("scipy.special")
     found = SPECIAL_KERNELS.get(ufunc.__name__)
     if special is None or found is None or getattr(special, ufunc.__name__, None) is not ufunc:
         return None

@@ -1,12 +1,11 @@
 """Basic indexing: reading views, writing in place.
 
 An index is first normalized, without looking at contents, to a `Selection`: for each dimension of the array a start (an
-integer, or a traced
-scalar), a step and a length, and which dimensions the result keeps or adds. A selection then becomes HLO in one way for
-reading and one for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
+integer, or a traced scalar), a step and a length, and which dimensions the result keeps or adds. A selection then
+becomes HLO in one way for reading and one for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
 
-Integers known only at run time are wrapped when negative, and raise IndexError through the trace's error flag when out of range.
-Integer arrays need the operation gather, which is not there yet. Masks can be assigned to; read, they give a
+Integers known only at run time are wrapped when negative, and raise IndexError through the trace's error flag when out
+of range. Integer arrays need the operation gather, which is not there yet. Masks can be assigned to; read, they give a
 `MaskedSelection`, because the result's shape would depend on contents.
 """
 
@@ -342,8 +341,8 @@ def _is_mask_entry(entry: Any) -> bool:
 def write_masked(array: TracedArray, index: Any, value: Any) -> None:
     """``array[mask] = value``: a select, for values that do not depend on how many elements the mask selects.
 
-    The mask may stand in a tuple with whole slices and Ellipsis. Raises NotImplementedError for integer arrays as index,
-    and for values with one element for each selected one: both need the operation scatter.
+    The mask may stand in a tuple with whole slices and Ellipsis. Raises NotImplementedError for integer arrays as
+    index, and for values with one element for each selected one: both need the operation scatter.
     """
     from .functions.operands import as_traced, broadcast, instruction_of, prepare
     from .masked_selection import MaskedSelection

@@ -1,10 +1,9 @@
 """``x[mask]``: the elements that a boolean mask selects.
 
-How many these are is not known while tracing, so the selection is no array. It stands for the whole array together with the
-mask, which is
-enough for what masks are mostly read for: arithmetic (``x[mask] *= 2``, ``x[mask] = y[mask] + 1``) and reductions (``x[mask].mean()``).
-Arithmetic is done on all elements; writing back and reductions take the selected ones alone. What needs the selected
-elements as an array of their own raises NotImplementedError.
+How many these are is not known while tracing, so the selection is no array. It stands for the whole array together with
+the mask, which is enough for what masks are mostly read for: arithmetic (``x[mask] *= 2``, ``x[mask] = y[mask] + 1``)
+and reductions (``x[mask].mean()``). Arithmetic is done on all elements; writing back and reductions take the selected
+ones alone. What needs the selected elements as an array of their own raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -135,10 +134,8 @@ class MaskedSelection:
         if arguments.get("where", True) is not True:
             raise NotImplementedError(f"where= with x[mask] is not implemented for traced arrays: {_HINT}")
         wholes = [self._operand(one) for one in inputs]
-        if ufunc is np.power and wholes[0].dtype.kind in "iu" and getattr(wholes[1], "dtype", np.dtype(float)).kind == "i":
-            # Negative exponents that are not selected are no error.
-            if isinstance(wholes[1], TracedArray):
-                wholes[1] = np.where(self._spread(), wholes[1], 0)
+        if ufunc is np.power and isinstance(wholes[1], TracedArray) and wholes[1].dtype.kind == "i":
+            wholes[1] = np.where(self._spread(), wholes[1], 0)  # negative exponents that are not selected are no error
         results = ufunc(*wholes, **arguments)
         results = results if isinstance(results, tuple) else (results,)
         shape = self.whole.shape

@@ -14,21 +14,9 @@ from .functions.operands import convert
 from .indexing import assigned_value
 
 _SAME_AS_FUNCTION = (
-    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "
-    ""
-    ""
-    ""clip", "dot", "
-    ""
-    ""
-    ""round",
-    "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "
-    ""
-    ""
-    ""searchsorted", "nonzero", "
-    ""
-    ""
-    ""compress",
-    "choose",
+    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot",
+    "round", "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "searchsorted",
+    "nonzero", "compress", "choose",
 )  # fmt: skip
 
 

@@ -1,11 +1,11 @@
 """`phlox.numpy`: NumPy's names, for code that prefers to be explicit.
 
-Within a traced function these are the functions that traced arrays dispatch to anyway, and they return traced arrays even where no argument
-is traced: ``zeros``, ``arange`` and the like become HLO in place of arrays made beforehand. Outside of tracing they are
-NumPy's own.
+Within a traced function these are the functions that traced arrays dispatch to anyway, and they return traced arrays
+even where no argument is traced: ``zeros``, ``arange`` and the like become HLO in place of arrays made beforehand.
+Outside of tracing they are NumPy's own.
 
-Names that traced arrays do not answer to (see `gaps`) are not hidden: they are NumPy's functions and raise NotImplementedError
-when they meet a traced array. Constants, dtypes and `newaxis` are NumPy's too.
+Names that traced arrays do not answer to (see `gaps`) are not hidden: they are NumPy's functions and raise
+NotImplementedError when they meet a traced array. Constants, dtypes and `newaxis` are NumPy's too.
 
 >>> import numpy as np
 >>> from phlox import jit

@@ -1,7 +1,8 @@
 """Which types NumPy computes in, and which it returns.
 
-NumPy's own resolver decides (`ufunc.resolve_dtypes`, `np.result_type`), so promotion is NEP 50's by construction: Python's
-int, float and complex are *weak*, they adapt to the arrays that they meet. Each question is asked once and remembered.
+NumPy's own resolver decides (`ufunc.resolve_dtypes`, `np.result_type`), so promotion is NEP 50's by construction:
+Python's int, float and complex are *weak*, they adapt to the arrays that they meet. Each question is asked once and
+remembered.
 """
 
 from __future__ import annotations
@@ -59,9 +60,8 @@ def resolve(
     """The dtypes in which a ufunc takes its operands and returns its results.
 
     operands: their classes. outputs: the dtypes of ``out=`` arrays, None for those not given. dtype: as the ufunc's
-    argument of this name,
-    or its ``signature``. Raises what NumPy raises: TypeError where there is no loop, UFuncTypeError where the casting rule
-    forbids it.
+    argument of this name, or its ``signature``. Raises what NumPy raises: TypeError where there is no loop,
+    UFuncTypeError where the casting rule forbids it.
 
     >>> resolve(np.add, (np.dtype(np.float32), float))[-1], resolve(np.true_divide, (int, int))[-1]
     (dtype('float32'), dtype('float64'))

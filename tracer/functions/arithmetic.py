@@ -1,7 +1,7 @@
 """Kernels of arithmetic ufuncs, with NumPy's signs, zeros and errors.
 
-Source of the semantics: NumPy's reference of each ufunc, and for floor division and remainder of floats the algorithm that
-Python's language reference prescribes (the quotient is floored, the remainder has the divisor's sign).
+Source of the semantics: NumPy's reference of each ufunc, and for floor division and remainder of floats the algorithm
+that Python's language reference prescribes (the quotient is floored, the remainder has the divisor's sign).
 """
 
 from __future__ import annotations

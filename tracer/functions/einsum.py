@@ -1,7 +1,7 @@
 """`np.einsum`, pair by pair through HLO's dot.
 
-Source of the notation: NumPy's reference of einsum (implicit and explicit output, ellipsis, lists of integers in place of
-letters).
+Source of the notation: NumPy's reference of einsum (implicit and explicit output, ellipsis, lists of integers in place
+of letters).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Kernels of exponential, logarithmic, trigonometric and hyperbolic ufuncs.
 
 Functions that HLO has an operation for are that operation. The others are expressed by those: inverse trigonometric
-functions by
-atan2, hyperbolic ones by exponential-minus-one and log-plus-one, which keep small arguments accurate (the identities of Kahan,
-"Branch cuts for complex elementary functions", 1987, for real arguments), log2 and log10 by splitting off the exponent (as in FreeBSD's msun),
-so that powers of the base give integers.
+functions by atan2, hyperbolic ones by exponential-minus-one and log-plus-one, which keep small arguments accurate (the
+identities of Kahan, "Branch cuts for complex elementary functions", 1987, for real arguments), log2 and log10 by
+splitting off the exponent (as in FreeBSD's msun), so that powers of the base give integers.
 """
 
 from __future__ import annotations
@@ -195,8 +194,10 @@ def log10(b, x):
 
 
 def _mantissa_near_one(b: Builder, x: Instruction) -> tuple[Instruction, Instruction]:
-    """x = mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)), the exponent as a float; zeros, infinities and
-    NaN as they are."""
+    """x = mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)), the exponent as a float.
+
+    Zeros, infinities and NaN are their own mantissa.
+    """
     mantissa, exponent = split(b, x)
     exponent = convert(b, exponent, x.shape.element_type)
     low = lt(b, mantissa, math.sqrt(0.5))

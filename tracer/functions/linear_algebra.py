@@ -103,8 +103,7 @@ def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Inst
 
 
 def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
-    """Leading dimensions that only one side has stay free there; those of both become batch dimensions, stretched where of
-    size 1."""
+    """The product of stacks of matrices; their leading dimensions are broadcast to common batch dimensions."""
     b = trace.builder
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     lead = broadcast_shapes(left[:-2], right[:-2])
@@ -118,8 +117,7 @@ def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
 
 
 def _contraction(ufunc: np.ufunc):
-    """Decorator: the function contracts operands of one type; casting, ``out=``, ``dtype=`` and ``axes=`` are dealt with
-    here."""
+    """Decorator: the function contracts operands of one type; casting, ``out=`` and ``dtype=`` are dealt with here."""
 
     def declare(emit):
         def call(a, b, out=None, dtype=None, casting="same_kind", axes=None, axis=None, keepdims=False):

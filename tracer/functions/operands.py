@@ -17,12 +17,8 @@ Builder = hlo.Builder
 
 
 def class_of(value: Any) -> Any:
-    """The promotion class of an operand: a dtype, or int, float, complex where it is weak. Raises TypeError
-    for non-operands."""
-    if type(value)
-    is
-   
-    TracedArray:
+    """The promotion class of an operand: a dtype, or int, float, complex where it is weak. Raises TypeError."""
+    if type(value) is TracedArray:
         return value.dtype_class
     found = promotion.scalar_class(value)
     if found is None:
@@ -91,8 +87,7 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
 
 
 def as_strong(value: Any) -> TracedArray:
-    """As `as_traced`, for the functions in which Python's numbers do not adapt: they are int64, float64 or complex128
-    arrays there."""
+    """As `as_traced`, for functions in which Python's numbers do not adapt but are int64, float64 or complex128."""
     return as_traced(value, None if isinstance(value, (list, tuple, TracedArray)) else np.dtype(class_of(value)))
 
 

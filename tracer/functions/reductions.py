@@ -1,7 +1,7 @@
 """Reductions: sum, product, extrema, any and all, positions of extrema, and ``reduce`` of every associative ufunc.
 
-NumPy's accumulation types hold: small integers and booleans are summed in int64 or uint64, halves in float32 (rounded once
-at the end). The order of summation is the backend's.
+NumPy's accumulation types hold: small integers and booleans are summed in int64 or uint64, halves in float32 (rounded
+once at the end). The order of summation is the backend's.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def reduce_ufunc(
 ) -> TracedArray:
     """``ufunc.reduce``: combines the elements along the axes (None: all).
 
-    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where the
-    ufunc is not associative.
+    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where
+    the ufunc is not associative.
     """
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
     if kernel.identity is None:

@@ -1,9 +1,8 @@
 """Running sums, products and extrema: ``accumulate`` of associative ufuncs.
 
 HLO has no scan of its own here: a running reduction of n elements is log2(n) rounds, in each of which every element is
-combined with the one
-2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work in place of n, and sums
-round as a tree does.
+combined with the one 2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work
+in place of n, and sums round as a tree does.
 """
 
 from __future__ import annotations

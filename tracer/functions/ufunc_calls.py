@@ -1,9 +1,8 @@
 """Calls of ufuncs, and their methods reduce, accumulate, outer and at.
 
 Every call goes the same way: NumPy says in which dtypes it computes (`promotion.resolve`), operands are converted and
-broadcast, the
-ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements that ``where=``
-leaves out are 0 (in NumPy they are undefined).
+broadcast, the ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements
+that ``where=`` leaves out are 0 (in NumPy they are undefined).
 """
 
 from __future__ import annotations
@@ -175,10 +174,8 @@ def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any
 
 
 def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
-    """A comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike, in its
-    place."""
-    for position in
-    (0, 1):
+    """For a comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike."""
+    for position in (0, 1):
         value, other = inputs[position], classes[1 - position]
         if classes[position] is not int or not isinstance(value, int) or isinstance(other, type) or other.kind not in "iu":
             continue
@@ -250,10 +247,8 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
 
 
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
-    """In place, ``array[index] = ufunc(array[index], *operands)``, for indices that select no element twice: basic ones and
-    masks."""
-    from ..indexing import is_basic,
-    is_mask, write_masked
+    """In place, ``array[index] = ufunc(array[index], *operands)``, for basic indices and masks (no element twice)."""
+    from ..indexing import is_basic, is_mask, write_masked
 
     array = require_out(array)
     if is_basic(index):

@@ -191,7 +191,7 @@ def clamp_below(builder, x, limit):
 
 def polynomial(builder, x, coefficients):
     """Return sum of coefficients[i] * x**i by Horner's rule with fused operations; two chains when it is long."""
-    if len(coefficients) < 9:
+    if len(coefficients) < 10:
         return polynomial_chain(builder, x, coefficients)
     # A single chain this long would leave the machine waiting on the latency of each step.
     square = multiply(builder, x, x)

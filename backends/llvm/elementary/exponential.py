@@ -109,19 +109,21 @@ def add_to_exponent(builder, value, exponent_bits):
     return from_bits(builder, builder.add(to_bits(builder, value), exponent_bits), value.type)
 
 
-def exponential_parts(builder, x, leading=1.0):
+def exponential_parts(builder, x, leading=1.0, accurate=False):
     """Return (n, exponent_bits, p) with exp(x) = 2**n * p / leading, for x within the range of the scaling.
 
-    `leading` (a power of two) multiplies every coefficient, which makes a scaling of the result free.
+    `leading` (a power of two) multiplies every coefficient, which makes a scaling of the result free. `accurate` spends one
+    more operation on f32, as f64 always does.
     """
     single = is_single(x)
     n, bits, r = reduce_by_ln2(builder, x)
     r = fma(builder, n, -(LN2_SINGLE if single else LN2_DOUBLE)[1], r)
-    if single:
+    if single and not accurate:
         p = polynomial(builder, r, [leading * c for c in (1.0, 1.0, *EXPONENTIAL_SINGLE)])
     else:
-        q = polynomial(builder, r, [leading * c for c in EXPONENTIAL_DOUBLE])
-        p = add(builder, fma(builder, multiply(builder, r, r), q, multiply(builder, r, leading)), leading)
+        q = polynomial(builder, r, [leading * c for c in (EXPONENTIAL_SINGLE if single else EXPONENTIAL_DOUBLE)])
+        scaled_r = r if leading == 1.0 else multiply(builder, r, leading)
+        p = add(builder, fma(builder, multiply(builder, r, r), q, scaled_r), leading)
     return n, shift_into_exponent(builder, bits), p
 
 

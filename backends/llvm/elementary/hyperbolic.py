@@ -77,7 +77,7 @@ def tanh(builder, x):
     small = odd_polynomial(builder, x, TANH_SINGLE if single else TANH_DOUBLE)
     # tanh rounds to 1 beyond 9.01 (f32) and 19.06 (f64)
     doubled = clamp_above(builder, add(builder, magnitude, magnitude), 20.0 if single else 40.0)
-    _, exponent_bits, p = exponential_parts(builder, doubled)
+    _, exponent_bits, p = exponential_parts(builder, doubled, accurate=True)
     e = add_to_exponent(builder, p, exponent_bits)
     large = subtract(builder, 1.0, divide(builder, 2.0, add(builder, e, 1.0)))
     # The polynomial also serves NaN, which the exponent arithmetic would not survive.
