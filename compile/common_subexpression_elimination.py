@@ -57,14 +57,16 @@ def _value_key(value: Any, keys: dict[Computation, Any]) -> Any:
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, Computation):
         found = keys.get(value)
-        return found if found is not None else keys.setdefault(value, _computation_key(value, keys))
+        return found if found is not None else keys.setdefault(value, computation_key(value, keys))
     if isinstance(value, tuple):
         return tuple([_value_key(element, keys) for element in value])
     # The type matters: True == 1, but they are different attribute values.
     return value if isinstance(value, str) else (type(value), value)
 
 
-def _computation_key(computation: Computation, keys: dict[Computation, Any]) -> tuple:
+def computation_key(computation: Computation, keys: dict[Computation, Any] | None = None) -> tuple:
+    """A hashable value that is equal for two computations if and only if they do the same; ``keys`` remembers those of callees."""
+    keys = {} if keys is None else keys
     position = {instruction: number for number, instruction in enumerate(computation.instructions)}
     lines = []
     for instruction in computation.instructions:

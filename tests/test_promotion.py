@@ -62,7 +62,7 @@ def test_arrays_with_python_numbers(number):
     for dtype in DTYPES:
         array = np.array([1, 1], dtype)
         apply, refused = outcomes(None)
-        for call in (lambda x: apply(x, number), lambda x: apply(number, x)):
+        for call in (lambda x, f=apply: f(x, number), lambda x, f=apply: f(number, x)):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 expected, expected_refused = call(array), list(refused)

@@ -38,8 +38,10 @@ class Range(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What an index selects: a range for each dimension; ``kept`` names, for each dimension of the result, one of the array
-    or None (newaxis)."""
+    """What an index selects: a range for each dimension of the array.
+
+    ``kept`` names, for each dimension of the result, a dimension of the array, or None for newaxis.
+    """
 
     ranges: tuple[Range, ...]
     kept: tuple[int | None, ...]

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import hlo
+from . import promotion
 from .array import TracedArray, require_trace
 from .errors import ConcretizationError
-from .functions.operands import as_traced, has_traced, shape_of
+from .functions.operands import as_traced, class_of, has_traced, shape_of
 
 _HINT = "the number of selected elements is not known while tracing; np.where(mask, ..., ...) keeps the shape"
 
@@ -136,21 +137,21 @@ class MaskedSelection:
         wholes = [self._operand(one) for one in inputs]
         if ufunc is np.power and isinstance(wholes[1], TracedArray) and wholes[1].dtype.kind == "i":
             wholes[1] = np.where(self._spread(), wholes[1], 0)  # negative exponents that are not selected are no error
+        if out is not None:  # raises as NumPy does where the result cannot be stored
+            promotion.resolve(ufunc, tuple(class_of(one) for one in wholes), tuple(one.dtype for one in out))
         results = ufunc(*wholes, **arguments)
         results = results if isinstance(results, tuple) else (results,)
         shape = self.whole.shape
         selections = []
         for position, one in enumerate(results):
             selection = MaskedSelection(np.broadcast_to(one, shape), self.mask)
-            if out is not None and out[position] is not None:
+            if out is not None:
                 selection = out[position]._rebind(selection)
             selections.append(selection)
         return selections[0] if len(selections) == 1 else tuple(selections)
 
     def _rebind(self, other: MaskedSelection) -> MaskedSelection:
         """In place: x[mask] is a copy in NumPy, so that only this selection changes."""
-        if not np.can_cast(other.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"Cannot cast ufunc output from {other.dtype!r} to {self.dtype!r} with casting rule 'same_kind'")
         self.whole = other.whole.astype(self.dtype)
         return self
 

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves, is_free_reshape
 from ...compile.buffer_assignment import Buffer, BufferAssignment
-from ...hlo import Computation, Instruction, Module, Shape, leaves, make_instruction
+from ...hlo import Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
@@ -22,9 +22,8 @@ from ..llvm.index import Affine, add_base
 from ..llvm.loops import flatten, loop_nest, unflatten
 from ..llvm.types import I8, I32, I64, POINTER, RegisterValue, check_supported
 from .arena import Arena, stack_memory
-from .regions.contraction import emit_contraction
-from .regions.loop import emit_loop, result_roots
-from .regions.reduction import Reduction, emit_reduction
+from .region_functions import RegionFunctions, as_computation
+from .regions.loop import result_roots
 from .target import Target
 
 # What a value is while the function is emitted: an array in memory, a scalar in registers, or the list of a tuple's leaves.
@@ -44,6 +43,7 @@ class ModuleEmitter:
         self.hlo, self.assignment, self.target = module, assignment, target
         self.llvm = ir.Module(module.name)
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
+        self.regions = RegionFunctions(self.llvm, target)
         self.constants: dict[str, np.ndarray] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
 
@@ -150,13 +150,13 @@ class ModuleEmitter:
         if instruction.shape.rank == 0:
             bindings = {operand: values[operand][0] for operand in instruction.operands}
             return [ElementalEmitter(self.builder, 1, bindings).emit(instruction, ())]
-        return self._emit_fused_loop(instruction, _as_computation(instruction), values)
+        return self._emit_fused_loop(instruction, as_computation(instruction), values)
 
     def _emit_fused_loop(self, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
         shapes = leaves(instruction.shape)
         outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes)]
         arguments = self._bindings(instruction, values)
-        emit_loop(self.builder, self.target, computation, arguments, outputs, self._works_in_place(instruction))
+        self.regions.emit_loop(self.builder, computation, arguments, outputs, self._works_in_place(instruction))
         return outputs
 
     def _bindings(self, instruction: Instruction, values: Values) -> list[Binding]:
@@ -204,8 +204,7 @@ class ModuleEmitter:
         if source.shape.is_row_major:
             self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
         else:
-            with_loop = _as_computation(instruction)
-            emit_loop(self.builder, self.target, with_loop, [source], [output], in_place=False)
+            self.regions.emit_loop(self.builder, as_computation(instruction), [source], [output], in_place=False)
         return [output]
 
     def emit_bitcast_convert(self, instruction: Instruction, values: Values) -> list[Leaf]:
@@ -265,7 +264,7 @@ class ModuleEmitter:
         computation = instruction.attributes["calls"]
         roots = result_roots(computation)
         if len(roots) == 1 and roots[0].opcode == "reduce":
-            return self._emit_reduce(instruction, roots[0], computation, values)
+            return self._emit_reduce(instruction, computation, values)
         if any(root.opcode == "reduce" for root in roots):
             raise NotImplementedError("fusion of several reductions has no native code")
         if roots[0].shape.rank == 0:
@@ -275,38 +274,27 @@ class ModuleEmitter:
         return self._emit_fused_loop(instruction, computation, values)
 
     def emit_reduce(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        computation = _as_computation(instruction)
-        return self._emit_reduce(instruction, computation.root, computation, values)
+        return self._emit_reduce(instruction, as_computation(instruction), values)
 
-    def _emit_reduce(
-        self, instruction: Instruction, reduce: Instruction, computation: Computation, values: Values
-    ) -> list[Leaf]:
+    def _emit_reduce(self, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+        """A computation whose root is a reduce."""
         arguments = self._bindings(instruction, values)
-        scalars = ElementalEmitter(self.builder, 1, dict(zip(computation.parameters, arguments)))
-        count = len(reduce.operands) // 2
-        producers = _producers(computation, reduce.operands[:count])
-        reduction = Reduction(
-            producers,
-            arguments,
-            [scalars.emit(init, ()) for init in reduce.operands[count:]],
-            tuple(sorted(reduce.attributes["dimensions"])),
-            reduce.attributes["to_apply"],
-        )
         shapes = leaves(instruction.shape)
-        outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes) if shape.rank]
-        results = emit_reduction(self.builder, self.target, reduction, outputs)
-        return outputs or results
+        if shapes[0].rank:
+            outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes)]
+            self.regions.emit_reduction(self.builder, computation, arguments, outputs)
+            return outputs
+        slots = [self._scalar_slot(shape) for shape in shapes]
+        self.regions.emit_reduction(self.builder, computation, arguments, slots)
+        return [slot.load(self.builder, (), 1) for slot in slots]
 
     def emit_dot(self, instruction: Instruction, values: Values) -> list[Leaf]:
         lhs, rhs = (self._in_memory(values[operand][0], operand.shape) for operand in instruction.operands)
         shape = instruction.shape
-        if shape.rank:
-            output = self._array(Value(instruction), shape)
-        else:
-            output = self._scalar_slot(shape)
+        output = self._array(Value(instruction), shape) if shape.rank else self._scalar_slot(shape)
         scratch = self.assignment.scratch.get(instruction)
         pointer = None if scratch is None else self._buffer_pointer(scratch)
-        emit_contraction(self.builder, self.target, instruction, lhs, rhs, output, pointer)
+        self.regions.emit_contraction(self.builder, instruction, lhs, rhs, output, pointer)
         return [output if shape.rank else output.load(self.builder, (), 1)]
 
     def _in_memory(self, value: Leaf, shape: Shape) -> Array:
@@ -423,24 +411,6 @@ class ModuleEmitter:
             if shape.rank:
                 merged[leaf] = self._array(Value(instruction, leaf), shape.without_layout())
         return merged
-
-
-def _as_computation(instruction: Instruction) -> Computation:
-    """One instruction as a computation of its own, its operands as parameters."""
-    parameters = tuple(
-        make_instruction("parameter", (), {"number": number}, operand.shape) for number, operand in enumerate(instruction.operands)
-    )
-    root = instruction.with_operands(parameters)
-    return Computation(instruction.opcode, (*parameters, root), root)
-
-
-def _producers(computation: Computation, operands: tuple[Instruction, ...]) -> Computation:
-    """The part of a computation that computes some of its instructions."""
-    instructions = tuple(i for i in computation.instructions if i is not computation.root)
-    if len(operands) == 1:
-        return Computation(computation.name, instructions, operands[0])
-    root = make_instruction("tuple", operands)
-    return Computation(computation.name, (*instructions, root), root)
 
 
 _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]] = {

@@ -30,7 +30,7 @@ from .elementary.arithmetic import (
 )
 from .elementary.double_double import two_product, two_sum
 from .elementary.exponential import exponential_parts, power_of_two_bits, wide_exponential
-from .elementary.logarithm import WIDE_LOGARITHM, apply_special_values, combine, split_exponent
+from .elementary.logarithm import apply_special_values, combine_double, combine_wide, split_exponent
 from .types import ComplexValue
 
 
@@ -146,11 +146,11 @@ def log_modulus(builder: ir.IRBuilder, single: bool, z: ComplexValue, real_low: 
     f = subtract(builder, from_bits(builder, builder.sub(to_bits(builder, h), exponent_bits), h.type), 1.0)
     power = from_bits(builder, builder.sub(constant(bits_type, power_of_two_bits(0, False)), exponent_bits), h.type)
     if single:
-        result = combine(builder, k, fma(builder, low, power, f), WIDE_LOGARITHM)
+        result = combine_wide(builder, k, fma(builder, low, power, f))
     else:
         offset = select(builder, parts.tiny, constant(k.type, -2.0 * SHIFT), 0.0)
         k = add(builder, k, select(builder, parts.huge, 2.0 * SHIFT, offset))
-        result = combine(builder, k, f, f_low=multiply(builder, low, power))
+        result = combine_double(builder, k, f, multiply(builder, low, power))
     result = apply_special_values(builder, multiply(builder, result, 0.5), h, 0.0)
     return select(builder, has_infinite_part(builder, z), INFINITY, result)
 

@@ -22,10 +22,14 @@ from .types import (
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
+    from_memory,
     integer_constant,
+    memory_type,
     register_type,
     round_to_type,
     scalar_register_type,
+    to_memory,
+    vector_of,
 )
 
 Binding = Array | RegisterValue
@@ -316,6 +320,20 @@ def _dynamic_update_slice(emitter, instruction, index, mask):
         return unchanged
     value = emitter.emit(update, tuple(update_index), emitter.within(mask, inside))
     return emitter.select_elements(inside, value, unchanged)
+
+
+@index_rule("bitcast-convert")
+def _bitcast_convert(emitter, instruction, index, mask):
+    (operand,) = instruction.operands
+    source, target = operand.shape.element_type, instruction.shape.element_type
+    if source.bits != target.bits:
+        raise NotImplementedError("bitcast-convert between widths has no native code inside a loop nest")
+    value = emitter.emit(operand, index, mask)
+    if isinstance(value, ComplexValue):
+        return value
+    b = emitter.builder
+    bits = b.bitcast(to_memory(b, source, value), vector_of(memory_type(target), emitter.lanes))
+    return from_memory(b, target, bits)
 
 
 @index_rule("map")

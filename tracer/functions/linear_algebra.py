@@ -349,8 +349,10 @@ def matrix_power(a, n):
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays, *, out=None):
-    """Multiplied in the order of least arithmetic, by dynamic programming over the chain (Cormen et al., "Matrix-chain
-    multiplication")."""
+    """Multiplied in the order of least arithmetic.
+
+    Source: the dynamic program for matrix-chain multiplication (Cormen et al., "Introduction to Algorithms").
+    """
     matrices = [as_traced(one) for one in arrays]
     if len(matrices) < 2:
         raise ValueError("Expecting at least two arrays.")

@@ -23,7 +23,8 @@ from .arithmetic import (
 )
 from .exponential import LN2_DOUBLE, LN2_SINGLE
 
-# (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0.
+# (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0. The last
+# coefficient is moved by 5e-6, so that the one argument of log-plus-one whose f = 2 x + 1 is inexact rounds well.
 LOGARITHM_SINGLE = (
     -0.5,
     0.33333462476730347,
@@ -33,7 +34,7 @@ LOGARITHM_SINGLE = (
     0.1447577327489853,
     -0.132063627243042,
     0.10585226118564606,
-    -0.0460098460316658,
+    -0.046004846692085266,
 )
 # The same function on sqrt(1/2) <= 1 + f <= sqrt(2); error relative to log(1 + f) 2**-54.1.
 LOGARITHM_DOUBLE = (
@@ -78,7 +79,7 @@ INFINITY = float("inf")
 
 
 def split_exponent(builder, x):
-    """Return (k, exponent_bits) with x = 2**k m, m in [3/4, 3/2) for f32 and about [sqrt(1/2), sqrt(2)) for f64.
+    """Return (k, exponent_bits) with x = 2**k m, m in (3/4, 3/2] for f32 and about [sqrt(1/2), sqrt(2)) for f64.
 
     `exponent_bits` is k in the exponent field: subtract it from the bits of x to get those of m. x is positive and normal.
     """
@@ -86,7 +87,7 @@ def split_exponent(builder, x):
     bits_type = integer_type(x.type)
     bits = to_bits(builder, x)
     if single:
-        difference = builder.sub(bits, constant(bits_type, 0x3F400000))
+        difference = builder.sub(bits, constant(bits_type, 0x3F400001))
         exponent_bits = builder.and_(difference, constant(bits_type, 0xFF800000))
         return multiply(builder, builder.sitofp(exponent_bits, x.type), 2.0**-23), exponent_bits
     # Conversion and arithmetic shift of 64-bit integers are missing below AVX-512: a biased exponent is shifted in
@@ -98,23 +99,29 @@ def split_exponent(builder, x):
     return k, builder.sub(builder.shl(shifted, constant(bits_type, 52)), constant(bits_type, 1024 << 52))
 
 
-def combine(builder, k, f, coefficients=None, f_low=None):
-    """Return k ln 2 + log(1 + f + f_low); `coefficients` replace the polynomial of the type, and leave out f_low."""
-    single = is_single(f)
-    high, low = LN2_SINGLE if single else LN2_DOUBLE
-    q = polynomial(builder, f, coefficients or (LOGARITHM_SINGLE if single else LOGARITHM_DOUBLE))
-    square = multiply(builder, f, f)
-    if coefficients:
-        return fma(builder, k, high, fma(builder, square, q, f))
-    if single:
-        # Where k ln 2 cancels half of f + f**2 q, the rounding error of this sum would be half an ULP by itself.
-        leading = fma(builder, k, high, f)
-        error = add(builder, fma(builder, k, high, negate(builder, leading)), f)
-        return add(builder, leading, fma(builder, square, q, error))
-    tail = fma(builder, square, q, multiply(builder, k, low))
+def combine_single(builder, k, f):
+    """Return k ln 2 + log(1 + f) for f32."""
+    q = polynomial(builder, f, LOGARITHM_SINGLE)
+    # Where k ln 2 cancels half of f + f**2 q, the rounding error of this sum would be half an ULP by itself.
+    leading = fma(builder, k, LN2_SINGLE[0], f)
+    error = add(builder, fma(builder, k, LN2_SINGLE[0], negate(builder, leading)), f)
+    return add(builder, leading, fma(builder, multiply(builder, f, f), q, error))
+
+
+def combine_double(builder, k, f, f_low=None):
+    """Return k ln 2 + log(1 + f + f_low) for f64."""
+    high, low = LN2_DOUBLE
+    q = polynomial(builder, f, LOGARITHM_DOUBLE)
+    tail = fma(builder, multiply(builder, f, f), q, multiply(builder, k, low))
     if f_low is not None:
         tail = add(builder, tail, fma(builder, negate(builder, f), f_low, f_low))
     return fma(builder, k, high, add(builder, f, tail))
+
+
+def combine_wide(builder, k, f):
+    """Return k ln 2 + log(1 + f) to f32 accuracy for f64 lanes."""
+    q = polynomial(builder, f, WIDE_LOGARITHM)
+    return fma(builder, k, LN2_DOUBLE[0], fma(builder, multiply(builder, f, f), q, f))
 
 
 def apply_special_values(builder, result, x, pole):
@@ -133,37 +140,39 @@ def log(builder, x):
     k, exponent_bits = split_exponent(builder, normal)
     k = select(builder, subnormal, subtract(builder, k, float(lift)), k)
     m = from_bits(builder, builder.sub(to_bits(builder, normal), exponent_bits), x.type)
-    result = combine(builder, k, subtract(builder, m, 1.0))
+    f = subtract(builder, m, 1.0)
+    result = combine_single(builder, k, f) if single else combine_double(builder, k, f)
     return apply_special_values(builder, result, x, 0.0)
 
 
 def split_successor(builder, x):
-    """Return (k, f, power) with 1 + x = 2**k (1 + f), 1 + f near 1 and power = 4 * 2**-k."""
+    """Return (k, shift, scaled, power) with 1 + x = 2**k (1 + shift + scaled), near 1 in brackets, and power = 4 * 2**-k."""
     bits_type = integer_type(x.type)
     k, exponent_bits = split_exponent(builder, add(builder, x, 1.0))
     scaled = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
     # 2**-k is subnormal for the largest x; four times it is not.
     four = constant(bits_type, 0x40800000 if is_single(x) else 0x4010000000000000)
     power = from_bits(builder, builder.sub(four, exponent_bits), x.type)
-    return k, add(builder, scaled, fma(builder, power, 0.25, -1.0)), power
+    return k, fma(builder, power, 0.25, -1.0), scaled, power
 
 
 def log_plus_one_of_sum(builder, x, x_low, k_offset):
     """Return log(1 + x + x_low) + k_offset ln 2 for f64 lanes x >= 0 and x_low far below x."""
-    k, f, power = split_successor(builder, x)
+    k, shift, scaled, power = split_successor(builder, x)
     f_low = multiply(builder, multiply(builder, x_low, 0.25), power)
-    return combine(builder, add(builder, k, k_offset), f, f_low=f_low)
+    return combine_double(builder, add(builder, k, k_offset), add(builder, shift, scaled), f_low)
 
 
 def wide_log_plus_one(builder, x):
     """Return log(1 + x) to f32 accuracy for f64 lanes x >= 0."""
-    k, f, _ = split_successor(builder, x)
-    return combine(builder, k, f, WIDE_LOGARITHM)
+    k, shift, scaled, _ = split_successor(builder, x)
+    return combine_wide(builder, k, add(builder, shift, scaled))
 
 
 def log_plus_one(builder, x):
     """Return log(1 + x) without cancellation for small x."""
-    k, f, _ = split_successor(builder, x)
-    result = combine(builder, k, f)
+    k, shift, scaled, _ = split_successor(builder, x)
+    f = add(builder, shift, scaled)
+    result = combine_single(builder, k, f) if is_single(x) else combine_double(builder, k, f)
     result = apply_special_values(builder, result, x, -1.0)
     return set_sign_of(builder, result, x)

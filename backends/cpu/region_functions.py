@@ -1,0 +1,136 @@
+"""Regions as native functions of their own, each emitted once.
+
+A program that applies the same layer a hundred times holds one function for it and a hundred calls; and LLVM, some of whose passes
+take more than linear time, sees many small functions instead of a huge one. What does little work stays inline, where a call
+would cost more than it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from ...compile.common_subexpression_elimination import computation_key
+from ...hlo import Computation, Instruction, make_instruction
+from ..llvm.arrays import Array
+from ..llvm.elemental import Binding, ElementalEmitter
+from ..llvm.loops import flatten, unflatten
+from .regions.contraction import emit_contraction
+from .regions.loop import emit_loop
+from .regions.reduction import Reduction, emit_reduction
+from .target import Target
+
+# Elements that a region must touch to become a function of its own.
+_OUTLINED_ELEMENTS = 256
+
+EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
+
+
+class RegionFunctions:
+    """Emits regions into an LLVM module, inline or as functions."""
+
+    def __init__(self, module: ir.Module, target: Target) -> None:
+        self.module, self.target = module, target
+        self._functions: dict[Any, ir.Function] = {}
+
+    def emit_loop(
+        self,
+        builder: ir.IRBuilder,
+        computation: Computation,
+        arguments: list[Binding],
+        outputs: list[Array],
+        in_place: bool,
+    ) -> None:
+        """As regions.loop.emit_loop."""
+
+        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+            split = len(arguments)
+            emit_loop(builder, self.target, computation, bindings[:split], bindings[split:], in_place)
+
+        self._emit(builder, ("loop", computation, in_place), [*arguments, *outputs], emit)
+
+    def emit_reduction(
+        self, builder: ir.IRBuilder, computation: Computation, arguments: list[Binding], outputs: list[Array]
+    ) -> None:
+        """Emit a computation whose root is a reduce, into arrays or, where everything is reduced, into memory for scalars."""
+        reduce = computation.root
+        count = len(reduce.operands) // 2
+        producers = _producers(computation, reduce.operands[:count])
+        reduced = tuple(sorted(reduce.attributes["dimensions"]))
+
+        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+            arguments, outputs = bindings[:-count], bindings[-count:]
+            scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
+            init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
+            reduction = Reduction(producers, arguments, init_values, reduced, reduce.attributes["to_apply"])
+            arrays = [output for output in outputs if output.shape.rank]
+            for slot, value in zip(outputs, emit_reduction(builder, self.target, reduction, arrays)):
+                slot.store(builder, (), value, 1)
+
+        self._emit(builder, ("reduce", computation), [*arguments, *outputs], emit)
+
+    def emit_contraction(
+        self,
+        builder: ir.IRBuilder,
+        dot: Instruction,
+        lhs: Array,
+        rhs: Array,
+        output: Array,
+        scratch: ir.Value | None,
+    ) -> None:
+        """As regions.contraction.emit_contraction."""
+
+        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+            emit_contraction(builder, self.target, dot, *bindings[:3], bindings[3] if scratch is not None else None)
+
+        values: list[Binding] = [lhs, rhs, output] + ([scratch] if scratch is not None else [])
+        self._emit(builder, ("dot", as_computation(dot)), values, emit)
+
+    def _emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
+        if max(value.shape.size for value in values if isinstance(value, Array)) < _OUTLINED_ELEMENTS:
+            emit(builder, values)
+            return
+        kind, computation, *rest = key
+        shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
+        full_key = (kind, computation_key(computation), *rest, shapes)
+        function = self._functions.get(full_key)
+        if function is None:
+            function = self._functions[full_key] = self._define(f"{kind}.{len(self._functions)}", values, emit)
+        builder.call(function, _registers(values))
+
+    def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> ir.Function:
+        types = [register.type for register in _registers(values)]
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
+        function.linkage = "internal"
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        like = [value.pointer if isinstance(value, Array) else value for value in values]
+        bound = unflatten(function.args, like)
+        emit(builder, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
+        builder.ret_void()
+        return function
+
+
+def _registers(values: list[Binding]) -> list[ir.Value]:
+    """The pointers of arrays and the registers of scalars."""
+    return flatten([value.pointer if isinstance(value, Array) else value for value in values])
+
+
+def as_computation(instruction: Instruction) -> Computation:
+    """One instruction as a computation of its own, its operands as parameters."""
+    parameters = tuple(
+        make_instruction("parameter", (), {"number": number}, operand.shape) for number, operand in enumerate(instruction.operands)
+    )
+    root = instruction.with_operands(parameters)
+    return Computation(instruction.opcode, (*parameters, root), root)
+
+
+def _producers(computation: Computation, operands: tuple[Instruction, ...]) -> Computation:
+    """The part of a computation that computes the operands of its root."""
+    instructions = tuple(instruction for instruction in computation.instructions if instruction is not computation.root)
+    if len(operands) == 1:
+        return Computation(computation.name, instructions, operands[0])
+    root = make_instruction("tuple", operands)
+    return Computation(computation.name, (*instructions, root), root)
+
