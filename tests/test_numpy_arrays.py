@@ -105,6 +105,7 @@ def cases(arrays, /, **functions):
         np.roll(x, 5, axis=(0, 1)),
         np.roll(x, 3, 0),
     ),
+    centered=lambda x: (np.fft.fftshift(x), np.fft.fftshift(x, 1), np.fft.ifftshift(x), np.fft.ifftshift(x, (0, -1))),
     questions=lambda x: (np.array(np.shape(x)), np.ndim(x), np.size(x), np.size(x, 1), x.size, x.nbytes, x.itemsize, len(x)),
     strides=lambda x: (
         np.array(x.strides),

@@ -40,6 +40,10 @@ class Array:
         scale = 2 if self.shape.element_type.is_complex else 1
         return self._address(builder, linear_offset(builder, index, self.strides, 1), scale, 0)
 
+    def seen_from(self, builder: ir.IRBuilder, index: Index) -> Array:
+        """The array with its origin moved to an element, so that index 0 is that element."""
+        return Array(self.address(builder, index), self.shape)
+
     def load(self, builder: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None = None) -> RegisterValue:
         """The elements at an index, one a lane.
 

@@ -23,7 +23,7 @@ missing(
     "the operation gather",
     _functions("take take_along_axis choose compress extract delete insert unravel_index ravel_multi_index"),
 )
-missing("the operation scatter", _functions("put put_along_axis place bincount histogram histogram2d histogramdd add_at"))
+missing("the operation scatter", _functions("put put_along_axis place bincount histogram histogram2d histogramdd"))
 missing(
     "shapes that depend on contents",
     _functions(
@@ -35,7 +35,6 @@ missing(
 missing(
     "the operation fft", _functions("fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn", np.fft)
 )
-missing("the operation gather (or roll, for shifts known while tracing)", _functions("fftshift ifftshift", np.fft))
 missing("the operations cholesky and triangular-solve", _functions("cholesky solve inv det slogdet", np.linalg))
 missing(
     "a decomposition (LAPACK) as custom call",

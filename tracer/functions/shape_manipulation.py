@@ -331,6 +331,20 @@ def roll(a, shift, axis=None):
     return result(trace, operand)
 
 
+@implements(np.fft.fftshift)
+def fftshift(x, axes=None):
+    x = as_traced(x)
+    dimensions = normalize_axes(axes, x.ndim)
+    return roll(x, tuple(x.shape[dimension] // 2 for dimension in dimensions), dimensions)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x, axes=None):
+    x = as_traced(x)
+    dimensions = normalize_axes(axes, x.ndim)
+    return roll(x, tuple(-(x.shape[dimension] // 2) for dimension in dimensions), dimensions)
+
+
 def rolled(trace: Any, operand: hlo.Instruction, dimension: int, amount: int) -> hlo.Instruction:
     size = operand.shape.dimensions[dimension]
     amount = amount % size if size else 0

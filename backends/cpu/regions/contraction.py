@@ -168,13 +168,10 @@ class _Blocks:
             self.lanes = max(1, self.lanes // 2)
         while self.lanes > 1 and self.lanes >= 2 * self.column_count:
             self.lanes //= 2
-        many = target.vector_registers >= 32
-        self.block_rows, self.block_vectors = (8, 3) if many else (4, 2)
         rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
-        if rows < self.block_rows:
-            self.block_vectors = max(self.block_vectors, min(8, self.block_rows * self.block_vectors // rows // 2))
-        if self.result_type.is_complex:
-            self.block_rows, self.block_vectors = 4, 1
+        vectors = max(1, self.column_count // self.lanes)
+        accumulators = (24 if target.vector_registers >= 32 else 8) // (4 if self.result_type.is_complex else 1)
+        self.block_rows, self.block_vectors = _block_shape(rows, vectors, accumulators)
 
     def emit(self) -> None:
         b, c = self.builder, self.contraction
@@ -211,12 +208,19 @@ class _Blocks:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
         b, lanes = self.builder, self.lanes
         zero = _zero(self.result_type, lanes)
+        # What does not change from term to term is added to the addresses before the loop.
+        left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, {})) for row in rows]
+        starts = [Affine(column.base) for column in columns]
+        right_columns = [self.rhs.seen_from(b, self._right_index(batch, {}, start)) for start in starts]
+        lane_steps = Affine(0, columns[0].stride)
 
         def step(terms: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
-            right = [self._right(batch, terms, column, mask) for column in columns]
+            left_index = self._left_index(None, None, terms)
+            right_index = self._right_index(None, terms, lane_steps)
+            right = [self._in_result_type(array.load(b, right_index, lanes, mask), array, lanes) for array in right_columns]
             result = []
-            for number, row in enumerate(rows):
-                left = self._left(batch, row, terms)
+            for number, array in enumerate(left_rows):
+                left = broadcast_lanes(b, self._in_result_type(array.load(b, left_index, 1), array, 1), lanes)
                 for position, value in enumerate(right):
                     result.append(self._multiply_add(left, value, sums[number * len(columns) + position]))
             return result
@@ -246,25 +250,22 @@ class _Blocks:
 
         return carried_loop(self.builder, 0, size, 1, sums, iteration, "terms")
 
-    def _left(self, batch: Index, row: Index, terms: dict[int, Component]) -> RegisterValue:
-        c, index = self.contraction, {}
-        index.update({left: component for (left, _), component in zip(c.batch, batch)})
-        index.update(zip(c.rows, row))
-        index.update({left: terms[depth] for depth, (left, _) in enumerate(c.terms)})
-        value = self.lhs.load(self.builder, tuple(index[d] for d in range(self.lhs.shape.rank)), 1)
-        value = self._in_result_type(value, self.lhs, 1)
-        return broadcast_lanes(self.builder, value, self.lanes)
+    def _left_index(self, batch: Index | None, row: Index | None, terms: dict[int, Component]) -> Index:
+        """An index into the left operand; what is None, and terms left out, are 0."""
+        c, index = self.contraction, dict.fromkeys(range(self.lhs.shape.rank), indices.ZERO)
+        index.update({left: component for (left, _), component in zip(c.batch, batch or ())})
+        index.update(zip(c.rows, row or ()))
+        index.update({c.terms[depth][0]: component for depth, component in terms.items()})
+        return tuple(index.values())
 
-    def _right(self, batch: Index, terms: dict[int, Component], column: Affine, mask: ir.Value | None) -> RegisterValue:
-        """A vector of the right operand; its columns are one run in memory, addressed through the last of them."""
-        c, index = self.contraction, {}
-        index.update({right: component for (_, right), component in zip(c.batch, batch)})
-        index.update({right: terms[depth] for depth, (_, right) in enumerate(c.terms)})
-        index.update({d: indices.ZERO for d in c.columns})
+    def _right_index(self, batch: Index | None, terms: dict[int, Component], column: Affine) -> Index:
+        """An index into the right operand; its columns are one run in memory, addressed through the last of them."""
+        c, index = self.contraction, dict.fromkeys(range(self.rhs.shape.rank), indices.ZERO)
+        index.update({right: component for (_, right), component in zip(c.batch, batch or ())})
+        index.update({c.terms[depth][1]: component for depth, component in terms.items()})
         if c.columns:
             index[c.columns[-1]] = column
-        value = self.rhs.load(self.builder, tuple(index[d] for d in range(self.rhs.shape.rank)), self.lanes, mask)
-        return self._in_result_type(value, self.rhs, self.lanes)
+        return tuple(index.values())
 
     def _in_result_type(self, value: RegisterValue, array: Array, lanes: int) -> RegisterValue:
         if isinstance(value, ComplexValue) or array.shape.element_type is self.result_type:
@@ -289,6 +290,23 @@ class _Blocks:
         c = self.contraction
         kept = len(c.batch) + len(c.rows)
         return Array(self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], self.column_count)))
+
+
+def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
+    """Rows and vectors of a block that fits into this many accumulators.
+
+    The more products a load serves the better; a vector comes from farther away than the scalar of a row, so tall blocks are better than
+    wide ones. In a small result, blocks that cover it evenly come first: each remainder is a loop nest of its own to compile.
+    """
+    small = rows * vectors <= 16 * accumulators
+
+    def cost(shape: tuple[int, int]) -> tuple:
+        height, width = shape
+        uneven = small * ((rows % height != 0) + (vectors % width != 0))
+        return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + 1 / width, width)
+
+    shapes = [(h, w) for w in range(1, min(4, vectors) + 1) for h in range(1, min(rows, 8, accumulators // w) + 1)]
+    return min(shapes, key=cost)
 
 
 def _zero(element_type, lanes: int) -> RegisterValue:

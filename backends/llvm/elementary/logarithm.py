@@ -24,7 +24,7 @@ from .arithmetic import (
 from .exponential import LN2_DOUBLE, LN2_SINGLE
 
 # (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0. The last
-# coefficient is moved by 5e-6, so that the one argument of log-plus-one whose f = 2 x + 1 is inexact rounds well.
+# coefficient is moved by 2.5e-6, so that the one argument of log-plus-one whose f = 2 x + 1 is inexact rounds well.
 LOGARITHM_SINGLE = (
     -0.5,
     0.33333462476730347,
@@ -34,7 +34,7 @@ LOGARITHM_SINGLE = (
     0.1447577327489853,
     -0.132063627243042,
     0.10585226118564606,
-    -0.046004846692085266,
+    -0.046007346361875534,
 )
 # The same function on sqrt(1/2) <= 1 + f <= sqrt(2); error relative to log(1 + f) 2**-54.1.
 LOGARITHM_DOUBLE = (
