@@ -12,6 +12,8 @@ from then on called like the NumPy function that it was.
 np.float64(5.0)
 """
 
+import sys as _sys
+
 from .backends.loading import load_hlo
 from .backends.registry import available_backends
 from .tracer import (
@@ -31,6 +33,10 @@ from .tracer import (
     tree_map,
     while_loop,
 )
+from .tracer import numpy_namespace as numpy
+
+# So that ``import phlox.numpy`` works: a file of that name would shadow NumPy for whoever runs Python in this folder.
+_sys.modules[__name__ + ".numpy"] = numpy
 
 __version__ = "0.1.0"
 
@@ -47,6 +53,7 @@ __all__ = [
     "jit",
     "load_hlo",
     "map",
+    "numpy",
     "register_pytree",
     "scan",
     "switch",

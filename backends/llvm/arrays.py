@@ -20,6 +20,7 @@ from .types import (
     from_memory,
     memory_type,
     to_memory,
+    type_suffix,
     vector_of,
 )
 
@@ -169,11 +170,6 @@ def _masked_function(builder: ir.IRBuilder, name: str, result: ir.Type, argument
     return ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
-def _suffix(vector: ir.VectorType) -> str:
-    scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(str(vector.element), str(vector.element))
-    return f"v{vector.count}{scalar}"
-
-
 def _all_lanes(lanes: int) -> ir.Constant:
     return ir.Constant(ir.VectorType(I1, lanes), [I1(1)] * lanes)
 
@@ -181,14 +177,14 @@ def _all_lanes(lanes: int) -> ir.Constant:
 def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
     """A contiguous vector; lanes outside the mask are zero and not read."""
     function = _masked_function(
-        builder, f"llvm.masked.load.{_suffix(vector)}.p0", vector, [POINTER, I32, mask.type, vector]
+        builder, f"llvm.masked.load.{type_suffix(vector)}.p0", vector, [POINTER, I32, mask.type, vector]
     )
     return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
 
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
     function = _masked_function(
-        builder, f"llvm.masked.store.{_suffix(value.type)}.p0", ir.VoidType(), [value.type, POINTER, I32, mask.type]
+        builder, f"llvm.masked.store.{type_suffix(value.type)}.p0", ir.VoidType(), [value.type, POINTER, I32, mask.type]
     )
     builder.call(function, [value, address, I32(align), mask])
 
@@ -201,7 +197,7 @@ def masked_gather(
     mask = _all_lanes(lanes) if mask is None else mask
     function = _masked_function(
         builder,
-        f"llvm.masked.gather.{_suffix(vector)}.v{lanes}p0",
+        f"llvm.masked.gather.{type_suffix(vector)}.v{lanes}p0",
         vector,
         [addresses.type, I32, mask.type, vector],
     )
@@ -215,7 +211,7 @@ def masked_scatter(
     mask = _all_lanes(lanes) if mask is None else mask
     function = _masked_function(
         builder,
-        f"llvm.masked.scatter.{_suffix(value.type)}.v{lanes}p0",
+        f"llvm.masked.scatter.{type_suffix(value.type)}.v{lanes}p0",
         ir.VoidType(),
         [value.type, addresses.type, I32, mask.type],
     )

@@ -15,7 +15,7 @@ from llvmlite import ir
 from ...hlo import ElementType, Instruction, component_type
 from . import complex_arithmetic
 from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import any_lane, constant, intrinsic, type_suffix
+from .elementary.arithmetic import any_lane, constant, intrinsic
 from .types import (
     I1,
     ComplexValue,
@@ -24,6 +24,7 @@ from .types import (
     is_narrow_float,
     register_type,
     round_to_type,
+    type_suffix,
     vector_of,
 )
 

@@ -78,6 +78,13 @@ def vector_of(scalar: ir.Type, lanes: int) -> ir.Type:
     return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
 
 
+def type_suffix(type_: ir.Type) -> str:
+    """How the names of LLVM's intrinsics spell a type, as in ``llvm.ctpop.v8i32``."""
+    scalar = type_.element if isinstance(type_, ir.VectorType) else type_
+    spelled = {HALF: "f16", FLOAT: "f32", DOUBLE: "f64"}.get(scalar) or str(scalar)
+    return f"v{type_.count}{spelled}" if isinstance(type_, ir.VectorType) else spelled
+
+
 def integer_constant(type_: ir.Type, value: int) -> ir.Constant:
     """The constant in every lane."""
     return splat(type_, value)
