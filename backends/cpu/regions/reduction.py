@@ -14,6 +14,7 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
 from ...llvm.elementary.arithmetic import constant, intrinsic
+from ...llvm.elementary.double_double import two_sum
 from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I32, ComplexValue, RegisterValue, broadcast_lanes, integer_constant, register_bytes, scalar_register_type
@@ -337,7 +338,8 @@ def _vector_row(
     def accumulate(state: list[RegisterValue], value: RegisterValue) -> list[RegisterValue]:
         if not compensated:
             return [combine(state[0], value)]
-        return list(_two_sum(builder, state[0], value, state[1]))
+        total, error = two_sum(builder, state[0], value)
+        return [total, builder.fadd(state[1], error)]
 
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
         group = PARTIAL_VECTORS * lanes
@@ -411,20 +413,6 @@ def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterVa
         return builder.extract_element(value, I32(which))
     lanes = ir.Constant(ir.VectorType(I32, count), [I32(which * count + lane) for lane in range(count)])
     return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), lanes)
-
-
-def _two_sum(
-    builder: ir.IRBuilder, total: ir.Value, value: ir.Value, compensation: ir.Value
-) -> tuple[ir.Value, ir.Value]:
-    """The rounded sum and the compensation grown by its rounding error.
-
-    Source: D. E. Knuth, The Art of Computer Programming, volume 2, section 4.2.2, theorem B.
-    """
-    b = builder
-    rounded = b.fadd(total, value)
-    part = b.fsub(rounded, total)
-    error = b.fadd(b.fsub(total, b.fsub(rounded, part)), b.fsub(value, part))
-    return rounded, b.fadd(compensation, error)
 
 
 def _finish_compensation(builder: ir.IRBuilder, total: ir.Value, compensation: ir.Value) -> ir.Value:

@@ -13,6 +13,14 @@ def fast_two_sum(builder, x, y):
     return total, subtract(builder, y, subtract(builder, total, x))
 
 
+def two_sum(builder, x, y):
+    """Return (s, e) with s = fl(x + y) and s + e = x + y exactly, for any x and y."""
+    total = add(builder, x, y)
+    x_part = subtract(builder, total, y)
+    y_part = subtract(builder, total, x_part)
+    return total, add(builder, subtract(builder, x, x_part), subtract(builder, y, y_part))
+
+
 def two_product(builder, x, y):
     """Return (p, e) with p = fl(x * y) and p + e = x * y exactly."""
     product = multiply(builder, x, y)
