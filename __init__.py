@@ -1,7 +1,7 @@
 """phlox: a tracing compiler for NumPy.
 
-Decorate a NumPy function with `jit`: it is recorded once for each shape and dtype as XLA's HLO, compiled with LLVM to native code, and
-from then on called like the NumPy function that it was.
+Decorate a NumPy function with `jit`: it is recorded once for each shape and dtype as XLA's HLO, compiled with LLVM to
+native code, and from then on called like the NumPy function that it was.
 
 >>> import numpy as np
 >>> from phlox import jit

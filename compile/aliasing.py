@@ -70,4 +70,6 @@ def is_free_reshape(instruction: Instruction) -> bool:
     Reshapes from or to rank 0 are not: scalars live in registers.
     """
     (operand,) = instruction.operands
-    return operand.shape.is_row_major and instruction.shape.is_row_major and operand.shape.rank > 0 and instruction.shape.rank > 0
+    return (
+        operand.shape.is_row_major and instruction.shape.is_row_major and operand.shape.rank > 0 and instruction.shape.rank > 0
+    )

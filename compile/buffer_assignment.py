@@ -47,8 +47,8 @@ class LoopState:
 class BufferAssignment:
     """Where every array value lies; scalars (rank 0) are not in memory and do not occur.
 
-    ``buffers`` holds the defining values only (see aliasing.defining_value). ``scratch`` holds memory that an instruction needs while
-    it runs.
+    ``buffers`` holds the defining values only (see aliasing.defining_value). ``scratch`` holds memory that an instruction
+    needs while it runs.
     """
 
     buffers: dict[Value, Buffer] = field(default_factory=dict)
@@ -162,9 +162,7 @@ class _ComputationPlan:
         self.buffers = planner.assignment.buffers
         self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
         self.last_read = self._last_reads()
-        self.preferred = {
-            defining_value(Value(computation.root, leaf)): buffer for leaf, buffer in targets.items()
-        }
+        self.preferred = {defining_value(Value(computation.root, leaf)): buffer for leaf, buffer in targets.items()}
         self.required = set(self.preferred)
         self._prefer_for_operands()
 
@@ -345,7 +343,11 @@ class _ComputationPlan:
         """The loop works where its result is wanted, or where its initial value lies if nothing else needs that."""
         loop = value.instruction
         preferred = self.preferred.get(value)
-        if preferred is not None and preferred not in taken and (value in self.required or self._is_free_for_loop(preferred, loop)):
+        if (
+            preferred is not None
+            and preferred not in taken
+            and (value in self.required or self._is_free_for_loop(preferred, loop))
+        ):
             return preferred
         init = defining_value(Value(loop.operands[0], value.leaf))
         ours = init.instruction in self.position and init.instruction.opcode != "parameter"

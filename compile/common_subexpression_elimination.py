@@ -65,7 +65,7 @@ def _value_key(value: Any, keys: dict[Computation, Any]) -> Any:
 
 
 def computation_key(computation: Computation, keys: dict[Computation, Any] | None = None) -> tuple:
-    """A hashable value that is equal for two computations if and only if they do the same; ``keys`` remembers those of callees."""
+    """A hashable value, equal for two computations if and only if they do the same; ``keys`` remembers those of callees."""
     keys = {} if keys is None else keys
     position = {instruction: number for number, instruction in enumerate(computation.instructions)}
     lines = []

@@ -94,4 +94,3 @@ def _copy_leaves(instruction: Instruction, first_leaf: int, to_copy: set[int], a
         elements.append(element)
         first_leaf += count
     return emit("tuple", elements)
-

@@ -6,8 +6,27 @@ Nothing here knows how programs are traced, optimized or run, except for the Num
 from . import ops
 from .builder import Builder, scalar_computation
 from .element_type import (
-    BF16, C64, C128, ELEMENT_TYPES, F16, F32, F64, OPAQUE, PRED, S8, S16, S32, S64, TOKEN, U8, U16, U32, U64,
-    ElementType, component_type, element_type_of,
+    BF16,
+    C64,
+    C128,
+    ELEMENT_TYPES,
+    F16,
+    F32,
+    F64,
+    OPAQUE,
+    PRED,
+    S8,
+    S16,
+    S32,
+    S64,
+    TOKEN,
+    U8,
+    U16,
+    U32,
+    U64,
+    ElementType,
+    component_type,
+    element_type_of,
 )  # fmt: skip
 from .errors import HloError, HloSyntaxError, ShapeError, VerificationError
 from .evaluation import Evaluator, evaluate, evaluate_operation

@@ -147,7 +147,8 @@ class Builder:
             sizes = {low.dimensions[position], high.dimensions[dimension]}
             require(
                 len(sizes) == 1 or 1 in sizes,
-                f"{opcode}: dimension {position} of {low} does not match dimension {dimension} of {high}: sizes must be equal or 1",
+                f"{opcode}: dimension {position} of {low} does not match dimension {dimension} of {high}: "
+                "sizes must be equal or 1",
             )
             dimensions[dimension] = max(sizes) if 0 not in sizes else 0
         every = tuple(range(high.rank))
@@ -174,7 +175,7 @@ class Builder:
         return self.broadcast_in_dim(operand, out_dim_size, broadcast_dimensions)
 
     def Reshape(self, operand: Instruction, *arguments: Sequence[int]) -> Instruction:
-        """Reshape(operand, new_sizes), or the preview's Reshape(operand, dimensions, new_sizes): collapsed in that order first."""
+        """Reshape(operand, new_sizes), or the preview's Reshape(operand, dimensions, new_sizes): collapsed in that order."""
         *order, sizes = arguments
         if order and tuple(order[0]) != tuple(range(operand.shape.rank)):
             operand = self.emit("transpose", operand, dimensions=tuple(order[0]))
@@ -187,7 +188,9 @@ class Builder:
             return operand
         first, last = dimensions[0], dimensions[-1]
         consecutive = dimensions == tuple(range(first, last + 1)) and 0 <= first and last < len(sizes)
-        require(consecutive, f"collapse: dimensions must be consecutive dimensions of {operand.shape}, in order, got {dimensions}")
+        require(
+            consecutive, f"collapse: dimensions must be consecutive dimensions of {operand.shape}, in order, got {dimensions}"
+        )
         return self.reshape(operand, (*sizes[:first], int(np.prod(sizes[first : last + 1])), *sizes[last + 1 :]))
 
     def Slice(
@@ -277,7 +280,9 @@ class Builder:
     def DynamicSlice(self, operand: Instruction, start_indices: Sequence[Instruction], sizes: Sequence[int]) -> Instruction:
         return self.emit("dynamic-slice", operand, *start_indices, sizes=sizes)
 
-    def DynamicUpdateSlice(self, operand: Instruction, update: Instruction, start_indices: Sequence[Instruction]) -> Instruction:
+    def DynamicUpdateSlice(
+        self, operand: Instruction, update: Instruction, start_indices: Sequence[Instruction]
+    ) -> Instruction:
         return self.emit("dynamic-update-slice", operand, update, *start_indices)
 
 
@@ -309,4 +314,3 @@ def scalar_computation(opcode: str, element_type: ElementType) -> Computation:
     b = Builder(f"{opcode}_{element_type.name}")
     scalar = Shape(element_type)
     return b.build(b.emit(opcode, b.parameter(scalar, "a"), b.parameter(scalar, "b")))
-

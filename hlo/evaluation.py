@@ -88,5 +88,3 @@ def evaluate_operation(opcode: str, *operands: Any, shape: AnyShape | None = Non
     ]
     instruction = make_instruction(opcode, parameters, attributes, shape)
     return evaluate_instruction(instruction, operands, Evaluator())
-
-

@@ -221,9 +221,7 @@ def post_order(root: Instruction, known: Container[Instruction] = ()) -> Iterato
             stack.extend((operand, False) for operand in reversed(instruction.operands))
 
 
-def rebuild(
-    computation: Computation, transform: Callable[[Instruction, tuple[Instruction, ...]], Instruction]
-) -> Computation:
+def rebuild(computation: Computation, transform: Callable[[Instruction, tuple[Instruction, ...]], Instruction]) -> Computation:
     """The computation with each instruction replaced by ``transform(instruction, new operands)``, in order.
 
     The result is the same object where nothing changed. New operands that are not instructions of the computation

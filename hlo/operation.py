@@ -125,9 +125,7 @@ class Operation:
             return self.shape_function(*operands, stated=stated, **attributes)
         return self.shape_function(*operands, **attributes)
 
-    def evaluate(
-        self, operands: tuple[Any, ...], attributes: dict[str, Any], shape: AnyShape, run: Callable[..., Any]
-    ) -> Any:
+    def evaluate(self, operands: tuple[Any, ...], attributes: dict[str, Any], shape: AnyShape, run: Callable[..., Any]) -> Any:
         """The result on NumPy arrays; tuples are Python tuples.
 
         ``run(computation, *arguments)`` evaluates a called computation.

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from phlox.backends.registry import get_backend
 from phlox.compile.aliasing import Value, defining_value
 from phlox.compile.buffer_assignment import assign_buffers

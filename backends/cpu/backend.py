@@ -81,7 +81,8 @@ class CpuExecutable:
     ) -> None:
         """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
 
-        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing where the interpreter takes no native entries.
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing where the interpreter takes no native
+        entries.
         """
         if native_call.unsupported_reason() is not None:
             return

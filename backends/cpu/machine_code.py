@@ -12,7 +12,6 @@ from .arena import SPARE_BLOCK_NAME
 from .target import Target, initialize, target_machine
 
 
-
 class MachineCode:
     """A compiled LLVM module; the code lives as long as this object.
 

@@ -1,8 +1,8 @@
 """One HLO module becomes one native function.
 
-``i32 kernel(ptr arguments, ptr results)`` gets arrays of pointers to the data of the entry's parameter leaves and result leaves,
-and returns 0, or OUT_OF_MEMORY. Loops and branches of the program are branches of the function; scalars (rank 0) live in registers;
-every array has its place from the buffer assignment.
+``i32 kernel(ptr arguments, ptr results)`` gets arrays of pointers to the data of the entry's parameter leaves and result
+leaves, and returns 0, or OUT_OF_MEMORY. Loops and branches of the program are branches of the function; scalars (rank 0)
+live in registers; every array has its place from the buffer assignment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ KERNEL_NAME = "kernel"
 class ModuleEmitter:
     """Emits the kernel of a module into a fresh LLVM module.
 
-    ``constants`` maps the names of external symbols to the arrays that they stand for: the caller binds them when it loads the code.
+    ``constants`` maps the names of external symbols to the arrays that they stand for: the caller binds them when it loads
+    the code.
     """
 
     def __init__(self, module: Module, assignment: BufferAssignment, target: Target) -> None:
@@ -61,7 +62,7 @@ class ModuleEmitter:
         number = 0
         for parameter in entry.parameters:
             values[parameter] = []
-            for leaf, shape in enumerate(leaves(parameter.shape)):
+            for shape in leaves(parameter.shape):
                 values[parameter].append(self._argument(number, shape))
                 number += 1
         self._emit_instructions(entry, values)
@@ -212,7 +213,9 @@ class ModuleEmitter:
         (operand,) = instruction.operands
         source = self._in_memory(values[operand][0], operand.shape)
         if not source.shape.is_row_major:
-            raise NotImplementedError(f"bitcast-convert of an array in another layout than row-major has no native code: {instruction!r}")
+            raise NotImplementedError(
+                f"bitcast-convert of an array in another layout than row-major has no native code: {instruction!r}"
+            )
         if instruction.shape.rank == 0:
             return [Array(source.pointer, instruction.shape).load(self.builder, (), 1)]
         output = self._array(Value(instruction), instruction.shape)
@@ -333,7 +336,11 @@ class ModuleEmitter:
         phis = [b.phi(value.type) for value in (*start, *pointers)]
         for phi, value in zip(phis, (*start, *pointers)):
             phi.add_incoming(value, before)
-        scalar_phis, firsts, seconds = phis[: len(start)], phis[len(start) : len(start) + len(moving)], phis[len(start) + len(moving) :]
+        scalar_phis, firsts, seconds = (
+            phis[: len(start)],
+            phis[len(start) : len(start) + len(moving)],
+            phis[len(start) + len(moving) :],
+        )
         current: list[Leaf] = list(initial)
         for leaf, array in arrays.items():
             current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array

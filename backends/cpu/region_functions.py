@@ -1,8 +1,8 @@
 """Regions as native functions of their own, each emitted once.
 
-A program that applies the same layer a hundred times holds one function for it and a hundred calls; and LLVM, some of whose passes
-take more than linear time, sees many small functions instead of a huge one. What does little work stays inline, where a call
-would cost more than it does.
+A program that applies the same layer a hundred times holds one function for it and a hundred calls; and LLVM, some of whose
+passes take more than linear time, sees many small functions instead of a huge one. What does little work stays inline,
+where a call would cost more than it does.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _registers(values: list[Binding]) -> list[ir.Value]:
 def as_computation(instruction: Instruction) -> Computation:
     """One instruction as a computation of its own, its operands as parameters."""
     parameters = tuple(
-        make_instruction("parameter", (), {"number": number}, operand.shape) for number, operand in enumerate(instruction.operands)
+        make_instruction("parameter", (), {"number": number}, operand.shape)
+        for number, operand in enumerate(instruction.operands)
     )
     root = instruction.with_operands(parameters)
     return Computation(instruction.opcode, (*parameters, root), root)
@@ -133,4 +134,3 @@ def _producers(computation: Computation, operands: tuple[Instruction, ...]) -> C
         return Computation(computation.name, instructions, operands[0])
     root = make_instruction("tuple", operands)
     return Computation(computation.name, (*instructions, root), root)
-

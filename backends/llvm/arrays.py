@@ -13,8 +13,8 @@ from .index import Affine, Component, Index, as_vector, i64, linear_offset
 from .types import (
     I1,
     I32,
-    ComplexValue,
     POINTER,
+    ComplexValue,
     RegisterValue,
     broadcast_lanes,
     from_memory,
@@ -204,9 +204,7 @@ def masked_gather(
     return builder.call(function, [addresses, I32(align), mask, ir.Constant(vector, None)])
 
 
-def masked_scatter(
-    builder: ir.IRBuilder, value: ir.Value, addresses: ir.Value, mask: ir.Value | None, align: int
-) -> None:
+def masked_scatter(builder: ir.IRBuilder, value: ir.Value, addresses: ir.Value, mask: ir.Value | None, align: int) -> None:
     lanes = value.type.count
     mask = _all_lanes(lanes) if mask is None else mask
     function = _masked_function(

@@ -23,8 +23,8 @@ class Collapsed(NamedTuple):
 def collapse_dimensions(computation: Computation, barriers: frozenset[int] = frozenset()) -> Collapsed | None:
     """The computation over collapsed dimensions, or None where nothing can be collapsed.
 
-    The root is an array, a tuple of arrays of the same dimensions, all row-major. ``barriers`` holds each dimension d such that d
-    and d + 1 must stay apart.
+    The root is an array, a tuple of arrays of the same dimensions, all row-major. ``barriers`` holds each dimension d such
+    that d and d + 1 must stay apart.
     """
     roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
     rank = roots[0].shape.rank
@@ -81,9 +81,7 @@ def _together(walk: tuple[int, ...], first: int, second: int) -> bool:
     return first in walk and second in walk and walk.index(second) == walk.index(first) + 1
 
 
-def _rebuild(
-    computation: Computation, walks: dict[Instruction, tuple[int, ...]], groups: list[tuple[int, ...]]
-) -> Computation:
+def _rebuild(computation: Computation, walks: dict[Instruction, tuple[int, ...]], groups: list[tuple[int, ...]]) -> Computation:
     group_of = {dimension: number for number, group in enumerate(groups) for dimension in group}
     replaced: dict[Instruction, Instruction] = {}
 

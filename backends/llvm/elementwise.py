@@ -1,7 +1,8 @@
 """Elementwise operations on registers, one emitter an opcode, for scalars and vectors alike.
 
-``ELEMENTWISE_EMITTERS[opcode](context, *operands)`` returns the result. The context knows the instruction (its attributes, its element
-types) and the builder. Complex operands come as ComplexValue and have a table of their own in complex_arithmetic.py.
+``ELEMENTWISE_EMITTERS[opcode](context, *operands)`` returns the result. The context knows the instruction (its attributes,
+its element types) and the builder. Complex operands come as ComplexValue and have a table of their own in
+complex_arithmetic.py.
 """
 
 from __future__ import annotations
@@ -82,7 +83,19 @@ def emit_elementwise(
 
 # Operations whose result is exact in the operand's type: nothing to round.
 _EXACT = frozenset(
-    ("abs", "negate", "sign", "maximum", "minimum", "clamp", "select", "floor", "ceil", "round-nearest-afz", "round-nearest-even")
+    (
+        "abs",
+        "negate",
+        "sign",
+        "maximum",
+        "minimum",
+        "clamp",
+        "select",
+        "floor",
+        "ceil",
+        "round-nearest-afz",
+        "round-nearest-even",
+    )
 )
 
 
@@ -161,7 +174,11 @@ def _sign(context, x):
 
 @emitter("not")
 def _not(context, x):
-    return context.builder.not_(x) if not isinstance(x.type, ir.VectorType) else context.builder.xor(x, integer_constant(x.type, -1))
+    return (
+        context.builder.not_(x)
+        if not isinstance(x.type, ir.VectorType)
+        else context.builder.xor(x, integer_constant(x.type, -1))
+    )
 
 
 @emitter("is-finite")

@@ -1,7 +1,7 @@
 """Indices of the elements that a vector of lanes stands for.
 
-An index has one component for each dimension. A component is affine (``base + lane * stride``, the base a Python int or an i64 register)
-or a vector of i64, one number a lane. With one lane every component is affine with stride 0.
+An index has one component for each dimension. A component is affine (``base + lane * stride``, the base a Python int or an
+i64 register) or a vector of i64, one number a lane. With one lane every component is affine with stride 0.
 """
 
 from __future__ import annotations

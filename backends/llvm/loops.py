@@ -18,8 +18,8 @@ def carried_loop(
 ) -> list[RegisterValue]:
     """Run ``body(index, values)`` for start, start + step, ... below stop; each result is the next iteration's values.
 
-    Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start and stop
-    are Python ints with start < stop; no code is emitted where they say that there is none.
+    Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
+    and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """
     known = isinstance(start, int) and isinstance(stop, int)
     if known and start >= stop:

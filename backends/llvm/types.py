@@ -27,7 +27,13 @@ class ComplexValue(NamedTuple):
 
 RegisterValue = ir.Value | ComplexValue
 
-_SUPPORTED_BITS = {"pred": (1,), "signed": (8, 16, 32, 64), "unsigned": (8, 16, 32, 64), "float": (16, 32, 64), "complex": (64, 128)}
+_SUPPORTED_BITS = {
+    "pred": (1,),
+    "signed": (8, 16, 32, 64),
+    "unsigned": (8, 16, 32, 64),
+    "float": (16, 32, 64),
+    "complex": (64, 128),
+}
 
 
 def check_supported(element_type: ElementType) -> None:
@@ -151,5 +157,3 @@ def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> 
 def lane_numbers(integer: ir.Type, lanes: int, stride: int = 1) -> ir.Constant:
     """The vector 0, stride, 2 * stride, ..."""
     return ir.Constant(ir.VectorType(integer, lanes), [integer(lane * stride) for lane in range(lanes)])
-
-

@@ -22,11 +22,13 @@ _KINDS = ("pred", "signed", "unsigned", "float", "complex")
     lhs_batch_dimensions=IntegerList((), "lhs_batch_dims"), lhs_contracting_dimensions=IntegerList((), "lhs_contracting_dims"),
     rhs_batch_dimensions=IntegerList((), "rhs_batch_dims"), rhs_contracting_dimensions=IntegerList((), "rhs_contracting_dims"),
 )  # fmt: skip
-def dot(lhs, rhs, *, lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch_dimensions, rhs_contracting_dimensions, stated):
+def dot(
+    lhs, rhs, *, lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch_dimensions, rhs_contracting_dimensions, stated
+):
     """DotGeneral(lhs, rhs, dimension_numbers, preferred_element_type): sums of products over the contracting dimensions.
 
-    The result's dimensions are the batch dimensions, then the remaining ones of lhs, then those of rhs. The preferred element type, in
-    which products are summed, is that of the stated result shape; without one it is that of the operands.
+    The result's dimensions are the batch dimensions, then the remaining ones of lhs, then those of rhs. The preferred
+    element type, in which products are summed, is that of the stated result shape; without one it is that of the operands.
     """
     require_kind("dot", "lhs", lhs, _KINDS)
     require_kind("dot", "rhs", rhs, _KINDS)
@@ -114,4 +116,6 @@ def _():
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (3,))], contract, "must be in")
     result = TupleShape((Shape(F32, (3, 5)),))
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (4, 5))], contract, "result must be an array", shape=result)
-    yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (4, 5))], {"lhs_contracting_dimensions": (1,)}, "equally many contracting")
+    yield InvalidSample(
+        [Shape(F32, (3, 4)), Shape(F32, (4, 5))], {"lhs_contracting_dimensions": (1,)}, "equally many contracting"
+    )

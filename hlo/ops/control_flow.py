@@ -60,13 +60,14 @@ def init_value(instruction):
 
 @operation(
     "conditional", "predicate", "*operands", builder="Conditional", traits={CALLS},
-    true_computation=CalledComputation(None), false_computation=CalledComputation(None), branch_computations=CalledComputations(()),
+    true_computation=CalledComputation(None), false_computation=CalledComputation(None),
+    branch_computations=CalledComputations(()),
 )  # fmt: skip
 def conditional(predicate, *operands, true_computation, false_computation, branch_computations):
     """Conditional(pred or branch_index, operands, computations): runs one of the computations, on its own operand.
 
-    With pred[] the true computation runs on the first operand or the false one on the second. With an s32[] branch index, an index out of range
-    runs the last branch.
+    With pred[] the true computation runs on the first operand or the false one on the second. With an s32[] branch index,
+    an index out of range runs the last branch.
     """
     branches = _branches(true_computation, false_computation, branch_computations)
     require(len(branches) > 0, "conditional: true_computation and false_computation, or branch_computations, are required")
@@ -187,7 +188,9 @@ def map_(*operands, dimensions, to_apply):
     every = tuple(range(operands[0].rank))
     require(dimensions in ((), every), f"map: dimensions must name all of {every}, in order, got {dimensions}")
     require_signature("map", "to_apply", to_apply, tuple(Shape(operand.element_type) for operand in operands), None)
-    require(not to_apply.shape.is_tuple and to_apply.shape.rank == 0, f"map: to_apply must return a scalar, got {to_apply.shape}")
+    require(
+        not to_apply.shape.is_tuple and to_apply.shape.rank == 0, f"map: to_apply must return a scalar, got {to_apply.shape}"
+    )
     return operands[0].without_layout().with_element_type(to_apply.shape.element_type)
 
 

@@ -169,7 +169,9 @@ def pad(operand, padding_value, *, padding):
     """
     require_array("pad", "operand", operand)
     require_scalar("pad", "padding_value", padding_value, operand.element_type)
-    require(len(padding) == operand.rank, f"pad: padding of {operand.rank} dimensions is required for {operand}, got {len(padding)}")
+    require(
+        len(padding) == operand.rank, f"pad: padding of {operand.rank} dimensions is required for {operand}, got {len(padding)}"
+    )
     sizes = []
     for dimension, (low, high, interior) in enumerate(padding):
         size = operand.dimensions[dimension]
@@ -320,7 +322,8 @@ def dynamic_slice(operand, *start_indices, sizes):
 def _require_start_indices(opcode: str, operand: Shape, start_indices: tuple) -> None:
     require(
         len(start_indices) == operand.rank,
-        f"{opcode}: one start index for each of the {operand.rank} dimensions of {operand} is required, got {len(start_indices)}",
+        f"{opcode}: one start index for each of the {operand.rank} dimensions of {operand} is required, "
+        f"got {len(start_indices)}",
     )
     for dimension, index in enumerate(start_indices):
         require_index(opcode, f"start index {dimension}", index)

@@ -15,7 +15,23 @@ import numpy as np
 
 from ..attributes import Choice, Integer
 from ..element_type import (
-    BF16, C64, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U32, U64, ElementType, component_type,
+    BF16,
+    C64,
+    C128,
+    F16,
+    F32,
+    F64,
+    PRED,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U16,
+    U32,
+    U64,
+    ElementType,
+    component_type,
 )  # fmt: skip
 from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
@@ -67,9 +83,7 @@ def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable
     return record
 
 
-def _binary(
-    opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable, traits: tuple[str, ...] = ()
-) -> Operation:
+def _binary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable, traits: tuple[str, ...] = ()) -> Operation:
     def shape_function(lhs: AnyShape, rhs: AnyShape) -> Shape:
         require_kind(opcode, "lhs", lhs, kinds)
         return require_same_shape(opcode, lhs=lhs, rhs=rhs)
@@ -317,8 +331,8 @@ def _():
 def convert(operand, *, stated):
     """ConvertElementType(operand, new_element_type): the value in another type.
 
-    Floats become integers by truncation towards zero, saturating at the limits, NaN giving 0; to pred by comparison with 0; complex
-    to real drops the imaginary part.
+    Floats become integers by truncation towards zero, saturating at the limits, NaN giving 0; to pred by comparison with 0;
+    complex to real drops the imaginary part.
     """
     require_kind("convert", "operand", operand, ANY)
     require(stated is not None, "convert: a result shape is required")
@@ -381,7 +395,9 @@ def bitcast_convert(operand, *, stated):
     require(stated is not None, "bitcast-convert: a result shape is required")
     require_kind("bitcast-convert", "result", stated, NUMBERS)
     old, new = operand.element_type, stated.element_type
-    require(old.is_complex == new.is_complex, f"bitcast-convert: cannot convert between complex and real, {operand} to {stated}")
+    require(
+        old.is_complex == new.is_complex, f"bitcast-convert: cannot convert between complex and real, {operand} to {stated}"
+    )
     if old.bits == new.bits:
         expected = operand.dimensions
     elif old.bits > new.bits:
@@ -391,7 +407,9 @@ def bitcast_convert(operand, *, stated):
         fits = operand.rank > 0 and operand.dimensions[-1] == ratio
         require(fits, f"bitcast-convert: {operand} to {new.name} needs a minor dimension of {ratio}")
         expected = operand.dimensions[:-1]
-    require(stated.dimensions == expected, f"bitcast-convert: {operand} to {new.name} gives {expected}, but {stated} was stated")
+    require(
+        stated.dimensions == expected, f"bitcast-convert: {operand} to {new.name} gives {expected}, but {stated} was stated"
+    )
     return stated.without_layout()
 
 

@@ -25,8 +25,8 @@ from .constraints import one_or_tuple, require_array, require_dimensions, requir
 def reduce(*operands, dimensions, to_apply):
     """Reduce(operands..., init_values..., computation, dimensions): combines all elements along the dimensions into one.
 
-    The computation takes N accumulators and N elements and returns the N new accumulators; the order in which elements are combined
-    is not defined, and neither is how often an init value enters, so it should be an identity of the computation.
+    The computation takes N accumulators and N elements and returns the N new accumulators; the order in which elements are
+    combined is not defined, and neither is how often an init value enters, so it should be an identity of the computation.
     """
     require(
         len(operands) >= 2 and len(operands) % 2 == 0,
@@ -105,7 +105,12 @@ def _():
     yield Sample([Shape(F32, (0, 3)), np.float32(0)], {"dimensions": (1,), "to_apply": add})
     # The example of the seeds' Reduce section: 1..6 in two rows, repeated four times, adds up to 84.
     cube = np.broadcast_to(np.arange(1, 7, dtype=np.float32).reshape(2, 3), (4, 2, 3))
-    for dimensions, expected in (((0,), [[4, 8, 12], [16, 20, 24]]), ((2,), [[6, 15]] * 4), ((0, 1), [20, 28, 36]), ((0, 1, 2), 84)):
+    for dimensions, expected in (
+        ((0,), [[4, 8, 12], [16, 20, 24]]),
+        ((2,), [[6, 15]] * 4),
+        ((0, 1), [20, 28, 36]),
+        ((0, 1, 2), 84),
+    ):
         expected = np.array(expected, np.float32)
         yield Sample([cube, np.float32(0)], {"dimensions": dimensions, "to_apply": add}, expected=expected)
     argmax = _argmax_computation()
@@ -127,10 +132,10 @@ def _argmax_computation():
     from ..builder import Builder
 
     b = Builder("argmax")
-    best, best_index, value, index = (b.parameter(Shape(t), name) for t, name in ((F32, "a"), (S32, "i"), (F32, "b"), (S32, "j")))
+    best, best_index, value, index = (
+        b.parameter(Shape(t), name) for t, name in ((F32, "a"), (S32, "i"), (F32, "b"), (S32, "j"))
+    )
     larger, equal = (b.emit("compare", best, value, direction=direction) for direction in ("GT", "EQ"))
     earlier = b.emit("compare", best_index, index, direction="LT")
     keep = b.emit("or", larger, b.emit("and", equal, earlier))
     return b.build(b.emit("tuple", b.emit("select", keep, best, value), b.emit("select", keep, best_index, index)))
-
-

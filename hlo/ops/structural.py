@@ -118,5 +118,3 @@ def _(operand):
 def _():
     yield Sample([Shape(F32, (2, 3))])
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(S32)))])
-
-

@@ -289,14 +289,17 @@ class _Blocks:
         """The output with its column dimensions as one."""
         c = self.contraction
         kept = len(c.batch) + len(c.rows)
-        return Array(self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], self.column_count)))
+        return Array(
+            self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], self.column_count))
+        )
 
 
 def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
     """Rows and vectors of a block that fits into this many accumulators.
 
-    The more products a load serves the better; a vector comes from farther away than the scalar of a row, so tall blocks are better than
-    wide ones. In a small result, blocks that cover it evenly come first: each remainder is a loop nest of its own to compile.
+    The more products a load serves the better; a vector comes from farther away than the scalar of a row, so tall blocks
+    are better than wide ones. In a small result, blocks that cover it evenly come first: each remainder is a loop nest of
+    its own to compile.
     """
     small = rows * vectors <= 16 * accumulators
 
@@ -330,4 +333,3 @@ def _strips(builder: ir.IRBuilder, size: int, block: int):
     if rest:
         strips.append((lambda body: body(whole * block), rest))
     return strips
-

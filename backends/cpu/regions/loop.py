@@ -28,8 +28,8 @@ def emit_loop(
 ) -> None:
     """Compute a fused computation's results into the outputs.
 
-    ``arguments`` binds the parameters; ``in_place`` says that an output shares the memory of an argument, so that no element may be
-    computed twice.
+    ``arguments`` binds the parameters; ``in_place`` says that an output shares the memory of an argument, so that no
+    element may be computed twice.
     """
     if outputs[0].shape.size == 0:
         return
@@ -42,7 +42,9 @@ def emit_loop(
             computation = collapsed.computation
             arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
-    outputs = [Array(output.pointer, root.shape) if output.shape.is_row_major else output for output, root in zip(outputs, roots)]
+    outputs = [
+        Array(output.pointer, root.shape) if output.shape.is_row_major else output for output, root in zip(outputs, roots)
+    ]
     bindings = dict(zip(computation.parameters, arguments))
     dimensions = roots[0].shape.dimensions
     with loop_nest(builder, dimensions[:-1]) as outer:
@@ -106,8 +108,8 @@ _SMALL_VECTOR_BYTES = 32
 class VectorLoop:
     """A loop over one dimension, ``lanes`` indices at a time.
 
-    What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed twice, by a masked
-    vector.
+    What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed
+    twice, by a masked vector.
     """
 
     def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool) -> None:

@@ -17,7 +17,15 @@ from ...llvm.elementary.arithmetic import constant, intrinsic
 from ...llvm.elementary.double_double import two_sum
 from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.types import I32, ComplexValue, RegisterValue, broadcast_lanes, integer_constant, register_bytes, scalar_register_type
+from ...llvm.types import (
+    I32,
+    ComplexValue,
+    RegisterValue,
+    broadcast_lanes,
+    integer_constant,
+    register_bytes,
+    scalar_register_type,
+)
 from ..target import Target
 from .loop import VectorLoop, all_row_major, reshaped_arguments, result_roots, tail_mask
 
@@ -34,8 +42,8 @@ _PIECE_BYTES = 1 << 14
 class Reduction:
     """What is reduced, and how.
 
-    ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values`` are scalar
-    registers; ``reduced`` are the reduced dimensions, in order.
+    ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
+    are scalar registers; ``reduced`` are the reduced dimensions, in order.
     """
 
     producers: Computation
@@ -233,7 +241,9 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
             if whole:
                 with counted_loop(builder, whole, "rows") as number:
                     base = indices.multiply_base(builder, number, rows_at_once)
-                    over_columns([{**index, innermost: Affine(indices.add_base(builder, base, k))} for k in range(rows_at_once)])
+                    over_columns(
+                        [{**index, innermost: Affine(indices.add_base(builder, base, k))} for k in range(rows_at_once)]
+                    )
             if rest:
                 over_columns([{**index, innermost: Affine(whole * rows_at_once + k)} for k in range(rest)])
             return values
@@ -289,7 +299,15 @@ def _identity(opcode: str, element_type: ElementType) -> float | int | None:
         return {"add": -0.0, "multiply": 1.0, "maximum": -inf, "minimum": inf}.get(opcode)
     bits = element_type.bits
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == "signed" else (0, (1 << bits) - 1)
-    table = {"add": 0, "multiply": 1, "maximum": low, "minimum": high, "and": -1 if kind == "signed" else high, "or": 0, "xor": 0}
+    table = {
+        "add": 0,
+        "multiply": 1,
+        "maximum": low,
+        "minimum": high,
+        "and": -1 if kind == "signed" else high,
+        "or": 0,
+        "xor": 0,
+    }
     return table.get(opcode)
 
 
@@ -422,5 +440,3 @@ def _finish_compensation(builder: ir.IRBuilder, total: ir.Value, compensation: i
     # Nothing is added where there was no error: it would turn -0 into +0.
     needed = builder.fcmp_unordered("!=", compensation, constant(total.type, 0.0))
     return builder.select(builder.and_(finite, needed), builder.fadd(total, compensation), total)
-
-

@@ -29,12 +29,11 @@ def transposed_source(computation: Computation, arguments: list[Binding]) -> tup
     return (source, root.attributes["dimensions"]) if isinstance(source, Array) else None
 
 
-def emit_transpose(
-    builder: ir.IRBuilder, target: Target, source: Array, permutation: tuple[int, ...], output: Array
-) -> bool:
+def emit_transpose(builder: ir.IRBuilder, target: Target, source: Array, permutation: tuple[int, ...], output: Array) -> bool:
     """Copy the source so that output dimension i is source dimension permutation[i].
 
-    Returns False, and emits nothing, where tiles would not help: the contiguous dimension stays, or a dimension of the tile is short.
+    Returns False, and emits nothing, where tiles would not help: the contiguous dimension stays, or a dimension of the tile
+    is short.
     """
     rows = output.shape.rank - 1
     if output.shape.element_type.is_complex or not output.shape.is_row_major or rows < 1:
@@ -53,7 +52,7 @@ def emit_transpose(
 
 
 class _Tiles:
-    """Loops over tiles: ``across`` is the output dimension along which the source is contiguous, the last is that of the output."""
+    """Loops over tiles. Along output dimension ``across`` the source is contiguous, along the last one the output."""
 
     def __init__(
         self, builder: ir.IRBuilder, source: Array, permutation: tuple[int, ...], output: Array, across: int, tile: int
@@ -98,8 +97,8 @@ class _Tiles:
 def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:
     """The transpose of a square matrix of registers; the size is a power of two.
 
-    Each stage interleaves line i with line i + n/2; after log2(n) stages every bit of the row number has changed places with one of
-    the lane number.
+    Each stage interleaves line i with line i + n/2; after log2(n) stages every bit of the row number has changed places
+    with one of the lane number.
     """
     count = len(lines)
     low = [lane // 2 + (lane % 2) * count for lane in range(count)]
