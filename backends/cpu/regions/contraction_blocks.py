@@ -1,0 +1,295 @@
+"""Register blocks: the inner loops of a contraction.
+
+From the outside in: batch dimensions; strips of columns as wide as a block; rows, a block at a time; the contracted
+dimensions. A block of the result is held in registers while all terms are added to it. A large right operand is first
+packed, strip by strip, into a panel that lies in one piece, so that its rows do not fight for the same cache sets and every
+block of rows finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from llvmlite import ir
+
+from ....hlo import Instruction, Shape
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elementary.arithmetic import constant, fma
+from ...llvm.elementwise import ElementwiseContext, convert_real
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.types import (
+    ComplexValue,
+    RegisterValue,
+    broadcast_lanes,
+    integer_constant,
+    is_narrow_float,
+    register_bytes,
+    register_type,
+    round_to_type,
+)
+from ..target import Target
+from .loop import tail_mask
+
+# A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
+_PACKED_BYTES = 24 << 10
+_PACKED_ROWS = 16
+_WIDEST_BLOCK = 4  # vectors
+_WIDEST_VECTOR = 64  # bytes
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A dot's dimensions by their role: batch, rows (free in lhs), columns (free in rhs), terms (contracted)."""
+
+    dot: Instruction
+    lhs: Shape
+    rhs: Shape
+    batch: tuple[tuple[int, int], ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    terms: tuple[tuple[int, int], ...]
+
+    @property
+    def row_count(self) -> int:
+        return prod(self.lhs.dimensions[d] for d in self.rows)
+
+    @property
+    def column_count(self) -> int:
+        return prod(self.rhs.dimensions[d] for d in self.columns)
+
+    @property
+    def term_count(self) -> int:
+        return prod(self.lhs.dimensions[left] for left, _ in self.terms)
+
+
+def panel_bytes(contraction: Contraction) -> int:
+    """Memory for the panel of packed columns; 0 where packing does not pay."""
+    c = contraction
+    operand_bytes = c.term_count * c.column_count * c.rhs.element_type.byte_size
+    if c.row_count < _PACKED_ROWS or operand_bytes <= _PACKED_BYTES or c.column_count < _WIDEST_VECTOR:
+        return 0
+    return c.term_count * _WIDEST_BLOCK * _WIDEST_VECTOR
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Vectors of the right operand: an array for each, and the index of a vector's first element for given terms."""
+
+    positions: list[Affine]
+    arrays: list[Array]
+    index: Callable[[dict[int, Component]], Index]
+    mask: ir.Value | None = None
+
+
+class Blocks:
+    """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        target: Target,
+        contraction: Contraction,
+        lhs: Array,
+        rhs: Array,
+        output: Array,
+        panel: ir.Value | None,
+    ) -> None:
+        self.builder, self.contraction, self.panel = builder, contraction, panel
+        self.lhs, self.rhs, self.output = lhs, rhs, output
+        self.result_type = contraction.dot.shape.element_type
+        types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
+        self.lanes = target.lanes(max(register_bytes(t) for t in types))
+        if self.result_type.is_complex:
+            self.lanes = max(1, self.lanes // 2)
+        while self.lanes > 1 and self.lanes >= 2 * contraction.column_count:
+            self.lanes //= 2
+        rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
+        vectors = max(1, contraction.column_count // self.lanes)
+        accumulators = (24 if target.vector_registers >= 32 else 8) // (4 if self.result_type.is_complex else 1)
+        self.block_rows, self.block_vectors = _block_shape(rows, vectors, accumulators)
+
+    def emit(self) -> None:
+        b, c, lanes = self.builder, self.contraction, self.lanes
+        with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch]) as batch:
+            for strip, count in _strips(b, c.column_count // lanes, self.block_vectors):
+
+                def columns(first: Base, count: int = count) -> None:
+                    base = indices.multiply_base(b, first, lanes)
+                    positions = [Affine(indices.add_base(b, base, k * lanes), int(lanes > 1)) for k in range(count)]
+                    self._rows(batch, self._columns(batch, positions))
+
+                strip(columns)
+            rest = c.column_count % lanes
+            if rest:
+                position = Affine(c.column_count - rest, 1)
+                self._rows(batch, self._direct(batch, [position], tail_mask(lanes, rest)))
+
+    def _rows(self, batch: Index, columns: Columns) -> None:
+        b, c = self.builder, self.contraction
+        if not c.rows:
+            self._block(batch, [()], columns)
+            return
+        *outer_rows, last = c.rows
+        with loop_nest(b, [c.lhs.dimensions[d] for d in outer_rows]) as outer:
+            for strip, count in _strips(b, c.lhs.dimensions[last], self.block_rows):
+
+                def rows(first: Base, count: int = count) -> None:
+                    self._block(batch, [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)], columns)
+
+                strip(rows)
+
+    def _columns(self, batch: Index, positions: list[Affine]) -> Columns:
+        return self._direct(batch, positions) if self.panel is None else self._packed(batch, positions)
+
+    def _direct(self, batch: Index, positions: list[Affine], mask: ir.Value | None = None) -> Columns:
+        """Columns read where the right operand lies."""
+        starts = [self._right_index(batch, {}, Affine(position.base)) for position in positions]
+        arrays = [self.rhs.seen_from(self.builder, start) for start in starts]
+        lane_steps = Affine(0, positions[0].stride)
+        return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask)
+
+    def _packed(self, batch: Index, positions: list[Affine]) -> Columns:
+        """Columns copied into the panel: all terms of one, side by side with those of the others."""
+        b, c, lanes = self.builder, self.contraction, self.lanes
+        direct = self._direct(batch, positions)
+        sizes = [c.lhs.dimensions[left] for left, _ in c.terms]
+        panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
+        with loop_nest(b, sizes) as index:
+            source = direct.index(dict(enumerate(index)))
+            for number, array in enumerate(direct.arrays):
+                place = (*index, Affine(number * lanes, int(lanes > 1)))
+                panel.store(b, place, array.load(b, source, lanes), lanes)
+        zeros = (indices.ZERO,) * len(sizes)
+        arrays = [panel.seen_from(b, (*zeros, Affine(number * lanes))) for number in range(len(positions))]
+        lane_steps = Affine(0, int(lanes > 1))
+        return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in range(len(sizes))), lane_steps))
+
+    def _block(self, batch: Index, rows: list[Index], columns: Columns) -> None:
+        """One block of the result: a register for each row and vector of columns, summed over all terms."""
+        b, lanes, width = self.builder, self.lanes, len(columns.arrays)
+        zero = _zero(self.result_type, lanes)
+        # What does not change from term to term is added to the addresses before the loop.
+        left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, {})) for row in rows]
+
+        def step(terms: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
+            left_index, right_index = self._left_index((), (), terms), columns.index(terms)
+            right = [self._converted(array.load(b, right_index, lanes, columns.mask), array, lanes) for array in columns.arrays]
+            result = []
+            for number, array in enumerate(left_rows):
+                left = broadcast_lanes(b, self._converted(array.load(b, left_index, 1), array, 1), lanes)
+                for position, value in enumerate(right):
+                    result.append(self._multiply_add(left, value, sums[number * width + position]))
+            return result
+
+        sums = self._over_terms(0, {}, [zero] * (len(rows) * width), step)
+        flat = self._flat_output()
+        for number, row in enumerate(rows):
+            for position, column in enumerate(columns.positions):
+                value = sums[number * width + position]
+                if is_narrow_float(self.result_type):
+                    value = round_to_type(b, self.result_type, value)
+                flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
+
+    def _over_terms(
+        self,
+        depth: int,
+        terms: dict[int, Component],
+        sums: list[RegisterValue],
+        step: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+    ) -> list[RegisterValue]:
+        if depth == len(self.contraction.terms):
+            return step(terms, sums)
+        size = self.contraction.lhs.dimensions[self.contraction.terms[depth][0]]
+
+        def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
+
+        return carried_loop(self.builder, 0, size, 1, sums, iteration, "terms")
+
+    def _left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
+        """An index into the left operand; what is left out is 0."""
+        c, index = self.contraction, dict.fromkeys(range(self.lhs.shape.rank), indices.ZERO)
+        index.update({left: component for (left, _), component in zip(c.batch, batch)})
+        index.update(zip(c.rows, row))
+        index.update({c.terms[depth][0]: component for depth, component in terms.items()})
+        return tuple(index.values())
+
+    def _right_index(self, batch: Index, terms: dict[int, Component], column: Affine) -> Index:
+        """An index into the right operand; its columns are one run in memory, addressed through the last of them."""
+        c, index = self.contraction, dict.fromkeys(range(self.rhs.shape.rank), indices.ZERO)
+        index.update({right: component for (_, right), component in zip(c.batch, batch)})
+        index.update({c.terms[depth][1]: component for depth, component in terms.items()})
+        if c.columns:
+            index[c.columns[-1]] = column
+        return tuple(index.values())
+
+    def _converted(self, value: RegisterValue, array: Array, lanes: int) -> RegisterValue:
+        if isinstance(value, ComplexValue) or array.shape.element_type is self.result_type:
+            return value
+        context = ElementwiseContext(self.builder, self.contraction.dot, lanes)
+        return convert_real(context, value, array.shape.element_type, self.result_type)
+
+    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
+        b, kind = self.builder, self.result_type.kind
+        if kind == "float":
+            return fma(b, left, right, total)
+        if kind == "complex":
+            real = fma(b, left.real, right.real, total.real)
+            imag = fma(b, left.real, right.imag, total.imag)
+            return ComplexValue(fma(b, b.fneg(left.imag), right.imag, real), fma(b, left.imag, right.real, imag))
+        if kind == "pred":
+            return b.or_(total, b.and_(left, right))
+        return b.add(total, b.mul(left, right))
+
+    def _flat_output(self) -> Array:
+        """The output with its column dimensions as one."""
+        c = self.contraction
+        kept = len(c.batch) + len(c.rows)
+        return Array(
+            self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], c.column_count))
+        )
+
+
+def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
+    """Rows and vectors of a block that fits into this many accumulators.
+
+    The more products a load serves the better; a vector comes from farther away than the scalar of a row, so tall blocks
+    are better than wide ones. In a small result, blocks that cover it evenly come first: each remainder is a loop nest of
+    its own to compile.
+    """
+    small = rows * vectors <= 16 * accumulators
+
+    def cost(shape: tuple[int, int]) -> tuple:
+        height, width = shape
+        uneven = small * ((rows % height != 0) + (vectors % width != 0))
+        return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + 1 / width, width)
+
+    shapes = [(h, w) for w in range(1, min(4, vectors) + 1) for h in range(1, min(rows, 8, accumulators // w) + 1)]
+    return min(shapes, key=cost)
+
+
+def _zero(element_type, lanes: int) -> RegisterValue:
+    type_ = register_type(element_type, lanes)
+    if element_type.is_complex:
+        return ComplexValue(constant(type_, 0.0), constant(type_, 0.0))
+    return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
+
+
+def _strips(builder: ir.IRBuilder, size: int, block: int):
+    """(runner, count) pairs that cover [0, size): full blocks in a loop, then one smaller block."""
+    whole, rest = divmod(size, block)
+    strips = []
+    if whole:
+
+        def full(body: Callable[[Base], None]) -> None:
+            with counted_loop(builder, whole) as number:
+                body(indices.multiply_base(builder, number, block))
+
+        strips.append((full, block))
+    if rest:
+        strips.append((lambda body: body(whole * block), rest))
+    return strips
