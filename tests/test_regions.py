@@ -1,0 +1,160 @@
+"""The loop nests of the CPU backend at their edges: collapsed dimensions, turned tiles, remainders, accurate sums."""
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+from phlox.backends.llvm.collapse import collapse_dimensions
+from phlox.backends.registry import get_backend
+from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Builder, Shape, evaluate, scalar_computation
+
+
+def compile_and_run(module, *arrays):
+    return get_backend("cpu").compile(module)(*arrays)
+
+
+# --- collapsing ---
+
+
+def test_elementwise_dimensions_collapse_into_one():
+    b = Builder("f")
+    x = b.parameter(Shape(F32, (4, 5, 6)))
+    collapsed = collapse_dimensions(b.build(b.Exp(x)))
+    assert collapsed.groups == [(0, 1, 2)]
+    assert collapsed.computation.root.shape.dimensions == (120,)
+
+
+def test_dimensions_of_a_broadcast_operand_stay_apart_from_the_others():
+    b = Builder("f")
+    x, row = b.parameter(Shape(F32, (4, 5, 6, 7))), b.parameter(Shape(F32, (5, 6)))
+    collapsed = collapse_dimensions(b.build(b.Add(x, b.broadcast(row, (4, 5, 6, 7), (1, 2)))))
+    assert collapsed.groups == [(0,), (1, 2), (3,)]
+    assert [p.shape.dimensions for p in collapsed.computation.parameters] == [(4, 30, 7), (30,)]
+
+
+def test_permuted_broadcasts_transposes_and_barriers_prevent_collapsing():
+    b = Builder("f")
+    x, other = b.parameter(Shape(F32, (4, 5))), b.parameter(Shape(F32, (5, 4)))
+    assert collapse_dimensions(b.build(b.Add(x, b.broadcast(other, (4, 5), (1, 0))))) is None
+    b = Builder("f")
+    assert collapse_dimensions(b.build(b.Transpose(b.parameter(Shape(F32, (4, 5))), dimensions=(1, 0)))) is None
+    b = Builder("f")
+    exp = b.build(b.Exp(b.parameter(Shape(F32, (4, 5, 6)))))
+    assert collapse_dimensions(exp, frozenset({0})).groups == [(0,), (1, 2)]
+
+
+def test_collapsed_computations_compute_the_same():
+    rng = np.random.default_rng(0)
+    b = Builder("f")
+    x, row, column = b.parameter(Shape(F64, (3, 4, 5))), b.parameter(Shape(F64, (4, 5))), b.parameter(Shape(F64, (3,)))
+    total = b.Mul(b.Add(x, b.broadcast(row, (3, 4, 5), (1, 2))), b.broadcast(column, (3, 4, 5), (0,)))
+    computation = b.build(b.Tuple([total, b.Neg(total)]))
+    collapsed = collapse_dimensions(computation)
+    assert collapsed.groups == [(0,), (1, 2)]
+    arguments = [rng.random(p.shape.dimensions) for p in computation.parameters]
+    reshaped = [a.reshape(p.shape.dimensions) for a, p in zip(arguments, collapsed.computation.parameters)]
+    for whole, flat in zip(evaluate(computation, *arguments), evaluate(collapsed.computation, *reshaped)):
+        np.testing.assert_array_equal(whole.ravel(), flat.ravel())
+
+
+# --- remainders ---
+
+
+@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64], ids=str)
+def test_every_length_up_to_some_vectors(element_type):
+    rng = np.random.default_rng(1)
+    for size in (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 130):
+        b = Builder("f")
+        x = b.parameter(Shape(element_type, (size,)))
+        module = b.build_module(b.Rev(b.emit("select", b.Eq(x, x), x, x), dimensions=(0,)))
+        array = rng.integers(0, 2, size).astype(element_type.dtype)
+        (found,) = compile_and_run(module, array)
+        np.testing.assert_array_equal(found.astype(np.complex128), array[::-1].astype(np.complex128))
+
+
+def test_nothing_is_written_outside_of_the_result():
+    for size in range(1, 40):
+        b = Builder("f")
+        x = b.parameter(Shape(F32, (size,)))
+        executable = get_backend("cpu").compile(b.build_module(b.Neg(x)))
+        argument = np.arange(size, dtype=np.float32)
+        memory = np.full(size + 64, 7, np.float32)
+        tables = [(ctypes.c_void_p * 1)(address) for address in (argument.ctypes.data, memory[32:].ctypes.data)]
+        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(executable._kernel)
+        assert kernel(*tables) == 0
+        np.testing.assert_array_equal(memory[32 : 32 + size], -argument)
+        assert (memory[:32] == 7).all() and (memory[32 + size :] == 7).all()
+
+
+# --- turned tiles ---
+
+
+@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64], ids=str)
+def test_transposes(element_type):
+    rng = np.random.default_rng(2)
+    cases = [
+        ((33, 65), (1, 0)),
+        ((16, 16), (1, 0)),
+        ((5, 20, 40), (0, 2, 1)),
+        ((20, 3, 40), (2, 1, 0)),
+        ((17, 16, 15, 18), (3, 1, 0, 2)),
+    ]
+    for dimensions, permutation in cases:
+        b = Builder("f")
+        module = b.build_module(b.Transpose(b.parameter(Shape(element_type, dimensions)), dimensions=permutation))
+        array = rng.integers(0, 100, dimensions).astype(element_type.dtype)
+        (found,) = compile_and_run(module, array)
+        assert found.tobytes() == np.ascontiguousarray(array.transpose(permutation)).tobytes()
+
+
+# --- reductions ---
+
+
+def sum_of(array, dimensions):
+    b = Builder("f")
+    x = b.parameter(Shape(F32, array.shape))
+    module = b.build_module(b.Reduce(x, b.constant(np.float32(0)), scalar_computation("add", F32), dimensions))
+    return compile_and_run(module, array)[0]
+
+
+@pytest.mark.parametrize("size", [100, 4096, 65537, 1_000_003])
+def test_long_sums_are_at_least_as_accurate_as_pairwise_summation(size):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        array = rng.random(size, dtype=np.float32) * np.exp(rng.normal(size=size)).astype(np.float32)
+        exact = math.fsum(array.astype(np.float64))
+        pairwise_error = abs(float(np.sum(array)) - exact)
+        assert abs(float(sum_of(array, (0,))) - exact) <= max(pairwise_error, 2 * np.spacing(np.float32(exact)))
+
+
+def test_infinities_and_zeros_in_long_sums():
+    array = np.ones(100_000, np.float32)
+    array[777] = np.inf
+    assert sum_of(array, (0,)) == np.inf
+    array[888] = -np.inf
+    assert np.isnan(sum_of(array, (0,)))
+    b = Builder("f")
+    x = b.parameter(Shape(F32, (100_000,)))
+    module = b.build_module(b.Reduce(x, b.constant(np.float32(-0.0)), scalar_computation("add", F32), (0,)))
+    assert np.signbit(compile_and_run(module, np.full(100_000, -0.0, np.float32))[0])
+
+
+@pytest.mark.parametrize("shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2)], ids=str)
+def test_reductions_over_every_set_of_dimensions(shape):
+    rng = np.random.default_rng(3)
+    array = rng.integers(-50, 50, shape).astype(np.int32)
+    for mask in range(1 << len(shape)):
+        dimensions = tuple(d for d in range(len(shape)) if mask >> d & 1)
+        b = Builder("f")
+        x = b.parameter(Shape(S32, shape))
+        module = b.build_module(b.Reduce(b.Neg(x), b.constant(np.int32(5)), scalar_computation("add", S32), dimensions))
+        (found,) = compile_and_run(module, array)
+        np.testing.assert_array_equal(found, 5 - array.sum(axis=dimensions, dtype=np.int32))
+
+
+def test_an_init_value_that_is_no_identity_enters_once():
+    b = Builder("f")
+    x = b.parameter(Shape(F32, (1000,)))
+    module = b.build_module(b.Reduce(x, b.constant(np.float32(100)), scalar_computation("add", F32), (0,)))
+    assert compile_and_run(module, np.ones(1000, np.float32))[0] == 1100
