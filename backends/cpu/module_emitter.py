@@ -24,6 +24,7 @@ from ..llvm.types import I8, I32, I64, POINTER, RegisterValue, check_supported
 from .arena import Arena, stack_memory
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
+from .row_groups import Region, RowGroups
 from .target import Target
 
 # What a value is while the function is emitted: an array in memory, a scalar in registers, or the list of a tuple's leaves.
@@ -45,6 +46,7 @@ class ModuleEmitter:
         self.llvm = ir.Module(module.name)
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         self.regions = RegionFunctions(self.llvm, target)
+        self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
 
@@ -138,6 +140,8 @@ class ModuleEmitter:
                 check_supported(shape.element_type)
                 if shape.has_dynamic_dimensions:
                     raise NotImplementedError(f"dynamic dimensions have no native code: {instruction!r}")
+            if not self._leaves_memory_alone(instruction):
+                self.row_groups.flush(self.builder)
             emit = _EMITTERS.get(instruction.opcode)
             if emit is not None:
                 values[instruction] = emit(self, instruction, values)
@@ -145,6 +149,18 @@ class ModuleEmitter:
                 values[instruction] = self._emit_single(instruction, values)
             else:
                 raise NotImplementedError(f"operation {instruction.opcode} has no native code; the reference backend runs it")
+        self.row_groups.flush(self.builder)
+
+    @staticmethod
+    def _leaves_memory_alone(instruction: Instruction) -> bool:
+        """Whether emitting the instruction only names values, computes scalars from scalars, or goes through the row groups."""
+        if instruction.opcode in ("tuple", "get-tuple-element", "constant", "opt-barrier", "fusion", "reduce"):
+            return True
+        if instruction.opcode == "reshape" and is_free_reshape(instruction):
+            return True
+        inputs = (shape for operand in instruction.operands for shape in leaves(operand.shape))
+        is_elementwise = ELEMENTWISE in instruction.operation.traits
+        return is_elementwise and (instruction.shape.rank > 0 or not any(shape.rank for shape in inputs))
 
     def _emit_single(self, instruction: Instruction, values: Values) -> list[Leaf]:
         """An instruction outside of any fusion: a scalar, or a loop of its own."""
@@ -157,16 +173,23 @@ class ModuleEmitter:
         shapes = leaves(instruction.shape)
         outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes)]
         arguments = self._bindings(instruction, values)
-        self.regions.emit_loop(self.builder, computation, arguments, outputs, self._works_in_place(instruction))
+        self._emit_region(instruction, computation, arguments, outputs)
         return outputs
+
+    def _emit_region(
+        self, instruction: Instruction, computation: Computation, arguments: list[Binding], outputs: list[Array]
+    ) -> None:
+        """Hand a loop or a reduction into arrays to the row groups."""
+        argument_buffers = [
+            self.assignment.of(Value(operand)) if operand.shape.rank else None for operand in instruction.operands
+        ]
+        output_buffers = [self.assignment.of(Value(instruction, leaf)) for leaf in range(len(outputs))]
+        in_place = any(buffer in output_buffers for buffer in argument_buffers if buffer is not None)
+        region = Region(computation, arguments, outputs, in_place, argument_buffers, output_buffers)
+        self.row_groups.add(self.builder, region)
 
     def _bindings(self, instruction: Instruction, values: Values) -> list[Binding]:
         return [values[operand][0] for operand in instruction.operands]
-
-    def _works_in_place(self, instruction: Instruction) -> bool:
-        own = {id(self.assignment.of(Value(instruction, leaf))) for leaf in range(len(leaves(instruction.shape)))}
-        operands = (operand for operand in instruction.operands if not operand.shape.is_tuple and operand.shape.rank)
-        return any(id(self.assignment.of(Value(operand))) in own for operand in operands)
 
     def emit_tuple(self, instruction: Instruction, values: Values) -> list[Leaf]:
         return [leaf for operand in instruction.operands for leaf in values[operand]]
@@ -271,6 +294,7 @@ class ModuleEmitter:
         if any(root.opcode == "reduce" for root in roots):
             raise NotImplementedError("fusion of several reductions has no native code")
         if roots[0].shape.rank == 0:
+            self.row_groups.flush(self.builder)
             bindings = dict(zip(computation.parameters, self._bindings(instruction, values)))
             emitter = ElementalEmitter(self.builder, 1, bindings)
             return [emitter.emit(root, ()) for root in roots]
@@ -285,8 +309,9 @@ class ModuleEmitter:
         shapes = leaves(instruction.shape)
         if shapes[0].rank:
             outputs = [self._array(Value(instruction, leaf), shape) for leaf, shape in enumerate(shapes)]
-            self.regions.emit_reduction(self.builder, computation, arguments, outputs)
+            self._emit_region(instruction, computation, arguments, outputs)
             return outputs
+        self.row_groups.flush(self.builder)
         slots = [self._scalar_slot(shape) for shape in shapes]
         self.regions.emit_reduction(self.builder, computation, arguments, slots)
         return [slot.load(self.builder, (), 1) for slot in slots]

@@ -1,0 +1,240 @@
+"""Regions that work row by row, run one after another for a few rows at a time.
+
+Before: softmax as three passes over a large array (maximum of each row; exponentials and their sum; quotients), each of which
+fetches it from memory again. After: one loop over blocks of rows, in which the three regions find their block in the cache.
+
+A region works row by row if row i of its results depends on row i of some operands only (and on the whole of others, which
+no region of the group writes). Rows are the indices of dimension 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from llvmlite import ir
+
+from ...compile.buffer_assignment import Buffer
+from ...hlo import Computation, Instruction, Shape, TupleShape
+from ...hlo.operation import ELEMENTWISE
+from ..llvm import index as indices
+from ..llvm.arrays import Array
+from ..llvm.elemental import Binding
+from ..llvm.index import Affine
+from ..llvm.loops import counted_loop
+from .region_functions import RegionFunctions
+from .regions.loop import result_roots
+
+# Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
+_SMALLEST_ARRAY_BYTES = 512 << 10
+_BLOCK_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Region:
+    """A fused loop or reduction, ready to be emitted, and the buffers that it reads and writes."""
+
+    computation: Computation
+    arguments: list[Binding]
+    outputs: list[Array]
+    in_place: bool
+    argument_buffers: list[Buffer | None]
+    output_buffers: list[Buffer]
+
+    @property
+    def largest_bytes(self) -> int:
+        return max(a.shape.byte_size for a in (*self.arguments, *self.outputs) if isinstance(a, Array))
+
+    def emit(self, builder: ir.IRBuilder, regions: RegionFunctions) -> None:
+        if self.computation.root.opcode == "reduce":
+            regions.emit_reduction(builder, self.computation, self.arguments, self.outputs)
+        else:
+            regions.emit_loop(builder, self.computation, self.arguments, self.outputs, self.in_place)
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A region that works row by row, and where the rows are: for each instruction the position of their dimension."""
+
+    region: Region
+    positions: dict[Instruction, int]
+
+    def has_rows(self, argument: int) -> bool:
+        return self.region.computation.parameters[argument] in self.positions
+
+
+class RowGroups:
+    """Collects consecutive regions, and emits them together where they share rows."""
+
+    def __init__(self, regions: RegionFunctions) -> None:
+        self.regions = regions
+        self.pending: list[_Member] = []
+        self.rows = 0
+
+    def add(self, builder: ir.IRBuilder, region: Region) -> None:
+        """Emit a region now, or keep it until the next flush."""
+        rows = region.outputs[0].shape.dimensions[0]
+        positions = _row_positions(region, rows) if region.largest_bytes >= _SMALLEST_ARRAY_BYTES and rows > 1 else None
+        member = None if positions is None else _Member(region, positions)
+        if member is None or rows != self.rows or not all(_independent(other, member) for other in self.pending):
+            self.flush(builder)
+        if member is None:
+            region.emit(builder, self.regions)
+        else:
+            self.pending.append(member)
+            self.rows = rows
+
+    def flush(self, builder: ir.IRBuilder) -> None:
+        """Emit what is kept; to be called before code that may depend on it."""
+        pending, self.pending = self.pending, []
+        count = _rows_in_a_block(pending, self.rows) if len(pending) > 1 else self.rows
+        if count == self.rows:
+            for member in pending:
+                member.region.emit(builder, self.regions)
+            return
+        blocks = [_of_rows(member, count) for member in pending]
+        with counted_loop(builder, self.rows // count, "rows") as number:
+            first = indices.multiply_base(builder, number, count)
+            for member, block in zip(pending, blocks):
+                _moved(builder, member, block, first).emit(builder, self.regions)
+
+
+def _row_positions(region: Region, rows: int) -> dict[Instruction, int] | None:
+    """The position of the rows' dimension in each instruction that has it; None where the region does not work row by row."""
+    computation = region.computation
+    positions: dict[Instruction, int] = dict.fromkeys(result_roots(computation), 0)
+    for instruction in reversed(computation.instructions):
+        position = positions.get(instruction)
+        if position is None:
+            continue
+        for operand, needed in _needed(instruction, position):
+            if positions.setdefault(operand, needed) != needed or operand.shape.dimensions[needed] != rows:
+                return None
+        if instruction.opcode not in _ROW_OPERATIONS and ELEMENTWISE not in instruction.operation.traits:
+            return None
+    for parameter, argument in zip(computation.parameters, region.arguments):
+        if parameter in positions and (positions[parameter] != 0 or not argument.shape.is_row_major):
+            return None
+    reached_whole = _reached_without_rows(computation, positions)
+    return None if reached_whole else positions
+
+
+_ROW_OPERATIONS = frozenset(("parameter", "broadcast", "reduce", "reshape", "constant", "iota", "transpose", "tuple"))
+
+
+def _needed(instruction: Instruction, position: int) -> list[tuple[Instruction, int]]:
+    """Which operands carry the rows of an instruction, and in which dimension. An impossible one stands for failure."""
+    opcode, operands = instruction.opcode, instruction.operands
+    if ELEMENTWISE in instruction.operation.traits:
+        return [(operand, position) for operand in operands if operand.shape.rank]
+    if opcode == "broadcast":
+        dimensions = instruction.attributes["dimensions"]
+        return [(operands[0], dimensions.index(position))] if position in dimensions else []
+    if opcode == "transpose":
+        return [(operands[0], instruction.attributes["dimensions"][position])]
+    if opcode == "reduce":
+        kept = [d for d in range(operands[0].shape.rank) if d not in instruction.attributes["dimensions"]]
+        return [(operand, kept[position]) for operand in operands[: len(operands) // 2]]
+    if opcode == "reshape" and position == 0 and operands[0].shape.rank:
+        return [(operands[0], 0)]
+    return []
+
+
+def _reached_without_rows(computation: Computation, positions: dict[Instruction, int]) -> bool:
+    """Whether an instruction with rows is also an operand of one without, which needs all of it."""
+    wanted = set(positions)
+    for instruction in computation.instructions:
+        if instruction is computation.root and instruction.opcode == "tuple":
+            continue
+        needed = _needed(instruction, positions[instruction]) if instruction in positions else []
+        carried = {operand for operand, _ in needed}
+        if any(operand in wanted and operand not in carried for operand in instruction.operands):
+            return True
+        if instruction.opcode == "iota" and positions.get(instruction) == instruction.attributes["iota_dimension"]:
+            return True
+        if instruction.opcode == "reshape" and instruction in positions:
+            # The rows stay rows only if each has as many elements as before.
+            (operand,) = instruction.operands
+            if operand.shape.rank == 0 or operand.shape.dimensions[0] != instruction.shape.dimensions[0]:
+                return True
+    return False
+
+
+def _independent(first: _Member, second: _Member) -> bool:
+    """Whether the two may run block by block: what one writes, the other touches in the same rows or not at all."""
+    return all(
+        _no_conflict(written, touched)
+        for one, other in ((first, second), (second, first))
+        for written in _touched(one, writing=True)
+        for touched in _touched(other, writing=False)
+    )
+
+
+def _touched(member: _Member, writing: bool) -> list[tuple[Buffer, int]]:
+    """The buffers with the bytes that one row takes in them; 0 where a region needs all rows at once."""
+    region = member.region
+    rows = region.outputs[0].shape.dimensions[0]
+    touched = [(b, o.shape.byte_size // rows) for b, o in zip(region.output_buffers, region.outputs)]
+    if not writing:
+        for number, (buffer, argument) in enumerate(zip(region.argument_buffers, region.arguments)):
+            if buffer is not None:
+                touched.append((buffer, argument.shape.byte_size // rows if member.has_rows(number) else 0))
+    return touched
+
+
+def _no_conflict(written: tuple[Buffer, int], touched: tuple[Buffer, int]) -> bool:
+    (first, first_row), (second, second_row) = written, touched
+    both_temporary = first.kind == second.kind == "temporary"
+    if first is second or both_temporary and (first.offset, first.size) == (second.offset, second.size):
+        # One lies where the other lay before: row by row, too, it comes when the other is no longer needed.
+        return first_row == second_row
+    if not both_temporary:
+        return True
+    return first.offset + first.size <= second.offset or second.offset + second.size <= first.offset
+
+
+def _rows_in_a_block(members: list[_Member], rows: int) -> int:
+    """The largest divisor of the rows whose blocks stay in the cache, at least 1."""
+    row_bytes = sum(row for member in members for _, row in _touched(member, writing=False))
+    wanted = max(1, min(rows, _BLOCK_BYTES // max(1, row_bytes)))
+    return next(count for count in range(wanted, 0, -1) if rows % count == 0)
+
+
+def _of_rows(member: _Member, count: int) -> Region:
+    """The region for so many rows."""
+    replaced: dict[Instruction, Instruction] = {}
+    computation = member.region.computation
+    for instruction in computation.instructions:
+        shape = instruction.shape
+        if instruction in member.positions:
+            shape = _resized(shape, member.positions[instruction], count)
+        elif instruction is computation.root and instruction.opcode == "tuple":
+            shape = TupleShape(tuple(_resized(element, 0, count) for element in shape.elements))
+        operands = tuple(replaced[operand] for operand in instruction.operands)
+        replaced[instruction] = Instruction(instruction.operation, operands, instruction.attributes, shape)
+    smaller = Computation(computation.name, tuple(replaced.values()), replaced[computation.root])
+    return replace(member.region, computation=smaller)
+
+
+def _resized(shape: Shape | TupleShape, position: int, count: int) -> Shape | TupleShape:
+    if shape.is_tuple:
+        return TupleShape(tuple(_resized(element, position, count) for element in shape.elements))
+    sizes = list(shape.dimensions)
+    sizes[position] = count
+    return shape.with_dimensions(tuple(sizes))
+
+
+def _moved(builder: ir.IRBuilder, member: _Member, block: Region, first: indices.Base) -> Region:
+    """The block's region on the rows from ``first`` on."""
+
+    def rows_of(array: Array, shape: Shape) -> Array:
+        start = (Affine(first), *(indices.ZERO,) * (array.shape.rank - 1))
+        return Array(array.address(builder, start), shape)
+
+    arguments = [
+        rows_of(argument, parameter.shape) if member.has_rows(number) else argument
+        for number, (argument, parameter) in enumerate(zip(block.arguments, block.computation.parameters))
+    ]
+    roots = result_roots(block.computation)
+    shapes = roots[0].shape.elements if roots[0].shape.is_tuple else [root.shape for root in roots]
+    outputs = [rows_of(output, shape) for output, shape in zip(block.outputs, shapes)]
+    return replace(block, arguments=arguments, outputs=outputs)
