@@ -14,6 +14,7 @@ from ...compile.pipeline import optimize
 from ...hlo import Instruction, Module, Shape, leaves
 from .. import arguments as argument_checks
 from . import call as native_call
+from . import shared_functions
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
 from .machine_code import MachineCode
@@ -44,6 +45,7 @@ class CpuBackend:
         assignment = assign_buffers(prepared, _scratch_bytes)
         emitter = ModuleEmitter(prepared, assignment, self.target)
         emitter.emit()
+        shared_functions.supply(emitter.llvm.shared_functions, self.target)
         code = MachineCode(str(emitter.llvm), self.target, emitter.constants)
         return CpuExecutable(module, optimized, assignment, code, call)
 

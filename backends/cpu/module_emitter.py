@@ -45,6 +45,8 @@ class ModuleEmitter:
         self.hlo, self.assignment, self.target = module, assignment, target
         self.llvm = ir.Module(module.name)
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
+        # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
+        self.llvm.shared_functions = {}
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}

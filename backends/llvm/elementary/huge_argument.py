@@ -118,11 +118,19 @@ def _mark_rarely_called(function):
 
 
 def _scalar_function(module, name, evaluate):
-    """Return the function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument."""
-    name = f"phlox.{name}.huge"
-    if name in module.globals:
-        return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE]), name)
+    """Return the function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument.
+
+    A module with an attribute `shared_functions`, a dict, gets a declaration only: whoever loads its code supplies the
+    functions in that dict, by calling each entry with a module of its own. They are then compiled once for many modules.
+    """
+    full_name = f"phlox.{name}.huge"
+    if full_name in module.globals:
+        return module.globals[full_name]
+    function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE]), full_name)
+    shared = getattr(module, "shared_functions", None)
+    if shared is not None:
+        shared[full_name] = lambda other: _scalar_function(other, name, evaluate)
+        return function
     _mark_rarely_called(function)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     x = function.args[0]
