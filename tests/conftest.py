@@ -1,14 +1,32 @@
-"""What the whole test suite shares: golden files."""
+"""What the whole test suite shares: golden files, and that the checkout itself is not a package of tests."""
 
 from pathlib import Path
 
 import pytest
 
-GOLDEN = Path(__file__).parent / "golden"
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
 
 
 def pytest_addoption(parser):
     parser.addoption("--update-goldens", action="store_true", help="write the golden files anew; review the difference by eye")
+
+
+class Checkout:
+    """Makes the root of the checkout a plain folder for pytest.
+
+    Its ``__init__.py`` is phlox's, and pytest would import it a second time, under the name of the folder; which fails where
+    that name is no identifier (phlox-main).
+    """
+
+    @pytest.hookimpl
+    def pytest_collect_directory(self, path, parent):
+        return pytest.Dir.from_parent(parent, path=path) if path == ROOT else None
+
+
+def pytest_configure(config):
+    # A conftest's own hooks are not asked about the folders above it.
+    config.pluginmanager.register(Checkout(), "checkout")
 
 
 @pytest.fixture

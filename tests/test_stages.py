@@ -1,5 +1,7 @@
 """The stages between a Python function and its code."""
 
+import xml.etree.ElementTree as ElementTree
+
 import numpy as np
 import pytest
 from phlox.tracer import ShapeDtype, jit
@@ -36,12 +38,30 @@ def test_stages():
     assert traced.out_tree == "{'sum': *}"
     lowered = traced.lower()
     assert "multiply" in lowered.as_text() and lowered.as_text() == f.lower(x, 2.0).as_text()
-    assert "<svg" in lowered._repr_html_() and "multiply" in lowered._repr_html_()
     executable = lowered.compile()
     assert_same(executable(x, 3.0), {"sum": np.float64(18.0)})
     assert executable.memory_analysis()["arguments"] == 40
     assert "multiply" in executable.as_text()
     assert f.cache_info().misses == 0
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_notebooks_show_the_graph_and_the_text(backend):
+    traced = jit(lambda x, y: np.sum(x * y < 1), backend=backend).trace(np.arange(4.0), 2.0)
+    for stage in (traced, traced.lower(), traced.lower().compile()):
+        page = ElementTree.fromstring(f"<div>{stage._repr_html_()}</div>")
+        graph, text = page
+        (drawing,) = graph
+        assert drawing.tag.endswith("svg")
+        boxes = {element.text.partition("(")[0] for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"multiply", "reduce"} <= boxes
+        assert text.find("pre").text == stage.as_text()
+
+
+def test_a_compiled_stage_shows_what_runs():
+    compiled_stage = jit(lambda x: np.exp(-x), backend="cpu").compile(np.ones(3))
+    assert "fusion" in compiled_stage.as_text()
+    assert ">fusion<" in compiled_stage._repr_html_()
 
 
 def test_stages_take_descriptions():

@@ -4,92 +4,19 @@ import copy
 import gc
 import pickle
 import sys
-import types
 import weakref
 
 import numpy as np
 import pytest
+from hand_written_kernels import Base, Callable_, add_kernel, array_pair, native, same
 from phlox.backends.cpu.call import (
-    ArrayGuard,
-    CallSignature,
-    ResultSpec,
     bind_entry,
     install_entry,
     make_vectorcall_type,
     object_layout,
-    runtime,
     unsupported_reason,
     vectorcall_type,
 )
-
-f8 = np.dtype("f8")
-native = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
-
-
-class Base:
-    """A callable whose calls, if no entry takes them, are recorded."""
-
-    def __init__(self):
-        self.missed = []
-
-    def _miss(self, *args, **kwargs):
-        self.missed.append((args, kwargs))
-        return "missed"
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else types.MethodType(self, instance)
-
-
-Callable_ = make_vectorcall_type(Base)
-
-
-def kernel(body, declarations=""):
-    """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
-    text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
-    address = runtime.load_object(runtime.compile_object(text), {}, ("kernel",))["kernel"]
-    return address, body
-
-
-def pointer(name, array, index):
-    return f"%{name}.at = getelementptr ptr, ptr %{array}, i64 {index}\n%{name} = load ptr, ptr %{name}.at\n"
-
-
-def add_kernel(count):
-    """result[i] = x[i] + y[i] for f64, in a loop."""
-    return kernel(
-        pointer("x", "arguments", 0)
-        + pointer("y", "arguments", 1)
-        + pointer("r", "results", 0)
-        + f"""
-        %empty = icmp eq i64 {count}, 0
-        br i1 %empty, label %done, label %loop
-        loop:
-        %i = phi i64 [ 0, %0 ], [ %next, %loop ]
-        %x.i = getelementptr double, ptr %x, i64 %i
-        %y.i = getelementptr double, ptr %y, i64 %i
-        %r.i = getelementptr double, ptr %r, i64 %i
-        %x.value = load double, ptr %x.i
-        %y.value = load double, ptr %y.i
-        %sum = fadd double %x.value, %y.value
-        store double %sum, ptr %r.i
-        %next = add i64 %i, 1
-        %end = icmp eq i64 %next, {count}
-        br i1 %end, label %done, label %loop
-        done:
-        ret i32 0
-        """
-    )
-
-
-def array_pair(count=8):
-    guard = ArrayGuard(f8, (count,))
-    return CallSignature((guard, guard), results=(ResultSpec(f8, (count,)),))
-
-
-def same(actual, expected):
-    assert type(actual) is type(expected)
-    assert actual.dtype == expected.dtype
-    np.testing.assert_array_equal(actual, expected)
 
 
 def test_call_without_entry_goes_to_miss():

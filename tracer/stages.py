@@ -46,6 +46,15 @@ class Stage:
         """The module as HLO text."""
         return self.module.as_text()
 
+    def _repr_html_(self) -> str:
+        """The program as notebooks show it: drawn, with its text below."""
+        box = '<div style="overflow:auto;max-height:40em;margin-bottom:1em">'
+        text = f'<pre style="line-height:1.3">{html.escape(self.as_text())}</pre>'
+        return f"{box}{module_svg(self._drawn_module())}</div>{box}{text}</div>"
+
+    def _drawn_module(self) -> hlo.Module:
+        return self.module
+
     def __repr__(self) -> str:
         entry = self.module.entry
         return f"<{type(self).__name__} {self.name}: ({', '.join(map(str, entry.parameter_shapes))}) -> {entry.shape}>"
@@ -71,11 +80,6 @@ class Lowered(Stage):
     def cost_analysis(self) -> dict[str, float]:
         """Estimates of the flops and bytes of one run; see `tracer.cost.cost_analysis`."""
         return cost_analysis(self.module)
-
-    def _repr_html_(self) -> str:
-        """The program drawn, with its text below."""
-        text = f"<details><summary>HLO text</summary><pre>{html.escape(self.as_text())}</pre></details>"
-        return f"<div>{module_svg(self.module)}</div>{text}"
 
 
 class Compiled(Stage):
@@ -110,6 +114,9 @@ class Compiled(Stage):
     def as_text(self) -> str:
         """What runs, as the backend shows it."""
         return self.executable.as_text()
+
+    def _drawn_module(self) -> hlo.Module:
+        return getattr(self.executable, "optimized", self.module)
 
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of arguments, results and temporaries."""
