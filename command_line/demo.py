@@ -31,10 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
+    number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"a positive number of steps is required, {text} given")
     return number
@@ -97,7 +94,7 @@ def check_installed() -> None:
     missing = [name for package, name in PACKAGES.items() if importlib.util.find_spec(package) is None]
     if missing:
         raise CommandError(
-            f"the demo needs {' and '.join(missing)}: {sys.executable} -m pip install {' '.join(missing)}", WRONG_USE
+            f"the demo needs {' and '.join(missing)}; install what it needs with: pip install 'phlox[demo]'", WRONG_USE
         )
 
 

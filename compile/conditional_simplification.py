@@ -57,8 +57,11 @@ def _smaller(
     if all(branch is old for (branch, _), old in zip(results, branches)):
         return on_operands(conditional, operands)
     computations = tuple(branch for branch, _ in results)
-    names = ("branch_computations",) if conditional.attributes["branch_computations"] else ("true_computation", "false_computation")
-    attributes = dict(zip(names, (computations,) if len(names) == 1 else computations))
+    attributes = dict(conditional.attributes)
+    if attributes["branch_computations"]:
+        attributes["branch_computations"] = computations
+    else:
+        attributes["true_computation"], attributes["false_computation"] = computations
     made = make_instruction(
         "conditional", (operands[0], *(operand for _, operand in results)), attributes,
         name=conditional.name, source=conditional.source, annotations=conditional.annotations,

@@ -16,7 +16,7 @@ from .indexing import assigned_value
 _SAME_AS_FUNCTION = (
     "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot",
     "round", "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "searchsorted",
-    "nonzero", "choose",
+    "nonzero", "compress", "choose",
 )  # fmt: skip
 
 
@@ -128,20 +128,12 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None):
 
 @_add
 def partition(self, kth, axis=-1, kind="introselect", order=None):
-    """Partition in place."""
-    self[...] = dispatch.FUNCTIONS[np.partition](self, kth, axis, kind, order)
-
-
-@_add
-def compress(self, condition, axis=None, out=None):
-    """As `numpy.compress`."""
-    return dispatch.FUNCTIONS[np.compress](condition, self, axis, out)
+    raise dispatch.not_implemented(np.partition)
 
 
 @_add
 def put(self, indices, values, mode="raise"):
-    """As `numpy.put`."""
-    dispatch.FUNCTIONS[np.put](self, indices, values, mode)
+    raise dispatch.not_implemented(np.put)
 
 
 @_add
