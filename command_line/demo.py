@@ -31,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"a positive number of steps is required, {text} given")
     return number
@@ -94,7 +97,7 @@ def check_installed() -> None:
     missing = [name for package, name in PACKAGES.items() if importlib.util.find_spec(package) is None]
     if missing:
         raise CommandError(
-            f"the demo needs {' and '.join(missing)}; install what it needs with: pip install 'phlox[demo]'", WRONG_USE
+            f"the demo needs {' and '.join(missing)}: {sys.executable} -m pip install {' '.join(missing)}", WRONG_USE
         )
 
 

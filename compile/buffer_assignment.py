@@ -3,8 +3,8 @@
 The program is laid out on one time line, loops and branches nested in it. Every array value gets a buffer that lives from its
 definition to its last use; temporary buffers whose lives do not overlap share memory in one arena. A value takes over
 its operand's buffer where it may (an elementwise loop that reads each element just before it writes it, a
-dynamic-update-slice whose operand is not needed afterwards), and a While's state stays in one place where its body allows;
-otherwise the body writes a second buffer and the two change roles after each iteration.
+dynamic-update-slice or scatter whose operand is not needed afterwards), and a While's state stays in one place where its
+body allows; otherwise the body writes a second buffer and the two change roles after each iteration.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruct
 
 def in_place_operands(instruction: Instruction) -> Iterator[int]:
     """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
-    if instruction.opcode == "dynamic-update-slice":
+    if instruction.opcode == "dynamic-update-slice" or instruction.opcode == "scatter" and not instruction.shape.is_tuple:
         yield 0
     elif ELEMENTWISE in instruction.operation.traits:
         for position, operand in enumerate(instruction.operands):
@@ -194,8 +194,10 @@ class _ComputationPlan:
             if instruction.opcode == "while":
                 for value, _ in self._array_leaves(instruction):
                     buffer = self.preferred.get(value)
-                    if buffer is not None:
-                        self._hand_on(Value(instruction.operands[0], value.leaf), buffer, instruction)
+                    initial = Value(instruction.operands[0], value.leaf)
+                    # What another leaf starts from too must stay where it is: that leaf may be invariant.
+                    if buffer is not None and _occurrences(initial.instruction, defining_value(initial)) == 1:
+                        self._hand_on(initial, buffer, instruction)
                 continue
             buffer = self.preferred.get(Value(instruction))
             if buffer is None:

@@ -1,7 +1,8 @@
 """Canonicalization: one form for programs that say the same, so that later passes know only that one.
 
 In the canonical form an array inside the program lies in row-major order and its shape states no layout; only the entry's
-parameters and results may lie otherwise, and ``copy`` converts. A constant of equal elements is the broadcast of a scalar.
+parameters and results may lie otherwise, and ``copy`` converts. A bitcast, which says something about layouts, is written as
+what it does to the elements. A constant of equal elements is the broadcast of a scalar.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .pass_manager import module_pass
 from .traversal import on_operands, same_layout, transform_callees, transform_computations, with_entry
 
 # Their result lies in memory as their shape says, or as their operand does.
-_LAYOUT_MATTERS = frozenset({"copy", "bitcast", "get-tuple-element", "custom-call", "opt-barrier"})
+_LAYOUT_MATTERS = frozenset({"copy", "get-tuple-element", "custom-call", "opt-barrier"})
 # Their operands' layouts are those of other instructions: a loop's state, a branch's argument.
 _SHARES_OPERANDS = frozenset({"tuple", "while", "conditional", "call"})
 
@@ -29,12 +30,12 @@ def canonicalize(module: Module) -> Module:
 
 
 def _inner_without_layouts(computation: Computation) -> Computation:
-    computation = transform_callees(computation, _inner_without_layouts)
+    computation = _without_bitcasts(transform_callees(computation, _inner_without_layouts))
     if not any(_states_layout(instruction.shape) for instruction in computation.instructions):
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        if instruction.opcode in ("bitcast", "custom-call"):
+        if instruction.opcode == "custom-call":
             return _with_shape(instruction, operands, _without_row_major(instruction.shape))
         return _with_shape(instruction, operands, instruction.shape.without_layout())
 
@@ -42,6 +43,7 @@ def _inner_without_layouts(computation: Computation) -> Computation:
 
 
 def _entry_without_layouts(computation: Computation) -> Computation:
+    computation = _without_bitcasts(computation)
     if not any(_states_layout(instruction.shape) for instruction in computation.instructions):
         return computation
     root = computation.root
@@ -64,6 +66,40 @@ def _entry_without_layouts(computation: Computation) -> Computation:
         return in_layout_of(root_shape, result) if instruction is root else result
 
     return rebuild(computation, transform)
+
+
+def _without_bitcasts(computation: Computation) -> Computation:
+    """Each bitcast as those of the following that change anything: a transpose to the order in memory, a bitcast-convert, a
+    reshape, and a transpose from the order in memory.
+    """
+    if not any(instruction.opcode == "bitcast" for instruction in computation.instructions):
+        return computation
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        if instruction.opcode != "bitcast":
+            return on_operands(instruction, operands)
+        new, old = instruction.shape, instruction.operands[0].shape
+        major_to_minor = new.minor_to_major[::-1]
+        (result,) = operands
+        result = _transposed(result, old.minor_to_major[::-1], instruction)
+        sizes = tuple(new.dimensions[dimension] for dimension in major_to_minor)
+        if result.shape.element_type is not new.element_type:
+            shape = Shape(new.element_type, result.shape.dimensions)
+            result = make_instruction("bitcast-convert", (result,), None, shape, source=instruction.source)
+        if result.shape.dimensions != sizes:
+            shape = result.shape.with_dimensions(sizes)
+            result = make_instruction("reshape", (result,), None, shape, source=instruction.source)
+        result = _transposed(result, tuple(major_to_minor.index(dimension) for dimension in range(new.rank)), instruction)
+        # Users and the root's layout go by the shape that was stated.
+        return _with_shape(result, result.operands, new) if result is not operands[0] else in_layout_of(new, result)
+
+    return rebuild(computation, transform)
+
+
+def _transposed(operand: Instruction, dimensions: tuple[int, ...], origin: Instruction) -> Instruction:
+    if dimensions == tuple(range(len(dimensions))):
+        return operand
+    return make_instruction("transpose", (operand,), {"dimensions": dimensions}, source=origin.source)
 
 
 def in_layout_of(shape: AnyShape, instruction: Instruction) -> Instruction:

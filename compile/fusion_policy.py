@@ -11,14 +11,14 @@ from .loop_invariant_code_motion import EXPENSIVE
 
 # Operations whose elements are found by index arithmetic, in any loop nest. A reshape is one only where it adds or removes
 # dimensions of size 1; any other reshape is free as a second name of a buffer.
-_INDEXED = frozenset({"broadcast", "iota", "transpose", "slice", "pad", "reverse", "concatenate", "dynamic-slice"})
+_INDEXED = frozenset({"broadcast", "iota", "transpose", "slice", "pad", "reverse", "concatenate", "dynamic-slice", "gather"})
 
 # The cost of one element, in cheap vector instructions. Elementwise operations that are not listed cost 1.
 COSTS: Mapping[str, float] = {
     **{opcode: 20.0 for opcode in EXPENSIVE},
     "divide": 6.0, "sqrt": 6.0, "remainder": 10.0, "rsqrt": 10.0,
     "broadcast": 0.0, "reshape": 0.0, "slice": 0.0, "dynamic-slice": 0.0, "bitcast-convert": 0.0,
-    "iota": 0.5, "transpose": 1.0, "reverse": 1.0, "concatenate": 3.0, "pad": 3.0,
+    "iota": 0.5, "transpose": 1.0, "reverse": 1.0, "concatenate": 3.0, "pad": 3.0, "gather": 6.0,
 }  # fmt: skip
 
 

@@ -48,19 +48,24 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
 
 @module_pass("inline-calls")
 def inline_calls(module: Module) -> Module:
-    """Replaces call by the instructions of its computation, and map by those on whole arrays where its computation is
-    elementwise."""
+    """Replaces call and fusion by the instructions of their computations, and map by those on whole arrays where its
+    computation is elementwise.
+
+    A fusion that the program brings along has been cut for another compiler.
+    """
     return transform_computations(module, _inline)
 
 
 def _inline(computation: Computation) -> Computation:
-    if not any(instruction.opcode in ("call", "map") for instruction in computation.instructions):
+    if not any(instruction.opcode in ("call", "fusion", "map") for instruction in computation.instructions):
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         opcode = instruction.opcode
         if opcode == "call":
             return inlined(instruction.attributes["to_apply"], operands)
+        if opcode == "fusion":
+            return inlined(_inline(instruction.attributes["calls"]), operands)
         if opcode == "map":
             result = inlined_elementwise(instruction.attributes["to_apply"], operands)
             if result is not None:

@@ -11,6 +11,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     conditional_simplification,
     constant_folding,
     dead_code_elimination,
+    expansion,
     fusion,
     inlining,
     loop_invariant_code_motion,
@@ -32,6 +33,9 @@ SIMPLIFICATION: tuple[Step, ...] = (
 
 # HLO to HLO whose top level is what a backend emits one by one: fused loop nests, contractions, control flow.
 FUSION: tuple[Step, ...] = ("fuse",)
+
+# HLO to HLO without the operations that are written as others; for backends that have no code for them.
+EXPANSION: tuple[Step, ...] = ("expand",)
 
 DEFAULT: tuple[Step, ...] = (*SIMPLIFICATION, *FUSION)
 

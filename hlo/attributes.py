@@ -32,6 +32,7 @@ class Cursor(Protocol):
     def identifier(self) -> str: ...
     def string(self) -> str: ...
     def word(self) -> str: ...
+    def raw_value(self) -> str: ...
     def computation(self) -> Any: ...
     def fail(self, message: str, position: int | None = None) -> Any: ...
 
@@ -101,6 +102,21 @@ class LiteralValue(AttributeKind):
         return array
 
 
+class RawText(AttributeKind):
+    """``domain={kind="sharding", entry={replicated}}``: any value, kept as it is spelled."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ShapeError(f"a string is required, {value!r} given")
+        return value
+
+    def print(self, value: str) -> str:
+        return value
+
+    def parse(self, cursor: Cursor) -> str:
+        return cursor.raw_value()
+
+
 class Boolean(AttributeKind):
     """``is_stable=true``"""
 
@@ -117,6 +133,26 @@ class Boolean(AttributeKind):
         if word not in ("true", "false"):
             cursor.fail(f"true or false expected, found {word}", place)
         return word == "true"
+
+
+class Float32(AttributeKind):
+    """``epsilon=0.001``: a finite number, rounded to f32, in which XLA keeps it."""
+
+    def check(self, value: Any) -> float:
+        try:
+            with np.errstate(over="ignore"):
+                number = float(np.float32(value))
+        except (TypeError, ValueError):
+            raise ShapeError(f"a number is required, {value!r} given") from None
+        if not np.isfinite(number):
+            raise ShapeError(f"a finite number of type f32 is required, {value!r} given")
+        return number
+
+    def print(self, value: float) -> str:
+        return str(np.float32(value)).removesuffix(".0")
+
+    def parse(self, cursor: Cursor) -> float:
+        return cursor.number()
 
 
 class Choice(AttributeKind):

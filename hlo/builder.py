@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from .builder_aliases import AliasMethods
+from .builder_convolutions import ConvolutionMethods
 from .element_type import PRED, ElementType
 from .errors import require
 from .instruction import Computation, Instruction, Module, SourceLocation, make_instruction
 from .operation import ELEMENTWISE, OPERATIONS
 from .shape import AnyShape, Shape
+from .window import WindowDimension, make_window, with_padding
 
 Where = Callable[[], "SourceLocation | None"]
 
 
-class Builder:
+class Builder(AliasMethods, ConvolutionMethods):
     """Builds one computation.
 
     ``where``, if given, is called for each instruction and tells where in the user's code it comes from.
@@ -108,7 +111,19 @@ class Builder:
             raise AttributeError(f"Builder has no method {name!r}")
         if len(OPERATIONS[opcode].operand_names) == 2 and ELEMENTWISE in OPERATIONS[opcode].traits and name != "Compare":
             return lambda lhs, rhs, broadcast_dimensions=(): self._binary(opcode, lhs, rhs, broadcast_dimensions)
-        return lambda *operands, **attributes: self.emit(opcode, *operands, **attributes)
+        return lambda *arguments, **attributes: self._from_arguments(opcode, arguments, attributes)
+
+    def _from_arguments(self, opcode: str, arguments: tuple[Any, ...], attributes: dict[str, Any]) -> Instruction:
+        """The operands, then attributes in the record's order, as the methods of XlaBuilder take them."""
+        record = OPERATIONS[opcode]
+        count = len(arguments) if record.is_variadic else len(record.operand_names)
+        operands, positional = arguments[:count], arguments[count:]
+        names = list(record.attributes)[: len(positional)]
+        if len(names) < len(positional):
+            operands, names = arguments, []  # which is an error about their number
+        repeated = ", ".join(attributes.keys() & set(names))
+        require(not repeated, f"{record.builder}: {repeated} given twice")
+        return self.emit(opcode, *operands, **dict(zip(names, positional)), **attributes)
 
     def _binary(
         self, opcode: str, lhs: Instruction, rhs: Instruction, broadcast_dimensions: Sequence[int], **attributes: Any
@@ -255,6 +270,97 @@ class Builder:
         init_values = [init_values] if isinstance(init_values, Instruction) else list(init_values)
         return self.emit("reduce", *operands, *init_values, dimensions=dimensions_to_reduce, to_apply=computation)
 
+    def ReduceWindow(
+        self,
+        operands: Instruction | Sequence[Instruction],
+        init_values: Instruction | Sequence[Instruction],
+        computation: Computation,
+        window_dimensions: Sequence[int],
+        window_strides: Sequence[int],
+        padding: str,
+        base_dilations: Sequence[int] = (),
+        window_dilations: Sequence[int] = (),
+    ) -> Instruction:
+        """The padding is "SAME" (the result of stride 1 is as large as the base) or "VALID" (there is none)."""
+        operands = [operands] if isinstance(operands, Instruction) else list(operands)
+        window = make_window(window_dimensions, window_strides, None, base_dilations, window_dilations)
+        window = with_padding(window, operands[0].shape.dimensions, padding)
+        return self._reduce_window(operands, init_values, computation, window)
+
+    def ReduceWindowWithGeneralPadding(
+        self,
+        operands: Instruction | Sequence[Instruction],
+        init_values: Instruction | Sequence[Instruction],
+        computation: Computation,
+        window_dimensions: Sequence[int],
+        window_strides: Sequence[int],
+        base_dilations: Sequence[int] = (),
+        window_dilations: Sequence[int] = (),
+        padding: Sequence[tuple[int, int]] = (),
+    ) -> Instruction:
+        """The padding is (low, high) for each dimension; both may be negative."""
+        operands = [operands] if isinstance(operands, Instruction) else list(operands)
+        window = make_window(window_dimensions, window_strides, padding, base_dilations, window_dilations)
+        return self._reduce_window(operands, init_values, computation, window)
+
+    def _reduce_window(
+        self,
+        operands: list[Instruction],
+        init_values: Instruction | Sequence[Instruction],
+        computation: Computation,
+        window: tuple[WindowDimension, ...],
+    ) -> Instruction:
+        init_values = [init_values] if isinstance(init_values, Instruction) else list(init_values)
+        return self.emit("reduce-window", *operands, *init_values, window=window, to_apply=computation)
+
+    def SelectAndScatter(
+        self,
+        operand: Instruction,
+        select: Computation,
+        window_dimensions: Sequence[int],
+        window_strides: Sequence[int],
+        padding: str,
+        source: Instruction,
+        init_value: Instruction,
+        scatter: Computation,
+    ) -> Instruction:
+        window = with_padding(make_window(window_dimensions, window_strides), operand.shape.dimensions, padding)
+        return self.emit("select-and-scatter", operand, source, init_value, window=window, select=select, scatter=scatter)
+
+    def SelectAndScatterWithGeneralPadding(
+        self,
+        operand: Instruction,
+        select: Computation,
+        window_dimensions: Sequence[int],
+        window_strides: Sequence[int],
+        padding: Sequence[tuple[int, int]],
+        source: Instruction,
+        init_value: Instruction,
+        scatter: Computation,
+    ) -> Instruction:
+        window = make_window(window_dimensions, window_strides, padding)
+        return self.emit("select-and-scatter", operand, source, init_value, window=window, select=select, scatter=scatter)
+
+    def Sort(
+        self,
+        operands: Instruction | Sequence[Instruction],
+        comparator: Computation | None = None,
+        dimension: int = -1,
+        is_stable: bool = False,
+    ) -> Instruction:
+        """Without a comparator, by the first operand's elements in ascending order; by default along the last dimension."""
+        operands = [operands] if isinstance(operands, Instruction) else list(operands)
+        require(bool(operands), "sort: at least one operand is required")
+        if comparator is None:
+            comparator = ascending_order(tuple(operand.shape.element_type for operand in operands))
+        if dimension == -1:
+            dimension = operands[0].shape.rank - 1
+        return self.emit("sort", *operands, dimensions=(dimension,), is_stable=is_stable, to_apply=comparator)
+
+    def TopK(self, operand: Instruction, k: int, largest: bool = True) -> Instruction:
+        """The values and the positions, as a tuple."""
+        return self.emit("topk", operand, k=k, largest=largest)
+
     def While(self, condition: Computation, body: Computation, init: Instruction) -> Instruction:
         return self.emit("while", init, condition=condition, body=body)
 
@@ -285,6 +391,36 @@ class Builder:
     ) -> Instruction:
         return self.emit("dynamic-update-slice", operand, update, *start_indices)
 
+    def Gather(self, operand: Instruction, start_indices: Instruction, **attributes: Any) -> Instruction:
+        """The attributes are the dimension numbers and slice_sizes; their names before the rename of 2018 are aliases."""
+        return self.emit("gather", operand, start_indices, **_renamed(attributes, _GATHER_NAMES_BEFORE_2018))
+
+    def Scatter(
+        self,
+        operands: Instruction | Sequence[Instruction],
+        scatter_indices: Instruction,
+        updates: Instruction | Sequence[Instruction],
+        update_computation: Computation,
+        **dimension_numbers: Any,
+    ) -> Instruction:
+        operands = [operands] if isinstance(operands, Instruction) else list(operands)
+        updates = [updates] if isinstance(updates, Instruction) else list(updates)
+        return self.emit("scatter", *operands, scatter_indices, *updates, to_apply=update_computation, **dimension_numbers)
+
+
+_GATHER_NAMES_BEFORE_2018 = {
+    "output_window_dims": "offset_dims",
+    "elided_window_dims": "collapsed_slice_dims",
+    "gather_dims_to_operand_dims": "start_index_map",
+    "window_bounds": "slice_sizes",
+}
+
+
+def _renamed(attributes: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    for old, new in names.items():
+        require(not {old, new} <= attributes.keys(), f"{old} is an older name of {new}: only one of them can be given")
+    return {names.get(name, name): value for name, value in attributes.items()}
+
 
 def _comparison(direction: str, type: str) -> Callable[..., Instruction]:
     def method(self: Builder, lhs: Instruction, rhs: Instruction, broadcast_dimensions: Sequence[int] = ()) -> Instruction:
@@ -314,3 +450,17 @@ def scalar_computation(opcode: str, element_type: ElementType) -> Computation:
     b = Builder(f"{opcode}_{element_type.name}")
     scalar = Shape(element_type)
     return b.build(b.emit(opcode, b.parameter(scalar, "a"), b.parameter(scalar, "b")))
+
+
+@cache
+def ascending_order(element_types: tuple[ElementType, ...]) -> Computation:
+    """The comparator of a sort by the first operand; floats in total order.
+
+    >>> from phlox.hlo import F32, S32
+    >>> ascending_order((F32, S32))
+    <computation ascending_f32: (f32[], f32[], s32[], s32[]) -> pred[]>
+    """
+    b = Builder(f"ascending_{element_types[0].name}")
+    first, second, *_ = [b.parameter(Shape(element_type)) for element_type in element_types for _ in range(2)]
+    total = "TOTALORDER" if element_types[0].is_float else ""
+    return b.build(b.emit("compare", first, second, direction="LT", type=total))

@@ -65,7 +65,8 @@ def _runs_on_arrays(instruction: Instruction) -> bool:
 
 def evaluate_instruction(instruction: Instruction, operands: tuple[Any, ...], run: Evaluator) -> Any:
     """The value of one instruction, given the values of its operands."""
-    return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run)
+    operand_shapes = tuple([operand.shape for operand in instruction.operands])
+    return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run, operand_shapes)
 
 
 def evaluate(computation: Computation, *arguments: Any, observer: Observer | None = None) -> Any:

@@ -125,7 +125,14 @@ class Operation:
             return self.shape_function(*operands, stated=stated, **attributes)
         return self.shape_function(*operands, **attributes)
 
-    def evaluate(self, operands: tuple[Any, ...], attributes: dict[str, Any], shape: AnyShape, run: Callable[..., Any]) -> Any:
+    def evaluate(
+        self,
+        operands: tuple[Any, ...],
+        attributes: dict[str, Any],
+        shape: AnyShape,
+        run: Callable[..., Any],
+        operand_shapes: tuple[AnyShape, ...],
+    ) -> Any:
         """The result on NumPy arrays; tuples are Python tuples.
 
         ``run(computation, *arguments)`` evaluates a called computation.
@@ -137,16 +144,19 @@ class Operation:
             extra["shape"] = shape
         if "run" in self.evaluation_wants:
             extra["run"] = run
+        if "operand_shapes" in self.evaluation_wants:
+            extra["operand_shapes"] = operand_shapes
         return self.evaluate_function(*operands, **attributes, **extra)
 
     def evaluation(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: this function is the operation's semantics in NumPy.
 
-        It takes the operands and the attributes by name, and, where it names them, ``shape`` (of the result) and ``run``.
+        It takes the operands and the attributes by name, and, where it names them, ``shape`` (of the result),
+        ``operand_shapes`` (where layouts count) and ``run``.
         """
         self.evaluate_function = function
         names = inspect.signature(function).parameters
-        self.evaluation_wants = frozenset({"shape", "run"} & set(names)) - frozenset(self.attributes)
+        self.evaluation_wants = frozenset({"shape", "run", "operand_shapes"} & set(names)) - frozenset(self.attributes)
         return function
 
     def sampling(self, function: Callable[[], Iterable[Sample | InvalidSample]]) -> Callable:

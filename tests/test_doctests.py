@@ -1,4 +1,4 @@
-"""The examples in the docstrings of every module, imported by its installed name, and those of the README."""
+"""The examples in the docstrings of every module, imported by its installed name, and those of the README and of docs/."""
 
 import doctest
 import importlib
@@ -34,7 +34,9 @@ def test_docstrings(name):
     assert failed == 0
 
 
-def test_readme():
-    failed, attempted = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=FLAGS)
+@pytest.mark.parametrize("path", ["README.md", "docs/architecture.md"])
+def test_text(path, monkeypatch):
+    monkeypatch.delenv("PHLOX_BACKEND", raising=False)
+    failed, attempted = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=FLAGS)
     assert failed == 0
     assert attempted > 0

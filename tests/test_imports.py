@@ -131,3 +131,8 @@ def test_the_wheel_holds_every_package():
     assert sorted(listed) == sorted(on_disk)
     for folder in package_folders():
         assert (ROOT / Path(*folder.split(".")) / "__init__.py").exists(), f"{folder} has no __init__.py"
+
+
+def test_the_checkout_is_no_package_of_tests(request):
+    """Else pytest imports phlox once more, under the name of the folder."""
+    assert not [node for node in request.node.listchain() if isinstance(node, pytest.Package)]

@@ -248,21 +248,6 @@ def test_assignment_to_masks_of_some_dimensions():
     check(mismatch, x)
 
 
-def test_what_needs_gather_or_scatter_is_named():
-    x = np.arange(5)
-    for function in (lambda x: x[[0, 1]], lambda x: x[np.array([0, 1])], lambda x: x[x], lambda x: x[None, x > 2]):
-        with pytest.raises(NotImplementedError, match="gather"):
-            traced(function, x)
-    for function in (
-        lambda x: x.__setitem__([0, 1], 5),
-        lambda x: x.__setitem__(x, 5),
-        lambda x: x.__setitem__(x > 2, np.arange(2)),
-        lambda x: np.add.at(x, [0, 0], 1),
-    ):
-        with pytest.raises(NotImplementedError, match="scatter"):
-            traced(function, x)
-
-
 def test_slices_with_bounds_known_at_run_time_are_refused():
     with pytest.raises(ConcretizationError, match="bound of a slice"):
         traced(lambda x: x[: x[0]], np.arange(5))

@@ -110,10 +110,6 @@ def test_ufunc_over_dtypes(ufunc):
             arrays[0][arrays[0] == 0] = 1
         if ufunc is np.ldexp:
             arrays[1] = sample(np.int32, seed=1)
-        if np.dtype(dtype).kind == "c" and ufunc.__name__ in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"):
-            _, actual = run_both(ufunc, *arrays)
-            assert isinstance(actual, NotImplementedError) and ufunc.__name__ in str(actual)
-            continue
         check(lambda *operands: ufunc(*operands), *arrays)
 
 
@@ -305,13 +301,12 @@ def test_sixteen_bit_brain_floats():
     check(lambda x: (x + 1, x * 2, x.astype(np.float32), x.reshape(-1), x[1:, ::2], x.T), x)
 
 
-@pytest.mark.parametrize("name", ["argsort", "median", "unique", "take", "bincount", "searchsorted", "percentile"])
+@pytest.mark.parametrize("name", ["unique", "bincount"])
 def test_missing_functions_are_named(name):
     function = getattr(np, name)
     x = np.arange(4)
-    arguments = {"take": ([1],), "searchsorted": (2,), "percentile": (50,)}.get(name, ())
     with pytest.raises(NotImplementedError, match=name):
-        jit(lambda x: function(x, *arguments), backend="reference")(x)
+        jit(function, backend="reference")(x)
     assert f"np.{name}" in dispatch.gaps()
 
 

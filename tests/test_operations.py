@@ -120,7 +120,9 @@ def test_elementwise_means_element_by_element(record):
     for sample in record.samples():
         shapes = [shape_of_operand(operand) for operand in sample.operands]
         result_shape = one_instruction(record, sample).entry.shape
-        if any(shape.dimensions != result_shape.dimensions for shape in shapes) or not 1 < result_shape.size < 20:
+        if result_shape.is_tuple or any(shape.dimensions != result_shape.dimensions for shape in shapes):
+            continue
+        if not 1 < result_shape.size < 20:
             continue
         values = [np.asarray(value_of_operand(operand, random)) for operand in sample.operands]
         stated = None if sample.shape is None else Shape(sample.shape.element_type)

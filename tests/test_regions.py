@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from phlox import fori_loop, jit
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
 from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Builder, Shape, evaluate, scalar_computation
@@ -158,3 +159,11 @@ def test_an_init_value_that_is_no_identity_enters_once():
     x = b.parameter(Shape(F32, (1000,)))
     module = b.build_module(b.Reduce(x, b.constant(np.float32(100)), scalar_computation("add", F32), (0,)))
     assert compile_and_run(module, np.ones(1000, np.float32))[0] == 1100
+
+
+def test_an_array_in_another_order_enters_a_loop():
+    """A loop's state lies in row-major order: the argument is copied into it."""
+    x = np.arange(6.0).reshape(2, 3)
+    step = jit(lambda x, n: fori_loop(0, n, lambda i, x: x * 2 + i, x), backend="cpu")
+    for given in (x, np.asfortranarray(x)):
+        np.testing.assert_array_equal(step(given, 2), (x * 2) * 2 + 1)

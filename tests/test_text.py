@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from phlox import hlo
+from phlox import hlo, load_hlo
 from phlox.hlo import F32, S32, Builder, Layout, Module, Shape, TupleShape, parse_module
 
 DATA = Path(__file__).parent / "data"
@@ -107,14 +107,14 @@ def test_every_dump_is_tested():
     assert {path.stem for path in DATA.glob("*.hlo")} == DUMPS.keys()
 
 
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
 @pytest.mark.parametrize("name", DUMPS)
-def test_dump_means_what_it_says(name):
+def test_dump_means_what_it_says(name, backend):
     arguments, expected = DUMPS[name]
-    module = parse_module(dump(name))
-    hlo.verify(module)
-    results = flat(hlo.evaluate(module.entry, *arguments))
+    loaded = load_hlo(DATA / f"{name}.hlo", backend)
+    results = flat(loaded(*arguments))
     expected = flat(expected)
-    shapes = hlo.leaves(module.entry.shape)
+    shapes = hlo.leaves(loaded.module.entry.shape)
     assert len(results) == len(expected) == len(shapes)
     for result, wanted, shape in zip(results, expected, shapes):
         assert (np.shape(result), np.asarray(result).dtype) == (shape.dimensions, shape.dtype)
@@ -377,6 +377,8 @@ def test_xla_reads_printed_samples(xla):
             module = Module("m", hlo.Computation("main", (*operands, instruction), instruction))
             if record.opcode == "pad" and instruction.shape.rank == 0:
                 continue  # XLA prints an empty padding, but does not read it
+            if record.opcode == "atan":
+                continue  # a function of XlaBuilder, which writes atan2(x, 1)
             xla.hlo_module_from_text(module.as_text())
             count += 1
     assert count > 1000

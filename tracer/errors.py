@@ -79,10 +79,14 @@ _GENERAL_HINT = (
 
 HINTS = {
     "bool": "Use np.where(...) or cond(...) instead of `if`, `and`, `or`, `not`; while_loop(...) instead of `while`.",
-    "range": "Use fori_loop(...) or scan(...), or name the argument that it comes from in static_argnames.",
+    "range": (
+        "Use fori_loop(...) or scan(...), or name the argument that it comes from in static_argnames. "
+        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
+    ),
     "array": (
         "NumPy's own arrays cannot hold traced values: make the array with np.zeros_like, np.stack or phlox.numpy "
-        "(phlox.numpy.zeros(...) instead of np.zeros(...))."
+        "(phlox.numpy.zeros(...) instead of np.zeros(...)). "
+        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
     ),
 }
 

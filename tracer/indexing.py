@@ -5,8 +5,8 @@ integer, or a traced scalar), a step and a length, and which dimensions the resu
 becomes HLO in one way for reading and one for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
 
 Integers known only at run time are wrapped when negative, and raise IndexError through the trace's error flag when out
-of range. Integer arrays need the operation gather, which is not there yet. Masks can be assigned to; read, they give a
-`MaskedSelection`, because the result's shape would depend on contents.
+of range. Indices that hold arrays are the subject of `advanced_indexing` and `mask_assignment`; a traced mask, read, gives
+a `MaskedSelection`, because the result's shape would depend on contents.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Selection(NamedTuple):
 
 def is_basic(index: Any) -> bool:
     """Whether an index consists of integers, slices, Ellipsis and newaxis alone."""
-    return all(_is_basic_entry(entry) for entry in (index if isinstance(index, tuple) else (index,)))
+    return all(is_basic_entry(entry) for entry in (index if isinstance(index, tuple) else (index,)))
 
 
-def _is_basic_entry(entry: Any) -> bool:
+def is_basic_entry(entry: Any) -> bool:
     if entry is None or entry is Ellipsis or isinstance(entry, slice):
         return True
     if isinstance(entry, (bool, np.bool_)):
@@ -205,28 +205,21 @@ def _forward(r: Range) -> tuple[int, int, int]:
 
 
 def _read_advanced(array: TracedArray, index: Any) -> Any:
-    from .functions.operands import as_traced
+    from .advanced_indexing import read_arrays
     from .masked_selection import MaskedSelection
 
-    if _is_mask_entry(index):
-        mask = as_traced(index if isinstance(index, TracedArray) else np.asarray(index))
-        _require_mask_fits(array, mask.shape, 0)
-        # Both as they are now: x[mask] is a copy in NumPy.
-        return MaskedSelection(array.copy(), mask.copy())
-    entries = index if isinstance(index, tuple) else (index,)
-    _require_index_types(index)
-    if any(_is_mask_entry(entry) for entry in entries):
-        raise NotImplementedError(
-            "reading with a boolean mask among other indices needs the operation gather, which is not there "
-            "yet: the shape of the result "
-            "would depend on contents (np.where keeps the shape; x[mask] alone can be computed with, reduced and assigned)"
-        )
-    raise NotImplementedError("indexing with integer arrays needs the operation gather, which is not there yet")
+    mask, *others = index if isinstance(index, tuple) else (index,)
+    if isinstance(mask, TracedArray) and is_mask_entry(mask) and all(map(selects_all, others)):
+        require_mask_fits(array, mask.shape, 0)
+        if len(others) <= array.ndim - mask.ndim:
+            # Both as they are now: x[mask] is a copy in NumPy.
+            return MaskedSelection(array.copy(), mask.copy())
+    return read_arrays(array, index)
 
 
-def _require_index_types(index: Any) -> None:
+def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
-        if not (_is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
+        if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
                 "arrays are valid indices"
@@ -245,7 +238,9 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
     if not array.is_writeable:
         raise ValueError("assignment destination is read-only")
     if not is_basic(index):
-        write_masked(array, index, value)
+        from .mask_assignment import write_advanced
+
+        write_advanced(array, index, value)
         return
     selection = select(array, index)
     trace = require_trace(array)
@@ -324,96 +319,38 @@ def _put_spread(trace: Trace, base: Instruction, ranges: tuple[Range, ...], valu
     return b.emit("dynamic-update-slice", base, updated, *starts) if dynamic else updated
 
 
-# --- masks ---
+# --- kinds of index entries ---
 
 
-def is_mask(index: Any, array: TracedArray) -> bool:
-    """Whether an index is one boolean array (or scalar), traced or not."""
-    return _is_mask_entry(index)
+def is_mask_entry(entry: Any) -> bool:
+    """Whether an entry of an index is a boolean array (or scalar), traced or not."""
+    from .functions.operands import has_traced
 
-
-def _is_mask_entry(entry: Any) -> bool:
     if isinstance(entry, (bool, np.bool_)):
         return True
-    if isinstance(entry, list):
-        return np.asarray(entry).dtype == bool if not any(isinstance(part, TracedArray) for part in entry) else False
+    if isinstance(entry, (list, tuple)):
+        return not has_traced(entry) and np.asarray(entry).dtype == bool
     return isinstance(entry, (TracedArray, np.ndarray)) and entry.dtype == np.dtype(bool)
 
 
-def write_masked(array: TracedArray, index: Any, value: Any) -> None:
-    """``array[mask] = value``: a select, for values that do not depend on how many elements the mask selects.
-
-    The mask may stand in a tuple with whole slices and Ellipsis. Raises NotImplementedError for integer arrays as
-    index, and for values with one element for each selected one: both need the operation scatter.
-    """
-    from .functions.operands import as_traced, broadcast, instruction_of, prepare
-    from .masked_selection import MaskedSelection
-
-    entries = list(index) if isinstance(index, tuple) else [index]
-    masks = [position for position, entry in enumerate(entries) if _is_mask_entry(entry)]
-    whole = all(
-        position in masks or entry is Ellipsis or entry == slice(None)
-        for position, entry in enumerate(entries)
-        if not _is_array(entry)
-    )
-    if len(masks) != 1 or not whole or any(_is_array(entry) for position, entry in enumerate(entries) if position not in masks):
-        _require_index_types(index)
-        raise NotImplementedError("assigning to integer arrays as index needs the operation scatter, which is not there yet")
-    trace = require_trace(array)
-    mask = entries[masks[0]]
-    mask = mask if isinstance(mask, TracedArray) else np.asarray(mask)
-    rank, used = array.ndim, mask.ndim + sum(1 for entry in entries if isinstance(entry, slice))
-    if used > rank:
-        raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
-    before = entries[: masks[0]]
-    first = (
-        rank - mask.ndim - sum(1 for e in entries[masks[0] + 1 :] if isinstance(e, slice))
-        if Ellipsis in before
-        else len(before)
-    )
-    _require_mask_fits(array, mask.shape, first)
-    b = trace.builder
-    predicate = b.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * (rank - first - mask.ndim)])
-    if isinstance(value, MaskedSelection):
-        if first or len(entries) > 1:
-            raise NotImplementedError(
-                "assigning x[mask] to a mask among other indices needs the operation scatter, which is not there yet"
-            )
-        whole = value.values_for(as_traced(mask))
-        chosen = broadcast(b, instruction_of(trace, whole, array.element_type), array.shape)
-        array._set_value(b.emit("select", broadcast(b, predicate, array.shape), chosen, array.instruction(trace)))
-        return
-    value = prepare(value)
-    value_shape = value.shape if isinstance(value, TracedArray) else np.shape(value)
-    # The selected elements lie along one dimension, at the place of the mask's.
-    tail = rank - first - mask.ndim
-    shape = list(array.shape[:first]) + [1] + list(array.shape[first + mask.ndim :])
-    if len(value_shape) > tail and value_shape[len(value_shape) - tail - 1] != 1:
-        raise NotImplementedError(
-            f"assigning a value of shape {value_shape} to a mask needs the operation scatter, which is not "
-            f"there yet: a value that does "
-            "not depend on the number of selected elements is required (np.where may do)"
-        )
-    converted = assigned_value(trace, value, tuple(shape), array.element_type)
-    spread = b.reshape(converted, [*shape[:first], *[1] * mask.ndim, *shape[first + 1 :]])
-    updated = b.emit(
-        "select", broadcast(b, predicate, array.shape), broadcast(b, spread, array.shape), array.instruction(trace)
-    )  # fmt: skip
-    array._set_value(updated)
+def selects_all(entry: Any) -> bool:
+    """Whether an entry of an index changes nothing: a whole slice, or Ellipsis."""
+    return entry is Ellipsis or isinstance(entry, slice) and entry.start is entry.stop is entry.step is None
 
 
-def _require_mask_fits(array: TracedArray, shape: tuple[int, ...], first: int) -> None:
+def require_mask_fits(array: TracedArray, shape: tuple[int, ...], first: int) -> None:
+    """Raise IndexError unless a mask of this shape covers the array's dimensions from the first one on."""
     if first + len(shape) > array.ndim:
         raise IndexError(
             f"too many indices for array: array is {array.ndim}-dimensional, but {first + len(shape)} were indexed"
         )
     for dimension, size in enumerate(shape, first):
-        if array.shape[dimension] != size:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {dimension}; size of axis is "
-                f"{array.shape[dimension]} but size of corresponding boolean axis is {size}"
-            )
+        require_mask_size(array, dimension, size)
 
 
-def _is_array(entry: Any) -> bool:
-    return isinstance(entry, (TracedArray, np.ndarray, list))
+def require_mask_size(array: TracedArray, dimension: int, size: int) -> None:
+    if array.shape[dimension] != size:
+        raise IndexError(
+            f"boolean index did not match indexed array along axis {dimension}; size of axis is "
+            f"{array.shape[dimension]} but size of corresponding boolean axis is {size}"
+        )

@@ -59,6 +59,7 @@ class JittedFunctionBase:
     # --- calling ---
 
     def _miss(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
         if current_trace() is not None:
             return call_in_trace(self._function, self.__name__, args, kwargs)
         key, leaves = self._reader.read(args, kwargs)
@@ -82,6 +83,7 @@ class JittedFunctionBase:
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
         """Trace and compile for this form of call, unless only its spelling is new."""
+        __tracebackhide__ = True
         with self._lock:
             canonical = self._reader.canonical(args, kwargs)
             self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
@@ -124,6 +126,7 @@ class JittedFunctionBase:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function; integers whose values it needs become static. No recording where there is code already."""
+        __tracebackhide__ = True
         while True:
             form = self._reader.form(args, kwargs, descriptions)
             if not known_too and self._reader.read(args, kwargs)[0] in self._specializations:

@@ -99,7 +99,7 @@ class MaskedSelection:
         raise NotImplementedError(f"iteration over x[mask] is not implemented for traced arrays: {_HINT}")
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError(f"indexing x[mask] needs the operation gather, which is not there yet: {_HINT}")
+        raise NotImplementedError(f"indexing x[mask] is not implemented for traced arrays: {_HINT}")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise NotImplementedError(f"assigning to a part of x[mask] is not implemented for traced arrays: {_HINT}")
@@ -120,7 +120,7 @@ class MaskedSelection:
         """The whole array behind the selection, for assignment to the same mask of another array."""
         if not self._has_mask_of(MaskedSelection(self.whole, mask)):
             raise NotImplementedError(
-                f"assigning elements that one mask selects to those of another needs the operation scatter: {_HINT}"
+                f"assigning elements that one mask selects to those of another is not implemented for traced arrays: {_HINT}"
             )
         return self.whole
 
@@ -159,14 +159,14 @@ class MaskedSelection:
         if isinstance(value, MaskedSelection):
             if value is not self and (value.rest != self.rest or not self._has_mask_of(value)):
                 raise NotImplementedError(
-                    f"arithmetic between elements that different masks select needs the operation gather: {_HINT}"
+                    f"arithmetic between elements that different masks select is not implemented for traced arrays: {_HINT}"
                 )
             return value.whole
         array = as_traced(value) if isinstance(value, (list, tuple)) or has_traced(value) else value
         shape = shape_of(array)
         if len(shape) > len(self.rest) and shape[len(shape) - len(self.rest) - 1] != 1:
             raise NotImplementedError(
-                f"arithmetic of x[mask] with an array of shape {shape} needs the operation gather: {_HINT}"
+                f"arithmetic of x[mask] with an array of shape {shape} is not implemented for traced arrays: {_HINT}"
             )
         if len(shape) > len(self.rest) + 1:
             raise NotImplementedError(f"broadcasting x[mask] to more dimensions is not implemented for traced arrays: {_HINT}")

@@ -16,7 +16,7 @@ from .indexing import assigned_value
 _SAME_AS_FUNCTION = (
     "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot",
     "round", "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "searchsorted",
-    "nonzero", "compress", "choose",
+    "nonzero", "choose",
 )  # fmt: skip
 
 
@@ -128,12 +128,20 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None):
 
 @_add
 def partition(self, kth, axis=-1, kind="introselect", order=None):
-    raise dispatch.not_implemented(np.partition)
+    """Partition in place."""
+    self[...] = dispatch.FUNCTIONS[np.partition](self, kth, axis, kind, order)
+
+
+@_add
+def compress(self, condition, axis=None, out=None):
+    """As `numpy.compress`."""
+    return dispatch.FUNCTIONS[np.compress](condition, self, axis, out)
 
 
 @_add
 def put(self, indices, values, mode="raise"):
-    raise dispatch.not_implemented(np.put)
+    """As `numpy.put`."""
+    dispatch.FUNCTIONS[np.put](self, indices, values, mode)
 
 
 @_add

@@ -75,7 +75,7 @@ class TracedLeaf:
     @property
     def summary(self) -> str:
         scalar = {"array": "", "numpy scalar": " scalar", "python scalar": " Python scalar"}[self.kind]
-        text = f"{self.shape.element_type}{list(self.shape.dimensions)}{scalar}"
+        text = f"{self.shape.without_layout()}{scalar}"
         if not self.shape.is_row_major:
             text += " in Fortran order"
         elif self.kind == "array" and self.convert is not None:
@@ -230,7 +230,7 @@ def _element_type(dtype: np.dtype, what: str) -> hlo.ElementType:
 def _not_an_argument(value: Any, path: str) -> str:
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
-    text = f"argument {path} is a {name}, which is neither an array, a number nor a container of these"
+    text = f"argument {path} is of type {name}, which is neither an array, a number nor a container of these"
     if isinstance(value, (set, frozenset)):
         return text + "; sets have no order: pass a list, or a dict"
     if hasattr(value, "__array__"):

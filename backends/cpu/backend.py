@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compile.buffer_assignment import BufferAssignment, assign_buffers
 from ...compile.copy_insertion import insert_copies
-from ...compile.pipeline import optimize
+from ...compile.pipeline import DEFAULT, EXPANSION, optimize
 from ...hlo import Instruction, Module, Shape, leaves
 from .. import arguments as argument_checks
 from . import call as native_call
@@ -20,6 +20,8 @@ from .call import ArrayGuard, CallSignature, ResultSpec
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .regions.contraction import scratch_bytes as dot_scratch_bytes
+from .regions.convolution import scratch_bytes as convolution_scratch_bytes
+from .regions.sort import scratch_bytes as sort_scratch_bytes
 from .target import Target, host_target
 
 # Calls that touch more memory than this run without the global interpreter lock; releasing it costs about as much as
@@ -40,7 +42,7 @@ class CpuBackend:
 
         Raises NotImplementedError, naming it, for an operation or element type without native code.
         """
-        optimized = optimize(module)
+        optimized = optimize(module, (*EXPANSION, *DEFAULT))
         prepared = insert_copies(optimized)
         assignment = assign_buffers(prepared, _scratch_bytes)
         emitter = ModuleEmitter(prepared, assignment, self.target)
@@ -50,8 +52,17 @@ class CpuBackend:
         return CpuExecutable(module, optimized, assignment, code, call)
 
 
+# The memory that an instruction needs for itself while it runs.
+_SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {
+    "convolution": convolution_scratch_bytes,
+    "dot": dot_scratch_bytes,
+    "sort": sort_scratch_bytes,
+}
+
+
 def _scratch_bytes(instruction: Instruction) -> int:
-    return dot_scratch_bytes(instruction) if instruction.opcode == "dot" else 0
+    scratch_bytes = _SCRATCH_BYTES.get(instruction.opcode)
+    return 0 if scratch_bytes is None else scratch_bytes(instruction)
 
 
 class CpuExecutable:

@@ -21,6 +21,7 @@ from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant
 from ..llvm.index import Affine, add_base
 from ..llvm.loops import flatten, loop_nest, unflatten
 from ..llvm.types import I8, I32, I64, POINTER, RegisterValue, check_supported
+from . import dense_algebra, scatter_emission, windows_and_sorting
 from .arena import Arena, stack_memory
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
@@ -456,9 +457,14 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     "copy": ModuleEmitter.emit_copy,
     "bitcast-convert": ModuleEmitter.emit_bitcast_convert,
     "dynamic-update-slice": ModuleEmitter.emit_dynamic_update_slice,
+    "scatter": scatter_emission.scatter,
     "fusion": ModuleEmitter.emit_fusion,
     "reduce": ModuleEmitter.emit_reduce,
+    "reduce-window": windows_and_sorting.reduce_window,
+    "select-and-scatter": windows_and_sorting.select_and_scatter,
+    "sort": windows_and_sorting.sort,
     "dot": ModuleEmitter.emit_dot,
+    **dense_algebra.EMITTERS,
     "call": ModuleEmitter.emit_call,
     "while": ModuleEmitter.emit_while,
     "conditional": ModuleEmitter.emit_conditional,

@@ -20,6 +20,7 @@ from ..llvm.loops import flatten, unflatten
 from .regions.contraction import emit_contraction
 from .regions.loop import emit_loop
 from .regions.reduction import Reduction, emit_reduction
+from .regions.scatter import emit_scatter
 from .target import Target
 
 # Elements that a region must touch to become a function of its own.
@@ -87,6 +88,23 @@ class RegionFunctions:
 
         values: list[Binding] = [lhs, rhs, output] + ([scratch] if scratch is not None else [])
         self._emit(builder, ("dot", as_computation(dot)), values, emit)
+
+    def emit_region(
+        self, builder: ir.IRBuilder, instruction: Instruction, values: list[Binding], emit: EmitRegion
+    ) -> None:
+        """Emit one instruction; ``emit(builder, values)`` does so inside of the function that it may become."""
+        self._emit(builder, (instruction.opcode, as_computation(instruction)), values, emit)
+
+    def emit_scatter(
+        self, builder: ir.IRBuilder, scatter: Instruction, indices: Array, updates: list[Array], outputs: list[Array]
+    ) -> None:
+        """As regions.scatter.emit_scatter."""
+        count = len(outputs)
+
+        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+            emit_scatter(builder, self.target, scatter, bindings[0], bindings[1 : count + 1], bindings[count + 1 :])
+
+        self._emit(builder, ("scatter", as_computation(scatter)), [indices, *updates, *outputs], emit)
 
     def _emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
         if max(value.shape.size for value in values if isinstance(value, Array)) < _OUTLINED_ELEMENTS:

@@ -229,7 +229,7 @@ def _special_quotient(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -
     )
 
 
-def _principal_root(
+def _parts_of_root(
     builder: ir.IRBuilder, z: ComplexValue, parts: Scaled, length: ir.Value
 ) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
     """Return (right, larger, other, larger_scaled): the root's larger and smaller part and where the larger is the real one.
@@ -243,12 +243,11 @@ def _principal_root(
     return compare(builder, ">=", z.real, 0.0), larger, other, larger_scaled
 
 
-@in_double
-def sqrt(builder, single, z):
-    """Return the principal square root; the branch cut is the negative real axis, where the sign of the zero decides."""
+def principal_root(builder: ir.IRBuilder, single: bool, z: ComplexValue) -> ComplexValue:
+    """Return the square root of f64 parts that lies in the right half-plane."""
     parts = scaled(builder, z, not single)
     length = select(builder, has_infinite_part(builder, z), INFINITY, scaled_modulus(builder, parts))
-    right, larger, other, _ = _principal_root(builder, z, parts, length)
+    right, larger, other, _ = _parts_of_root(builder, z, parts, length)
     other = select(builder, compare(builder, "==", larger, 0.0), z.imag, other)
     real = builder.select(right, larger, absolute(builder, other))
     imag = builder.select(right, other, copysign(builder, larger, z.imag))
@@ -258,11 +257,17 @@ def sqrt(builder, single, z):
 
 
 @in_double
+def sqrt(builder, single, z):
+    """Return the principal square root; the branch cut is the negative real axis, where the sign of the zero decides."""
+    return principal_root(builder, single, z)
+
+
+@in_double
 def rsqrt(builder, single, z):
     """Return 1 / sqrt(z): conj(sqrt(z)) / |z|; inf + NaN i of 0, and 0 of infinity, as NumPy's quotient has it."""
     parts = scaled(builder, z, not single)
     length = scaled_modulus(builder, parts)
-    right, _, other, larger_scaled = _principal_root(builder, z, parts, length)
+    right, _, other, larger_scaled = _parts_of_root(builder, z, parts, length)
     reciprocal = real_divide(builder, 1.0, length)
     larger = multiply(builder, multiply(builder, larger_scaled, reciprocal), parts.power(builder, 0.5))
     other = multiply(builder, multiply(builder, other, reciprocal), parts.power(builder, 1.0))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .complex_algebra import divide, modulus, rsqrt, sign, sqrt
 from .complex_exponential import exponential, exponential_minus_one, log, log_plus_one, logistic
+from .complex_inverse import acos, acosh, asin, asinh, atan, atanh, cosh, sinh
 from .complex_power import power
 from .complex_trigonometric import cosine, sine, tan, tanh
 from .types import ComplexValue
@@ -45,6 +46,14 @@ for _opcode, _emit in {
     "cosine": cosine,
     "tan": tan,
     "tanh": tanh,
+    "acos": acos,
+    "acosh": acosh,
+    "asin": asin,
+    "asinh": asinh,
+    "atan": atan,
+    "atanh": atanh,
+    "cosh": cosh,
+    "sinh": sinh,
 }.items():
     COMPLEX_EMITTERS[_opcode] = _function(_emit)
 

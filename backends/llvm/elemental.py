@@ -13,10 +13,13 @@ from llvmlite import ir
 from ...hlo import Computation, Instruction, component_type
 from ...hlo.operation import ELEMENTWISE
 from ...hlo.shape import row_major_strides
+from ...hlo.slices import slice_dimensions
 from . import index as indices
+from . import start_indices
 from .arrays import Array
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
+from .scalar_control_flow import emit_scalar_conditional, emit_scalar_while
 from .types import (
     I64,
     ComplexValue,
@@ -137,6 +140,12 @@ def _constant(emitter, instruction, index, mask):
 def _broadcast(emitter, instruction, index, mask):
     dimensions = instruction.attributes["dimensions"]
     return emitter.emit(instruction.operands[0], tuple(index[dimension] for dimension in dimensions), mask)
+
+
+@index_rule("copy")
+def _copy(emitter, instruction, index, mask):
+    # The layouts are those of the arrays that are read and written.
+    return emitter.emit(instruction.operands[0], index, mask)
 
 
 @index_rule("transpose")
@@ -264,9 +273,10 @@ def _iota(emitter, instruction, index, mask):
     real_type = component_type(element_type)
     target = register_type(real_type, emitter.lanes)
     if real_type.is_float:
-        value = round_to_type(b, real_type, b.sitofp(numbers, target))
+        value = b.sitofp(numbers, target)
     else:
         value = numbers if target == numbers.type else b.trunc(numbers, target)
+    value = round_to_type(b, real_type, value)
     if element_type.is_complex:
         return ComplexValue(value, broadcast_lanes(b, scalar_register_type(real_type)(0.0), emitter.lanes))
     return value
@@ -322,17 +332,45 @@ def _dynamic_update_slice(emitter, instruction, index, mask):
     return emitter.select_elements(inside, value, unchanged)
 
 
+@index_rule("gather")
+def _gather(emitter, instruction, index, mask):
+    b, (operand, starts), lanes = emitter.builder, instruction.operands, emitter.lanes
+    numbers = slice_dimensions("gather", operand.shape.rank, starts.shape.rank, instruction.attributes)
+    batch = tuple(index[dimension] for dimension in numbers.batch_dims)
+    operand_index: list[Component] = [indices.ZERO] * numbers.rank
+    for offset, window in zip(numbers.offset_dims, numbers.window_dims):
+        operand_index[window] = index[offset]
+    for window, position in numbers.batching.items():
+        operand_index[window] = batch[position]
+    if all(isinstance(component, Affine) and component.stride == 0 for component in batch) and lanes > 1:
+        # The slice is the same in all lanes: one start for all of them, and what it moves stays affine.
+        alone, start_mask = ElementalEmitter(b, 1, emitter.bindings), None
+    else:
+        alone, start_mask = emitter, mask
+    for k, window in enumerate(numbers.index_map):
+        last = operand.shape.dimensions[window] - instruction.attributes["slice_sizes"][window]
+        if last == 0:
+            continue
+        start = alone.emit(starts, numbers.start_index(batch, Affine(k)), start_mask)
+        start = start_indices.clamped(b, starts.shape.element_type, start, last)
+        operand_index[window] = start_indices.moved(b, operand_index[window], start, lanes)
+    return emitter.emit(operand, tuple(operand_index), mask)
+
+
 @index_rule("bitcast-convert")
 def _bitcast_convert(emitter, instruction, index, mask):
     (operand,) = instruction.operands
-    source, target = operand.shape.element_type, instruction.shape.element_type
+    return _same_bits(emitter.builder, instruction, emitter.emit(operand, index, mask), emitter.lanes)
+
+
+def _same_bits(b: ir.IRBuilder, instruction: Instruction, value: RegisterValue, lanes: int) -> RegisterValue:
+    """A bitcast-convert between types of one width."""
+    source, target = instruction.operands[0].shape.element_type, instruction.shape.element_type
     if source.bits != target.bits:
         raise NotImplementedError("bitcast-convert between widths has no native code inside a loop nest")
-    value = emitter.emit(operand, index, mask)
     if isinstance(value, ComplexValue):
         return value
-    b = emitter.builder
-    bits = b.bitcast(to_memory(b, source, value), vector_of(memory_type(target), emitter.lanes))
+    bits = b.bitcast(to_memory(b, source, value), vector_of(memory_type(target), lanes))
     return from_memory(b, target, bits)
 
 
@@ -360,11 +398,26 @@ def emit_scalar_computation(
             values[instruction] = operands[0][instruction.attributes["index"]]
         elif opcode in ("reshape", "broadcast", "copy", "transpose"):
             values[instruction] = operands[0]  # between rank-0 shapes these change nothing
+        elif opcode in ("bitcast", "bitcast-convert"):
+            values[instruction] = _same_bits(builder, instruction, operands[0], lanes)
         elif opcode in ("call", "fusion"):
             callee = instruction.attributes["to_apply" if opcode == "call" else "calls"]
             results = emit_scalar_computation(builder, callee, operands, lanes)
             values[instruction] = results if callee.shape.is_tuple else results[0]
+        elif opcode in ("while", "conditional"):
+            values[instruction] = _scalar_control_flow(builder, instruction, operands, lanes)
         else:
             values[instruction] = emit_elementwise(builder, instruction, operands, lanes)
     root = values[computation.root]
     return root if computation.shape.is_tuple else [root]
+
+
+def _scalar_control_flow(builder: ir.IRBuilder, instruction: Instruction, operands: list, lanes: int) -> RegisterValue | list:
+    def emit(computation: Computation, arguments: list) -> list:
+        return emit_scalar_computation(builder, computation, arguments, 1)
+
+    if lanes > 1:
+        raise NotImplementedError(f"{instruction.opcode} in a computation on scalars has no native code for several at once")
+    if instruction.opcode == "while":
+        return emit_scalar_while(builder, instruction, operands[0], emit)
+    return emit_scalar_conditional(builder, instruction, operands, emit)

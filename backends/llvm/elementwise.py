@@ -13,17 +13,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...hlo import ElementType, Instruction, component_type
-from . import complex_arithmetic
+from ...hlo import ElementType, Instruction
+from . import complex_arithmetic, conversion
 from .elementary import ELEMENTARY_FUNCTIONS
 from .elementary.arithmetic import any_lane, constant, intrinsic
+from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
     I1,
     ComplexValue,
     RegisterValue,
     integer_constant,
-    is_narrow_float,
-    register_type,
+    is_narrow,
     round_to_type,
     type_suffix,
     vector_of,
@@ -76,27 +76,20 @@ def emit_elementwise(
     if emit is None:
         raise NotImplementedError(f"operation {opcode} has no native code")
     result = emit(context, *operands)
-    if not isinstance(result, ComplexValue) and is_narrow_float(context.result_type) and opcode not in _EXACT:
-        return round_to_type(builder, context.result_type, result)
-    return result
+    if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _is_exact(opcode, context.result_type):
+        return result
+    return round_to_type(builder, context.result_type, result)
 
 
-# Operations whose result is exact in the operand's type: nothing to round.
-_EXACT = frozenset(
-    (
-        "abs",
-        "negate",
-        "sign",
-        "maximum",
-        "minimum",
-        "clamp",
-        "select",
-        "floor",
-        "ceil",
-        "round-nearest-afz",
-        "round-nearest-even",
-    )
-)
+# Operations whose result is an element of an operand.
+_SELECTING = frozenset({"maximum", "minimum", "clamp", "select"})
+# Operations whose result is exact in the operand's type, if that has zeros of both signs and more than a few numbers.
+_EXACT = frozenset({"abs", "negate", "sign", "floor", "ceil", "round-nearest-afz", "round-nearest-even"})
+
+
+def _is_exact(opcode: str, result_type: ElementType) -> bool:
+    """Whether there is nothing to round or to wrap."""
+    return opcode in _SELECTING or opcode in _EXACT and result_type.bits == 16
 
 
 def _float_intrinsic(name: str) -> Emitter:
@@ -120,7 +113,7 @@ def _elementary(opcode: str) -> Emitter:
 
 for _opcode in (
     "exponential", "exponential-minus-one", "log", "log-plus-one", "rsqrt", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
-    "erf", "atan2",
+    "erf", "atan2", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
 ):  # fmt: skip
     ELEMENTWISE_EMITTERS[_opcode] = _elementary(_opcode)
 
@@ -197,14 +190,39 @@ def _integer_intrinsic(builder: ir.IRBuilder, name: str, x: ir.Value, *flags: ir
     return builder.call(function, [x, *flags])
 
 
+def _own_bits(context: ElementwiseContext, x: ir.Value) -> ir.Value:
+    """An integer with zeros above the bits of its type."""
+    element_type = context.operand_type
+    return low_bits(context.builder, element_type, x) if is_small_integer(element_type) else x
+
+
 @emitter("popcnt")
 def _population_count(context, x):
-    return _integer_intrinsic(context.builder, "ctpop", x)
+    return _integer_intrinsic(context.builder, "ctpop", _own_bits(context, x))
 
 
 @emitter("count-leading-zeros")
 def _count_leading_zeros(context, x):
-    return _integer_intrinsic(context.builder, "ctlz", x, I1(0))
+    count = _integer_intrinsic(context.builder, "ctlz", _own_bits(context, x), I1(0))
+    unused = max(0, 8 - context.operand_type.bits)
+    return context.builder.sub(count, integer_constant(x.type, unused)) if unused else count
+
+
+@emitter("mulhi")
+def _multiply_high(context, x, y):
+    b, lanes, bits = context.builder, context.lanes, context.operand_type.bits
+    signed = context.operand_type.kind == "signed"
+    shift_right = b.ashr if signed else b.lshr
+    if bits < 64:
+        wide = vector_of(ir.IntType(16 if bits < 8 else 2 * bits), lanes)
+        product = b.mul(*((b.sext if signed else b.zext)(operand, wide) for operand in (x, y)))
+        return b.trunc(shift_right(product, integer_constant(wide, bits)), x.type)
+    # By halves of 32 bits: x = high * 2**32 + low, the low half unsigned.
+    half, mask = integer_constant(x.type, 32), integer_constant(x.type, 0xFFFFFFFF)
+    (x_low, y_low), (x_high, y_high) = ([b.and_(v, mask) for v in (x, y)], [shift_right(v, half) for v in (x, y)])
+    middle = b.add(b.mul(x_high, y_low), b.lshr(b.mul(x_low, y_low), half))
+    other = b.add(b.mul(x_low, y_high), b.and_(middle, mask))
+    return b.add(b.mul(x_high, y_high), b.add(shift_right(middle, half), shift_right(other, half)))
 
 
 @emitter("divide")
@@ -312,11 +330,13 @@ def _shift_left(context, x, y):
 
 @emitter("shift-right-logical")
 def _shift_right_logical(context, x, y):
-    return _shift(context, x, y, context.builder.lshr, integer_constant(x.type, 0))
+    return _shift(context, _own_bits(context, x), y, context.builder.lshr, integer_constant(x.type, 0))
 
 
 @emitter("shift-right-arithmetic")
 def _shift_right_arithmetic(context, x, y):
+    unused = integer_constant(x.type, max(0, 8 - context.operand_type.bits))
+    x = context.builder.ashr(context.builder.shl(x, unused), unused) if is_small_integer(context.operand_type) else x
     sign = context.builder.ashr(x, integer_constant(x.type, context.operand_type.bits - 1))
     return _shift(context, x, y, context.builder.ashr, sign)
 
@@ -339,6 +359,8 @@ def _compare(context, x, y):
 def _total_order_key(context: ElementwiseContext, x: ir.Value) -> ir.Value:
     """Signed integers in the total order of the floats: the bits, those of negative numbers flipped below the sign."""
     b = context.builder
+    if is_small_float(context.operand_type):
+        x = round_to_type(b, context.operand_type, x)  # of several NaN of one meaning, the one
     lanes = x.type.count if isinstance(x.type, ir.VectorType) else 1
     width = 64 if "double" in str(x.type) else 32
     bits = b.bitcast(x, vector_of(ir.IntType(width), lanes))
@@ -370,124 +392,9 @@ def _imag(context, x):
     return constant(x.type, 0.0)
 
 
-@emitter("convert")
-def _convert(context, x):
-    source, target = context.operand_type, context.result_type
-    if isinstance(x, ComplexValue):
-        if target.kind == "pred":
-            parts = [_to_pred(context, part, "float") for part in x]
-            return context.builder.or_(*parts)
-        if target.is_complex:
-            part_type = component_type(target)
-            return ComplexValue(*(convert_real(context, part, component_type(source), part_type) for part in x))
-        return convert_real(context, x.real, component_type(source), target)
-    if target.is_complex:
-        real = convert_real(context, x, source, component_type(target))
-        return ComplexValue(real, constant(real.type, 0.0))
-    return convert_real(context, x, source, target)
-
-
-def _to_pred(context: ElementwiseContext, x: ir.Value, kind: str) -> ir.Value:
-    if kind == "float":
-        return context.builder.fcmp_unordered("!=", x, constant(x.type, 0.0))
-    return context.builder.icmp_signed("!=", x, integer_constant(x.type, 0))
-
-
-def convert_real(context: ElementwiseContext, x: ir.Value, source: ElementType, target: ElementType) -> ir.Value:
-    """A value of one real type as another."""
-    b = context.builder
-    type_ = register_type(target, context.lanes)
-    if target.kind == "pred":
-        return x if source.kind == "pred" else _to_pred(context, x, source.kind)
-    if source.kind == "pred":
-        return b.zext(x, type_) if target.is_integer else b.uitofp(x, type_)
-    if source.is_integer and target.is_integer:
-        if target.bits == source.bits:
-            return x
-        if target.bits < source.bits:
-            return b.trunc(x, type_)
-        return (b.sext if source.kind == "signed" else b.zext)(x, type_)
-    if source.is_integer:
-        return _integer_to_float(context, x, source, target, type_)
-    if target.is_integer:
-        return _saturating(b, x, type_, target.kind == "signed")
-    return _float_to_float(b, x, source, target, type_)
-
-
-def _integer_to_float(context, x, source, target, type_):
-    b = context.builder
-    convert = b.sitofp if source.kind == "signed" else b.uitofp
-    if is_narrow_float(target) and source.bits >= 32:
-        # Two roundings, to float and then to the narrow type, could go wrong; to odd and then to nearest cannot.
-        wide = convert(x, vector_of(ir.DoubleType(), context.lanes))
-        return _narrow_to_odd(b, wide, type_)
-    return convert(x, type_)
-
-
-def _narrow_to_odd(b: ir.IRBuilder, wide: ir.Value, type_: ir.Type) -> ir.Value:
-    """A double rounded to float such that a second rounding, to fewer bits, gives what one rounding would have given."""
-    narrow = b.fptrunc(wide, type_)
-    back = b.fpext(narrow, wide.type)
-    lanes = type_.count if isinstance(type_, ir.VectorType) else 1
-    bits = b.bitcast(narrow, vector_of(ir.IntType(32), lanes))
-    one = integer_constant(bits.type, 1)
-    inexact = b.fcmp_ordered("one", back, wide)
-    even = b.icmp_unsigned("==", b.and_(bits, one), integer_constant(bits.type, 0))
-    too_large = b.fcmp_ordered(">", intrinsic(b, "fabs", back), intrinsic(b, "fabs", wide))
-    # Of the two floats around the value one is odd: the neighbour, where the nearest is even.
-    moved = b.select(too_large, b.sub(bits, one), b.add(bits, one))
-    finite = b.fcmp_ordered("<", intrinsic(b, "fabs", narrow), constant(type_, float("inf")))
-    odd = b.select(b.and_(b.and_(inexact, even), finite), moved, bits)
-    return b.bitcast(odd, type_)
-
-
-def _float_to_float(b, x, source, target, type_):
-    if source.bits == 64 and target.bits == 64 or x.type == type_:
-        return x
-    if target.bits == 64:
-        return b.fpext(x, type_)
-    if is_narrow_float(target) and source.bits == 64:
-        return _narrow_to_odd(b, x, type_)
-    return b.fptrunc(x, type_)
-
-
-def _saturating(b: ir.IRBuilder, x: ir.Value, type_: ir.Type, signed: bool) -> ir.Value:
-    name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{type_suffix(type_)}.{type_suffix(x.type)}"
-    module = b.module
-    function = module.globals.get(name) or ir.Function(module, ir.FunctionType(type_, [x.type]), name)
-    return b.call(function, [x])
-
-
-@emitter("reduce-precision")
-def _reduce_precision(context, x):
-    """Round the mantissa in the integer bits, then replace what the exponent cannot hold."""
-    b, element_type = context.builder, context.operand_type
-    exponent_bits, mantissa_bits = context.attributes["exponent_bits"], context.attributes["mantissa_bits"]
-    own_exponent, own_mantissa = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}[element_type.name]
-    if exponent_bits >= own_exponent and mantissa_bits >= own_mantissa:
-        return x
-    lanes = context.lanes
-    width, register_mantissa = (64, 52) if element_type.bits == 64 else (32, 23)
-    integer = vector_of(ir.IntType(width), lanes)
-    bits = b.bitcast(x, integer)
-    kept = min(mantissa_bits, own_mantissa)
-    dropped = register_mantissa - kept
-    result = x
-    if dropped > 0:
-        odd = b.and_(b.lshr(bits, integer_constant(integer, dropped)), integer_constant(integer, 1))
-        bias = b.add(odd, integer_constant(integer, (1 << (dropped - 1)) - 1))
-        rounded = b.and_(b.add(bits, bias), integer_constant(integer, -(1 << dropped)))
-        result = b.bitcast(rounded, x.type)
-    magnitude = intrinsic(b, "fabs", result)
-    exponent_bias = 2 ** (min(exponent_bits, 12) - 1) - 1
-    if exponent_bits <= own_exponent:
-        largest = (2 - 2.0**-kept) * 2.0**exponent_bias if exponent_bias < 1024 else None
-        if largest is not None:
-            infinite = intrinsic(b, "copysign", constant(x.type, float("inf")), x)
-            result = b.select(b.fcmp_ordered(">", magnitude, constant(x.type, largest)), infinite, result)
-    if exponent_bits < own_exponent:
-        smallest = 2.0 ** (1 - exponent_bias)
-        zero = intrinsic(b, "copysign", constant(x.type, 0.0), x)
-        result = b.select(b.fcmp_ordered("<", magnitude, constant(x.type, smallest)), zero, result)
-    is_finite = b.fcmp_ordered("<", intrinsic(b, "fabs", x), constant(x.type, float("inf")))
-    return b.select(is_finite, result, x)
+for _opcode, _emit in (
+    ("convert", conversion.convert),
+    ("reduce-precision", conversion.reduce_precision),
+    ("stochastic-convert", conversion.stochastic_convert),
+):
+    ELEMENTWISE_EMITTERS[_opcode] = _emit

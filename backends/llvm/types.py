@@ -1,7 +1,8 @@
 """How element types look in registers and in memory.
 
-In registers a pred is an i1; f16 and bf16 are carried as float and rounded after every operation; a complex number is a pair of
-floats. In memory every type has the layout of its NumPy dtype. A register holds one element or, with lanes above 1, a vector.
+In registers a pred is an i1; floats of at most 16 bits are carried as float, integers below 8 bits as i8, and both are rounded
+to their type after every operation; a complex number is a pair of floats. In memory every type has the layout of its NumPy
+dtype. A register holds one element or, with lanes above 1, a vector.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from ...hlo import BF16, F16, ElementType, component_type
+from . import small_types
 from .elementary.arithmetic import constant as splat
+from .small_types import is_small_float, is_small_integer
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 FLOAT, DOUBLE, HALF = ir.FloatType(), ir.DoubleType(), ir.HalfType()
@@ -27,24 +30,21 @@ class ComplexValue(NamedTuple):
 
 RegisterValue = ir.Value | ComplexValue
 
-_SUPPORTED_BITS = {
-    "pred": (1,),
-    "signed": (8, 16, 32, 64),
-    "unsigned": (8, 16, 32, 64),
-    "float": (16, 32, 64),
-    "complex": (64, 128),
-}
-
 
 def check_supported(element_type: ElementType) -> None:
-    """Raise NotImplementedError for the element types that have no native code yet."""
-    if element_type.bits not in _SUPPORTED_BITS.get(element_type.kind, ()):
+    """Raise NotImplementedError for the element types that have no native code."""
+    if element_type.kind not in ("pred", "signed", "unsigned", "float", "complex"):
         raise NotImplementedError(f"element type {element_type.name} has no native code; the reference backend runs it")
 
 
 def is_narrow_float(element_type: ElementType) -> bool:
-    """Whether values are carried in a wider register and rounded after each operation."""
-    return element_type is F16 or element_type is BF16
+    """Whether values are carried as float and rounded after each operation."""
+    return element_type.is_float and element_type.bits <= 16
+
+
+def is_narrow(element_type: ElementType) -> bool:
+    """Whether values are carried in a wider register and rounded, or wrapped, after each operation."""
+    return is_narrow_float(element_type) or is_small_integer(element_type)
 
 
 def scalar_register_type(element_type: ElementType) -> ir.Type:
@@ -55,7 +55,7 @@ def scalar_register_type(element_type: ElementType) -> ir.Type:
         return I1
     if element_type.is_float:
         return DOUBLE if element_type.bits == 64 else FLOAT
-    return ir.IntType(element_type.bits)
+    return ir.IntType(max(8, element_type.bits))
 
 
 def register_type(element_type: ElementType, lanes: int) -> ir.Type:
@@ -66,7 +66,7 @@ def register_type(element_type: ElementType, lanes: int) -> ir.Type:
 def memory_type(element_type: ElementType) -> ir.Type:
     """The LLVM type of one element in memory; for a complex type, of one of its parts."""
     element_type = component_type(element_type)
-    if element_type.kind == "pred":
+    if element_type.kind == "pred" or is_small_float(element_type):
         return I8
     if is_narrow_float(element_type):
         return HALF if element_type is F16 else I16
@@ -107,6 +107,10 @@ def from_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Valu
         wide = vector_of(I32, lanes)
         shifted = builder.shl(builder.zext(value, wide), splat(wide, 16))
         return builder.bitcast(shifted, vector_of(FLOAT, lanes))
+    if is_small_float(element_type):
+        return small_types.decode(builder, element_type, value)
+    if is_small_integer(element_type):
+        return small_types.wrap(builder, element_type, value)
     return value
 
 
@@ -120,11 +124,15 @@ def to_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value)
     if element_type is BF16:
         bits = builder.bitcast(value, vector_of(I32, lanes))
         return builder.trunc(builder.lshr(bits, splat(bits.type, 16)), vector_of(I16, lanes))
+    if is_small_float(element_type):
+        return small_types.encode(builder, element_type, value)
+    if is_small_integer(element_type):
+        return small_types.low_bits(builder, element_type, value)
     return value
 
 
 def round_to_type(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
-    """A float register rounded to nearest even to what the element type can hold."""
+    """A register of a narrow type rounded to nearest even, or wrapped, to what the type can hold; others as they are."""
     if element_type is F16:
         lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
         return builder.fpext(builder.fptrunc(value, vector_of(HALF, lanes)), value.type)
@@ -138,6 +146,10 @@ def round_to_type(builder: ir.IRBuilder, element_type: ElementType, value: ir.Va
         is_nan = builder.fcmp_unordered("uno", value, value)
         kept = builder.and_(builder.select(is_nan, quiet, rounded), splat(bits.type, 0xFFFF0000))
         return builder.bitcast(kept, value.type)
+    if is_small_float(element_type):
+        return small_types.decode(builder, element_type, small_types.encode(builder, element_type, value))
+    if is_small_integer(element_type):
+        return small_types.wrap(builder, element_type, value)
     return value
 
 

@@ -1,5 +1,24 @@
 """The records of all operations, one file a family; importing this package fills OPERATIONS."""
 
-from . import contractions, control_flow, data_movement, elementwise, reductions, structural
+from . import (
+    contractions,
+    control_flow,
+    convolution,
+    data_movement,
+    elementwise,
+    fourier,
+    indexing,
+    linear_algebra,
+    normalization,
+    random_numbers,
+    reductions,
+    sizes,
+    sorting,
+    structural,
+    windows,
+)
 
-__all__ = ["contractions", "control_flow", "data_movement", "elementwise", "reductions", "structural"]
+__all__ = [
+    "contractions", "control_flow", "convolution", "data_movement", "elementwise", "fourier", "indexing", "linear_algebra",
+    "normalization", "random_numbers", "reductions", "sizes", "sorting", "structural", "windows",
+]  # fmt: skip

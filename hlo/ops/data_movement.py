@@ -14,6 +14,7 @@ from ..element_type import F32, PRED, S32, S64, U8
 from ..errors import require
 from ..operation import DATA_MOVEMENT, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
+from . import numerics
 from .constraints import require_array, require_dimensions, require_index, require_kind, require_scalar, require_stated_array
 
 
@@ -285,7 +286,7 @@ def iota(*, iota_dimension, stated):
 
 @iota.evaluation
 def _(*, iota_dimension, shape):
-    counts = np.arange(shape.dimensions[iota_dimension]).astype(shape.dtype)
+    counts = numerics.convert(np.arange(shape.dimensions[iota_dimension]), shape.element_type)
     sizes = [1] * shape.rank
     sizes[iota_dimension] = -1
     return np.broadcast_to(counts.reshape(sizes), shape.dimensions)

@@ -35,7 +35,7 @@ from ..element_type import (
 )  # fmt: skip
 from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
-from ..shape import AnyShape, Shape
+from ..shape import AnyShape, Shape, TupleShape
 from . import numerics
 from .constraints import PRED_SCALAR, require_array, require_kind, require_same_shape
 
@@ -109,7 +109,15 @@ _UNARY_MEANING = {
     "sine": "the sine of x in radians",
     "cosine": "the cosine of x in radians",
     "tan": "the tangent of x in radians",
+    "acos": "the angle in radians whose cosine is x, in [0, pi]",
+    "asin": "the angle in radians whose sine is x, in [-pi/2, pi/2]",
+    "atan": "the angle in radians whose tangent is x, in [-pi/2, pi/2]",
+    "cosh": "the hyperbolic cosine",
+    "sinh": "the hyperbolic sine",
     "tanh": "the hyperbolic tangent",
+    "acosh": "the number of nonnegative real part whose hyperbolic cosine is x",
+    "asinh": "the number whose hyperbolic sine is x",
+    "atanh": "the number whose hyperbolic tangent is x",
     "logistic": "1 / (1 + exp(-x))",
     "erf": "the error function",
     "ceil": "the least integer not below x",
@@ -137,7 +145,15 @@ CBRT = _unary("cbrt", "Cbrt", ("float",), np.cbrt)
 SINE = _unary("sine", "Sin", FLOATS, np.sin)
 COSINE = _unary("cosine", "Cos", FLOATS, np.cos)
 TAN = _unary("tan", "Tan", FLOATS, np.tan)
+ACOS = _unary("acos", "Acos", FLOATS, np.arccos)
+ASIN = _unary("asin", "Asin", FLOATS, np.arcsin)
+ATAN = _unary("atan", "Atan", FLOATS, np.arctan)
+COSH = _unary("cosh", "Cosh", FLOATS, np.cosh)
+SINH = _unary("sinh", "Sinh", FLOATS, np.sinh)
 TANH = _unary("tanh", "Tanh", FLOATS, np.tanh)
+ACOSH = _unary("acosh", "Acosh", FLOATS, np.arccosh)
+ASINH = _unary("asinh", "Asinh", FLOATS, np.arcsinh)
+ATANH = _unary("atanh", "Atanh", FLOATS, np.arctanh)
 LOGISTIC = _unary("logistic", "Logistic", FLOATS, numerics.logistic)
 ERF = _unary("erf", "Erf", ("float",), numerics.erf)
 CEIL = _unary("ceil", "Ceil", ("float",), np.ceil)
@@ -155,6 +171,7 @@ _BINARY_MEANING = {
     "add": "the sum; integers wrap; of pred, logical or",
     "subtract": "the difference; integers wrap",
     "multiply": "the product; integers wrap; of pred, logical and",
+    "mulhi": "the high half of the product of two integers, which has twice their width",
     "divide": "the quotient; of integers, truncated towards zero",
     "remainder": "what remains of the truncated quotient; it has the dividend's sign",
     "power": "lhs to the power rhs",
@@ -173,6 +190,7 @@ _ALGEBRA = (COMMUTATIVE, ASSOCIATIVE)
 ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA)
 SUBTRACT = _binary("subtract", "Sub", NUMBERS, np.subtract)
 MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA)
+MULTIPLY_HIGH = _binary("mulhi", "MulHi", INTEGERS, numerics.multiply_high, (COMMUTATIVE,))
 DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide)
 REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder)
 POWER = _binary("power", "Pow", NUMBERS, numerics.power)
@@ -322,6 +340,10 @@ def _():
     v1, v2 = np.array([1, 2, 3, 4], np.int32), np.array([100, 200, 300, 400], np.int32)
     yield Sample([np.array([True, False, False, True]), v1, v2], expected=np.array([1, 200, 300, 4], np.int32))
     yield Sample([np.True_, v1, v2], expected=v1)
+    pair = TupleShape((Shape(F32, (3,)), TupleShape((Shape(S32),))))
+    yield Sample([np.True_, pair, pair])
+    yield Sample([np.False_, (v1, (np.int32(1),)), (v2, (np.int32(2),))], expected=(v2, (np.int32(2),)))
+    yield InvalidSample([Shape(PRED, (3,)), pair, pair], {}, "pred must be a scalar or")
     yield InvalidSample([Shape(PRED, (2,)), Shape(F32, (3,)), Shape(F32, (3,))], {}, "pred must be a scalar or")
     yield InvalidSample([Shape(S32), Shape(F32), Shape(F32)], {}, "pred must have a pred element type")
     yield InvalidSample([PRED_SCALAR, Shape(F32), Shape(F64)], {}, "must have the same shape")

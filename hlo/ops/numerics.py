@@ -11,6 +11,7 @@ import numpy as np
 
 from ..element_type import ElementType, element_type_of
 from ..shape import Shape
+from .narrow_types import narrowed, rounded_once, total_order_of_codes
 
 
 def in_wider_type(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -29,7 +30,7 @@ def in_wider_type(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarr
         with np.errstate(all="ignore"):
             if element_type.is_float and dtype.itemsize <= 2:
                 result = np.asarray(function(*(operand.astype(np.float32) for operand in operands)))
-                return result.astype(dtype) if result.dtype == np.float32 else result
+                return narrowed(result, element_type) if result.dtype == np.float32 else result
             if element_type.is_integer and element_type.bits < 8 and function not in _ON_BITS:
                 wide = np.int8 if element_type.kind == "signed" else np.uint8
                 return wrap(function(*(operand.astype(wide) for operand in operands)), element_type)
@@ -154,6 +155,21 @@ def count_leading_zeros(x: np.ndarray) -> np.ndarray:
     return wrap(np.uint64(width) - length, element_type_of(x.dtype))
 
 
+@on_bits
+def multiply_high(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    width = element_type_of(x.dtype).bits
+    if width <= 32:
+        product = x.astype(np.int64) * y.astype(np.int64) if width < 32 else x.astype(f"{x.dtype.kind}8") * y
+        return wrap(product >> width, element_type_of(x.dtype))
+    # By halves of 32 bits: x = high * 2**32 + low, the low half unsigned.
+    x_low, y_low = x & 0xFFFFFFFF, y & 0xFFFFFFFF
+    x_high, y_high = x >> 32, y >> 32
+    low = (x_low.astype(np.uint64) * y_low.astype(np.uint64)) >> 32
+    middle = x_high * y_low + low.astype(x.dtype)
+    other = x_low * y_high + (middle & 0xFFFFFFFF)
+    return x_high * y_high + (middle >> 32) + (other >> 32)
+
+
 def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
@@ -220,6 +236,8 @@ def shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def total_order_key(x: np.ndarray) -> np.ndarray:
     """Signed integers in the total order of the floats x: the bits, those of negative numbers flipped below the sign."""
     x = np.asarray(x)
+    if x.dtype.itemsize == 1:
+        return total_order_of_codes(x)
     signed = np.dtype(f"i{x.dtype.itemsize}")
     bits = x.view(signed)
     return np.where(bits < 0, bits ^ np.iinfo(signed).max, bits).astype(signed)
@@ -240,8 +258,8 @@ def convert(x: np.ndarray, element_type: ElementType) -> np.ndarray:
             x = x.astype(np.int8)
         if target.is_integer:
             return wrap(x, target)
-        if target.is_float and target.bits < 8 or target.name == "f8e8m0fnu":
-            x = x.astype(np.float32)
+        if target.is_float and target.bits <= 16 and source is not target and source.kind != "pred":
+            return rounded_once(x, target)
         return x.astype(target.dtype)
 
 
@@ -261,6 +279,11 @@ def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> n
     x = np.asarray(x)
     own_mantissa = int(ml_dtypes.finfo(x.dtype).nmant)
     own_exponent = element_type_of(x.dtype).bits - 1 - own_mantissa
+    if x.dtype.itemsize == 1:
+        # In f32: the biases and limits of these types are their own; rounding to the type applies them.
+        own_exponent = 8 if own_mantissa == 0 else own_exponent
+        rounded = reduce_precision(x.astype(np.float32), exponent_bits if exponent_bits < own_exponent else 8, mantissa_bits)
+        return narrowed(rounded, element_type_of(x.dtype))
     integer = np.dtype(f"u{x.dtype.itemsize}")
     bits = x.view(integer)
     dropped = own_mantissa - min(mantissa_bits, own_mantissa)
@@ -278,7 +301,31 @@ def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> n
         return np.where(np.isfinite(wide), result, wide).astype(x.dtype)
 
 
+def stochastic_convert(x: np.ndarray, random: np.ndarray, element_type: ElementType) -> np.ndarray:
+    """|x| rounded down, or up where its fraction, in units of the random number's type, exceeds the random number."""
+    wide = np.asarray(x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        fraction, whole = np.modf(np.abs(wide))
+        scale = 2.0 ** element_type_of(np.asarray(random).dtype).bits
+        above = np.floor(fraction * scale) > np.asarray(random).astype(np.float64)
+        return _saturate(np.copysign(whole + above, wide), element_type)
+
+
+def _from_bits(bits: np.ndarray, shape: Shape) -> np.ndarray:
+    """Integers of uint64 as elements of the shape's type, of which they are the bits."""
+    return bits.astype(f"u{shape.dtype.itemsize}").view(shape.dtype).reshape(shape.dimensions)
+
+
 def bitcast_convert(x: np.ndarray, shape: Shape) -> np.ndarray:
+    source, target = element_type_of(x.dtype).bits, shape.element_type.bits
+    if min(source, target) < 8:
+        bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").astype(np.uint64).reshape(x.shape)
+        bits &= np.uint64(2**source - 1)
+        if source > target:
+            bits = bits[..., np.newaxis] >> np.arange(0, source, target, dtype=np.uint64) & np.uint64(2**target - 1)
+        elif source < target:
+            bits = np.bitwise_or.reduce(bits << np.arange(0, target, source, dtype=np.uint64), axis=-1)
+        return _from_bits(np.ascontiguousarray(bits), shape)
     if x.dtype.itemsize == shape.dtype.itemsize:
         return np.ascontiguousarray(x).view(shape.dtype).reshape(shape.dimensions)
     return np.frombuffer(np.ascontiguousarray(x).tobytes(), shape.dtype).reshape(shape.dimensions)

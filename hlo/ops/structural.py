@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..attributes import Integer, LiteralValue, ParameterNumber
-from ..element_type import F32, PRED, S32
+from ..attributes import Integer, LiteralValue, ParameterNumber, RawText
+from ..element_type import F32, F64, PRED, S32, U32
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
-from ..shape import Shape, TupleShape, compatible, shape_of
+from ..shape import Layout, Shape, TupleShape, compatible, shape_of
+from . import numerics
 
 
 @operation("parameter", number=ParameterNumber())
@@ -39,6 +40,9 @@ def _(*, literal):
 def _():
     for literal in (np.float32(1.5), np.arange(6, dtype=np.int32).reshape(2, 3), np.array([True, False]), np.zeros((0, 2))):
         yield Sample([], {"literal": literal}, expected=literal)
+    nested = (np.arange(3, dtype=np.float32), (np.int32(7), np.array([[True], [False]])))
+    yield Sample([], {"literal": nested}, expected=nested)
+    yield InvalidSample([], {"literal": np.float32(1)}, "the literal has shape", shape=Shape(S32))
 
 
 @operation("tuple", "*elements")
@@ -101,6 +105,50 @@ def _(operand):
 def _():
     yield Sample([Shape(F32, (2, 3))])
     yield Sample([Shape(PRED)])
+    yield Sample([TupleShape((Shape(F32, (2,)), TupleShape((Shape(S32), Shape(PRED, (3, 0))))))])
+    yield InvalidSample([Shape(F32, (2, 3))], {}, "must have the same shape", shape=Shape(F32, (3, 2)))
+
+
+@operation("bitcast", "operand", builder="Bitcast")
+def bitcast(operand, *, stated):
+    """Bitcast(operand): the operand's bytes as they lie in memory, read in another shape, layout, or type of the same width.
+
+    XLA's compiler makes it of a reshape or transpose that moves nothing. Its meaning depends on the layouts of both shapes; one
+    that is not stated is row-major. Source: ``HloOpcode::kBitcast`` and ``ShapeUtil::ReshapeIsBitcast`` of XLA.
+    """
+    require(not operand.is_tuple, "bitcast: operand must be an array, got ", operand)
+    require(stated is not None and not stated.is_tuple, f"bitcast: a result shape is required, of an array, got {stated}")
+    old, new = operand.element_type, stated.element_type
+    same = operand.size == stated.size and (old is new or (old.bits == new.bits and old.is_complex == new.is_complex))
+    require(same, f"bitcast: operand {operand} and result {stated} must have as many elements, each of as many bits")
+    return stated
+
+
+@bitcast.evaluation
+def _(operand, *, shape, operand_shapes):
+    (operand_shape,) = operand_shapes
+    major_to_minor = shape.minor_to_major[::-1]
+    in_memory = np.transpose(operand, operand_shape.minor_to_major[::-1])
+    sizes = [shape.dimensions[dimension] for dimension in major_to_minor]
+    elements = numerics.bitcast_convert(in_memory, Shape(shape.element_type, tuple(sizes)))
+    return elements.transpose(np.argsort(major_to_minor).astype(int))
+
+
+@bitcast.sampling
+def _():
+    column_major = Layout((0, 1))
+    x = np.arange(6, dtype=np.int32).reshape(2, 3)
+    yield Sample([x], shape=Shape(S32, (3, 2)), expected=x.reshape(3, 2))
+    yield Sample([x], shape=Shape(S32, (3, 2), column_major), expected=x.T)
+    yield Sample([x], shape=Shape(U32, (3, 2), column_major), expected=x.T.astype(np.uint32))
+    yield Sample([np.float32(1)], shape=Shape(S32), expected=np.int32(0x3F800000))
+    yield Sample([Shape(F32, (5, 3, 4))], shape=Shape(F32, (2, 30), column_major))
+    yield Sample([Shape(F32)], shape=Shape(F32, (1, 1)))
+    yield Sample([Shape(F32, (0, 3))], shape=Shape(F32, (3, 0)))
+    yield InvalidSample([Shape(F32, (4,))], {}, "as many elements", shape=Shape(F32, (5,)))
+    yield InvalidSample([Shape(F32, (4,))], {}, "each of as many bits", shape=Shape(F64, (4,)))
+    yield InvalidSample([Shape(F32, (4,))], {}, "a result shape is required")
+    yield InvalidSample([TupleShape((Shape(F32),))], {}, "operand must be an array", shape=Shape(F32))
 
 
 @operation("opt-barrier", "operand", builder="OptimizationBarrier")
@@ -118,3 +166,25 @@ def _(operand):
 def _():
     yield Sample([Shape(F32, (2, 3))])
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(S32)))])
+
+
+@operation("domain", "operand", builder="Domain", domain=RawText(""))
+def domain(operand, *, domain):
+    """Domain(operand): the value itself, where instructions of one kind of metadata border on those of another.
+
+    ``domain`` is the metadata on both sides, as text. Source: ``HloDomainInstruction`` of XLA.
+    """
+    return operand
+
+
+@domain.evaluation
+def _(operand, *, domain):
+    return operand
+
+
+@domain.sampling
+def _():
+    sharding = '{kind="sharding", entry={replicated}, exit={maximal device=1}}'
+    yield Sample([Shape(F32, (2, 3))], {"domain": sharding})
+    yield Sample([TupleShape((Shape(F32, (2,)), Shape(S32)))], {"domain": sharding})
+    yield InvalidSample([Shape(F32)], {"domain": 1}, "a string is required")

@@ -241,8 +241,9 @@ class _ModuleParser:
         if record is None:
             if cursor.token != "(":
                 cursor.fail(f"'shape opcode(operands)' expected, found {opcode!r}", place)
+            line, column = cursor.line_and_column(place)
             where = f"{cursor.file}, " if cursor.file else ""
-            raise NotImplementedError(f"{where}line {cursor.line_and_column(place)[0]}: operation {opcode} is not implemented")
+            raise NotImplementedError(f"{where}line {line}, column {column}: operation {opcode} is not implemented")
         return record
 
     def _parentheses(

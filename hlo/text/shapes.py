@@ -108,7 +108,7 @@ def _parse_array(cursor: Cursor) -> Shape:
 def _parse_element_type(cursor: Cursor) -> ElementType:
     name = cursor.token
     if name not in ELEMENT_TYPES:
-        cursor.fail(f"an element type ({', '.join(ELEMENT_TYPES)}) expected, found {cursor.description()}")
+        cursor.fail(f"an element type (such as f32, s64 or pred) expected, found {cursor.description()}")
     cursor.position += 1
     return ELEMENT_TYPES[name]
 

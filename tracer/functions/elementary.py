@@ -1,9 +1,7 @@
 """Kernels of exponential, logarithmic, trigonometric and hyperbolic ufuncs.
 
-Functions that HLO has an operation for are that operation. The others are expressed by those: inverse trigonometric
-functions by atan2, hyperbolic ones by exponential-minus-one and log-plus-one, which keep small arguments accurate (the
-identities of Kahan, "Branch cuts for complex elementary functions", 1987, for real arguments), log2 and log10 by
-splitting off the exponent (as in FreeBSD's msun), so that powers of the base give integers.
+Functions that HLO has an operation for are that operation. Of the others, log2 and log10 split off the exponent (as in
+FreeBSD's msun), so that powers of the base give integers.
 """
 
 from __future__ import annotations
@@ -16,12 +14,18 @@ from ... import hlo
 from ..dispatch import kernel, special
 from .emission import (
     absolute,
+    acos,
+    acosh,
     add,
     and_,
+    asin,
+    asinh,
+    atan,
     atan2,
+    atanh,
     cbrt,
-    complex_,
     convert,
+    cosh,
     cosine,
     divide,
     eq,
@@ -30,7 +34,6 @@ from .emission import (
     expm1,
     full_like,
     gt,
-    imag,
     in_float32,
     is_nan,
     is_zero,
@@ -43,114 +46,25 @@ from .emission import (
     negate,
     or_,
     power,
-    real,
     select,
     sine,
+    sinh,
     sqrt,
     subtract,
     tangent,
     tanh,
 )  # fmt: skip
-from .floating_point import copysign, split
+from .floating_point import split
 
 Instruction = hlo.Instruction
 Builder = hlo.Builder
 
 for _ufunc, _emit in (
     (np.exp, exp), (np.expm1, expm1), (np.log, log), (np.log1p, log1p), (np.sqrt, sqrt), (np.cbrt, cbrt), (np.sin, sine),
-    (np.cos, cosine), (np.tan, tangent), (np.tanh, tanh), (np.arctan2, atan2),
+    (np.cos, cosine), (np.tan, tangent), (np.tanh, tanh), (np.arctan2, atan2), (np.arccos, acos), (np.arccosh, acosh),
+    (np.arcsin, asin), (np.arcsinh, asinh), (np.arctan, atan), (np.arctanh, atanh), (np.cosh, cosh), (np.sinh, sinh),
 ):  # fmt: skip
     kernel(_ufunc)(_emit)
-
-
-def _operation(ufunc: np.ufunc, opcode: str, complex_expansion=None):
-    """Decorator: the kernel is HLO's own operation where the language has it, the decorated expansion where it has not."""
-
-    def declare(expansion):
-        expansion = in_float32(expansion)
-
-        def emit(b: Builder, x: Instruction) -> Instruction:
-            if opcode in hlo.OPERATIONS:
-                return b.emit(opcode, x)
-            if x.shape.element_type.is_complex:
-                if complex_expansion is None:
-                    raise NotImplementedError(
-                        f"np.{ufunc.__name__} of complex numbers needs the operation {opcode}, which is not there yet"
-                    )
-                return complex_expansion(b, x)
-            return expansion(b, x)
-
-        kernel(ufunc)(emit)
-        return emit
-
-    return declare
-
-
-def _times_i(b: Builder, z: Instruction) -> Instruction:
-    return complex_(b, negate(b, imag(b, z)), real(b, z))
-
-
-def _over_i(b: Builder, z: Instruction) -> Instruction:
-    return complex_(b, imag(b, z), negate(b, real(b, z)))
-
-
-@_operation(np.arcsin, "asin")
-def arcsin(b, x):
-    return atan2(b, x, sqrt(b, multiply(b, subtract(b, 1, x), add(b, x, 1))))
-
-
-@_operation(np.arccos, "acos")
-def arccos(b, x):
-    return atan2(b, sqrt(b, multiply(b, subtract(b, 1, x), add(b, x, 1))), x)
-
-
-@_operation(np.arctan, "atan")
-def arctan(b, x):
-    return atan2(b, x, 1)
-
-
-@_operation(np.sinh, "sinh", lambda b, z: _over_i(b, sine(b, _times_i(b, z))))
-def sinh(b, x):
-    # (u + u / (u + 1)) / 2 with u = e^|x| - 1; where that overflows, e^(|x|/2) squared.
-    size = absolute(b, x)
-    u = expm1(b, size)
-    small = multiply(b, 0.5, add(b, u, divide(b, u, add(b, u, 1))))
-    root = exp(b, multiply(b, size, 0.5))
-    large = multiply(b, multiply(b, root, 0.5), root)
-    return copysign(b, select(b, gt(b, size, 20), large, small), x)
-
-
-@_operation(np.cosh, "cosh", lambda b, z: cosine(b, _times_i(b, z)))
-def cosh(b, x):
-    root = exp(b, multiply(b, absolute(b, x), 0.5))
-    large = multiply(b, multiply(b, root, 0.5), root)
-    e = exp(b, absolute(b, x))
-    return select(b, gt(b, absolute(b, x), 20), large, multiply(b, 0.5, add(b, e, divide(b, 1, e))))
-
-
-@_operation(np.arcsinh, "asinh")
-def arcsinh(b, x):
-    # log1p(a + a^2 / (1 + sqrt(1 + a^2))); for large a, log(a) + log(2).
-    size = absolute(b, x)
-    square = multiply(b, size, size)
-    moderate = log1p(b, add(b, size, divide(b, square, add(b, sqrt(b, add(b, square, 1)), 1))))
-    large = add(b, log(b, size), math.log(2))
-    return copysign(b, select(b, gt(b, size, 1e8), large, moderate), x)
-
-
-@_operation(np.arccosh, "acosh")
-def arccosh(b, x):
-    t = subtract(b, x, 1)
-    moderate = log1p(b, add(b, t, sqrt(b, multiply(b, t, add(b, t, 2)))))
-    large = add(b, log(b, x), math.log(2))
-    return select(b, gt(b, x, 1e8), large, select(b, lt(b, x, 1), np.nan, moderate))
-
-
-@_operation(np.arctanh, "atanh")
-def arctanh(b, x):
-    size = absolute(b, x)
-    ratio = divide(b, multiply(b, size, 2), subtract(b, 1, size))
-    return copysign(b, multiply(b, log1p(b, ratio), 0.5), x)
 
 
 @kernel(np.deg2rad, np.radians)

@@ -44,6 +44,9 @@ def _comparison(direction: str) -> Callable[[Builder, Any, Any], Instruction]:
 absolute, negate, sign, sqrt, cbrt = (_unary(o) for o in ("abs", "negate", "sign", "sqrt", "cbrt"))
 exp, expm1, log, log1p = (_unary(o) for o in ("exponential", "exponential-minus-one", "log", "log-plus-one"))
 sine, cosine, tangent, tanh, logistic, erf = (_unary(o) for o in ("sine", "cosine", "tan", "tanh", "logistic", "erf"))
+acos, asin, atan, cosh, sinh, acosh, asinh, atanh = (
+    _unary(o) for o in ("acos", "asin", "atan", "cosh", "sinh", "acosh", "asinh", "atanh")
+)
 ceil, floor, rint = (_unary(o) for o in ("ceil", "floor", "round-nearest-even"))
 real, imag, is_finite, not_, popcnt = (_unary(o) for o in ("real", "imag", "is-finite", "not", "popcnt"))
 add, subtract, multiply, divide, remainder = (_binary(o) for o in ("add", "subtract", "multiply", "divide", "remainder"))

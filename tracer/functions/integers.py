@@ -61,10 +61,12 @@ def gcd(b: Builder, x: Instruction, y: Instruction) -> Instruction:
 
     condition = hlo.Builder("gcd_unfinished", b.where)
     rest = condition.get_tuple_element(condition.parameter(state), 1)
-    unfinished = condition.emit(
-        "reduce", ne(condition, rest, 0), condition.constant(False), dimensions=tuple(range(rest.shape.rank)),
-        to_apply=hlo.scalar_computation("or", hlo.PRED),
-    )  # fmt: skip
+    unfinished = ne(condition, rest, 0)
+    if rest.shape.rank:
+        unfinished = condition.emit(
+            "reduce", unfinished, condition.constant(False), dimensions=tuple(range(rest.shape.rank)),
+            to_apply=hlo.scalar_computation("or", hlo.PRED),
+        )  # fmt: skip
 
     body = hlo.Builder("gcd_step", b.where)
     parameter = body.parameter(state)

@@ -10,7 +10,8 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from .operands import as_traced, constant, has_traced, normalize_axis, result, store
+from .operands import as_traced, has_traced, normalize_axis, result, store
+from .sorting import elements_at
 
 _NO_VALUE = np._NoValue
 
@@ -252,14 +253,15 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Every x against every xp: as many comparisons as there are pairs."""
-    if period is not None:
-        raise NotImplementedError("np.interp with a period is not implemented for traced arrays: it needs the operation sort")
     x, xp, fp = as_traced(x, np.dtype(np.float64)), as_traced(xp, np.dtype(np.float64)), as_traced(fp)
     fp = fp.astype(np.complex128 if fp.element_type.is_complex else np.float64, copy=False)
     if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
     if len(xp) == 0:
         raise ValueError("array of sample points is empty")
+    if period is not None:
+        x, xp, fp = _around_a_period(x, xp, fp, period)
+        left = right = None
     if len(xp) == 1:
         inside = np.where(np.isnan(x), np.nan, np.broadcast_to(fp[0], x.shape))
     else:
@@ -279,6 +281,19 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     inside = np.where(x < xp[0], fp[0] if left is None else left, inside)
     inside = np.where(x > xp[-1], fp[-1] if right is None else right, inside)
     return np.where(x == xp[-1], fp[-1], inside)
+
+
+def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: Any) -> tuple[TracedArray, ...]:
+    """The sample points moved into one period and sorted, with the last one before the first, and the first behind the last."""
+    if not isinstance(period, TracedArray) and period == 0:
+        raise ValueError("period must be a non-zero value")
+    period = np.abs(period)
+    trace = require_trace(x, xp, fp)
+    folded = np.remainder(xp, period)
+    order = np.argsort(folded, kind="stable").instruction(trace)
+    xp, fp = (result(trace, elements_at(trace.builder, one.instruction(trace), order)) for one in (folded, fp))
+    xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+    return np.remainder(x, period), xp, np.concatenate([fp[-1:], fp, fp[:1]])
 
 
 @implements(np.unwrap)
@@ -348,7 +363,6 @@ def polymul(a1, a2):
 
 @implements(np.convolve)
 def convolve(a, v, mode="full"):
-    """One shifted product for each element of the shorter array."""
     a, v = as_traced(a), as_traced(v)
     a, v = np.atleast_1d(a, v)
     if a.ndim != 1 or v.ndim != 1:
@@ -380,10 +394,9 @@ def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     size = {"full": n + m - 1, "valid": n - m + 1, "same": n}[mode]
     trace = require_trace(a)
-    zero = constant(trace.builder, 0, a.element_type)
-    padded = result(trace, trace.emit("pad", a.instruction(trace), zero, padding=[(left, size + m - 1 - n - left, 0)]))
-    total = None
-    for position in range(m):
-        term = padded[position : position + size] * v[position]
-        total = term if total is None else total + term
-    return total
+    b, element_type = trace.builder, a.element_type
+    signal, kernel = (b.reshape(x.instruction(trace), (1, 1, len(x))) for x in (a, v))
+    wide = hlo.F32 if element_type.is_float and element_type.bits < 32 else None
+    padding = [(left, size + m - 1 - n - left)]
+    sums = b.ConvWithGeneralPadding(signal, kernel, (1,), padding, preferred_element_type=wide)
+    return result(trace, b.convert(b.reshape(sums, (size,)), element_type))

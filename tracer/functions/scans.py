@@ -1,8 +1,7 @@
 """Running sums, products and extrema: ``accumulate`` of associative ufuncs.
 
-HLO has no scan of its own here: a running reduction of n elements is log2(n) rounds, in each of which every element is
-combined with the one 2**k places before it (Hillis and Steele, "Data parallel algorithms", 1986). That is n log n work
-in place of n, and sums round as a tree does.
+A running reduction is a reduce-window whose window is as long as the axis and padded at its beginning: the one at place i
+holds the elements 0 to i.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..array import TracedArray
 from ..dispatch import UFUNCS, implements, ufunc_kernel
 from ..trace import Trace
 from .operands import as_traced, constant, convert, normalize_axis, result, store, value
-from .reductions import accumulation_type
+from .reductions import accumulation_type, combiner
 
 Instruction = hlo.Instruction
 
@@ -43,16 +42,13 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
 
 
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
+    sizes, element_type = operand.shape.dimensions, operand.shape.element_type
+    if sizes[axis] == 0:
+        return operand
     b = trace.builder
-    element_type, size, rank = operand.shape.element_type, operand.shape.dimensions[axis], operand.shape.rank
     identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
-    step = 1
-    while step < size:
-        padding = [(step, -step, 0) if dimension == axis else (0, 0, 0) for dimension in range(rank)]
-        shifted = b.emit("pad", operand, identity, padding=padding)
-        operand = convert(b, UFUNCS[ufunc].emit(b, shifted, operand), element_type)
-        step *= 2
-    return operand
+    window = [(sizes[axis], 1, sizes[axis] - 1) if dimension == axis else (1,) for dimension in range(len(sizes))]
+    return b.emit("reduce-window", operand, identity, window=window, to_apply=combiner(ufunc, element_type))
 
 
 def _scan(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> TracedArray:

@@ -247,17 +247,43 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
 
 
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
-    """In place, ``array[index] = ufunc(array[index], *operands)``, for basic indices and masks (no element twice)."""
-    from ..indexing import is_basic, is_mask, write_masked
+    """In place, ``array[index] = ufunc(array[index], *operands)``, once for each time that an element is selected."""
+    from ..indexing import is_basic, is_mask_entry
+    from ..mask_assignment import write_advanced
 
     array = require_out(array)
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
     if is_basic(index):
-        value = call_ufunc(ufunc, (array[index], *operands))
-        promotion.require_cast(value.dtype, array.dtype, "same_kind", "ufunc output")
-        array[index] = value
-    elif is_mask(index, array) and all(np.ndim(operand) == 0 or getattr(operand, "shape", None) == () for operand in operands):
-        write_masked(array, index, call_ufunc(ufunc, (array, *operands)))
+        array[index] = call_ufunc(ufunc, (array[index], *operands))
+    elif isinstance(index, TracedArray) and is_mask_entry(index):
+        if any(getattr(operand, "shape", np.shape(operand)) != () for operand in operands):
+            raise NotImplementedError(
+                f"np.{ufunc.__name__}.at with a mask and an operand that is no scalar is not implemented for traced arrays"
+            )
+        write_advanced(array, index, call_ufunc(ufunc, (array, *operands)))
     else:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__}.at with an integer array as index needs the operation scatter, which is not there yet"
-        )
+        _at_arrays(ufunc, array, index, operands)
+
+
+def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple) -> None:
+    """A scatter whose computation is the ufunc, in its loop's types; the results are cast as NumPy does here: unsafely."""
+    from ..advanced_indexing import select_arrays, update_selected
+
+    values = [prepare(operand) for operand in operands]
+    types = promotion.loop_types(ufunc, (array.dtype, *map(class_of, values)))
+    trace, own = require_trace(array), array.element_type
+    given = types[1] if values else own
+    b = hlo.Builder(f"{ufunc.__name__}_at")
+    current, *unused = (b.parameter(hlo.Shape(kind)) for kind in ((own,) if given is own else (own, given, own)))
+    update = b.parameter(hlo.Shape(given))
+    combined = ufunc_kernel(ufunc).emit(b, convert(b, current, types[0]), *[update] * len(values))
+    combined = convert(b, convert(b, combined, types[-1]), own)
+    combine = b.build(b.emit("tuple", combined, unused[0]) if unused else combined)
+    selection = select_arrays(array, index)
+    updates = instruction_of(trace, values[0], given) if values else constant(trace.builder, 0, given)
+    if ufunc is np.power:
+        _require_nonnegative_exponent(trace, values[0], updates)
+    if broadcast_shapes(selection.shape, updates.shape.dimensions) != selection.shape:
+        raise ValueError("array is not broadcastable to correct shape")
+    update_selected(trace, selection, broadcast(trace.builder, updates, selection.shape), combine)

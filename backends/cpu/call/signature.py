@@ -167,6 +167,6 @@ def _check_dtype(where: str, dtype: np.dtype) -> None:
     if not isinstance(dtype, np.dtype):
         raise TypeError(f"{where} requires a numpy.dtype; given {dtype!r}")
     # User-defined dtypes (ml_dtypes) have type numbers from 256 (NPY_USERDEF); their kind is "V" or "f".
-    numeric = dtype.kind in "biufc" or dtype.num >= 256
-    if not numeric or not dtype.isnative or dtype.hasobject or dtype.itemsize > 16 or dtype.char in "gG":
+    numeric = dtype.kind in "biufc" and dtype.char not in "gG" or dtype.num >= 256
+    if not numeric or not dtype.isnative or dtype.hasobject or dtype.itemsize > 16:
         raise TypeError(f"{where} requires a numeric dtype of at most 16 bytes in native byte order; given {dtype!r}")

@@ -80,6 +80,7 @@ def make_vectorcall_type(base: type) -> type:
         raise TypeError(f"make_vectorcall_type requires a class that does not define __call__; given {base!r}")
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # IPython and pytest leave such frames out
         return self._miss(*args, **kwargs)
 
     call.__name__ = "__call__"

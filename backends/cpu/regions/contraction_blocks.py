@@ -17,8 +17,9 @@ from llvmlite import ir
 from ....hlo import Instruction, Shape
 from ...llvm import index as indices
 from ...llvm.arrays import Array
+from ...llvm.conversion import convert_real
 from ...llvm.elementary.arithmetic import constant, fma
-from ...llvm.elementwise import ElementwiseContext, convert_real
+from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import (
@@ -26,7 +27,7 @@ from ...llvm.types import (
     RegisterValue,
     broadcast_lanes,
     integer_constant,
-    is_narrow_float,
+    is_narrow,
     register_bytes,
     register_type,
     round_to_type,
@@ -190,7 +191,7 @@ class Blocks:
         for number, row in enumerate(rows):
             for position, column in enumerate(columns.positions):
                 value = sums[number * width + position]
-                if is_narrow_float(self.result_type):
+                if is_narrow(self.result_type):
                     value = round_to_type(b, self.result_type, value)
                 flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
 

@@ -13,6 +13,7 @@ from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I1, I64, register_bytes
 from ..target import Target
 from .transpose import emit_transpose, transposed_source
@@ -87,6 +88,8 @@ def _store(
 
 def lanes_for(target: Target, computation: Computation, size: int) -> int:
     """Lanes such that the widest element type fills one vector register, and no more than the loop has iterations."""
+    if has_control_flow([computation]):
+        return 1
     widest = max((register_bytes(i.shape.element_type) for i in computation.instructions if not i.shape.is_tuple), default=8)
     small = prod(result_roots(computation)[0].shape.dimensions) * widest <= _SMALL_BYTES
     lanes = min(target.vector_bytes, _SMALL_VECTOR_BYTES if small else target.vector_bytes) // widest

@@ -17,6 +17,8 @@ from ...llvm.elementary.arithmetic import constant, intrinsic
 from ...llvm.elementary.double_double import two_sum
 from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.small_types import POWERS_OF_TWO
 from ...llvm.types import (
     I32,
     ComplexValue,
@@ -134,6 +136,8 @@ Store = Callable[[Index, list[RegisterValue], int, "ir.Value | None"], None]
 
 def _lanes(target: Target, reduction: Reduction, size: int) -> int:
     arrays = [i for c in (reduction.producers, reduction.to_apply) for i in c.instructions if not i.shape.is_tuple]
+    if has_control_flow((reduction.to_apply, reduction.producers)):
+        return 1
     lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays))
     while lanes > 1 and lanes >= 2 * size:
         lanes //= 2
@@ -296,6 +300,8 @@ def _identity(opcode: str, element_type: ElementType) -> float | int | None:
     if kind == "complex":
         return {"add": -0.0}.get(opcode)
     if kind == "float":
+        if element_type.name == POWERS_OF_TWO and opcode == "add":
+            return None  # it has no zero
         return {"add": -0.0, "multiply": 1.0, "maximum": -inf, "minimum": inf}.get(opcode)
     bits = element_type.bits
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == "signed" else (0, (1 << bits) - 1)

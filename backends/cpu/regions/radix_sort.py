@@ -1,0 +1,149 @@
+"""Sorting by a key of whole bytes: a radix sort from the least significant digit, stable, without comparisons.
+
+All digits are counted in one pass; then each digit moves every element to its place, from one line to the other and back. A
+digit that is the same in all elements needs no pass. Source: Knuth, "The Art of Computer Programming" 3, 5.2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from ....hlo import ElementType
+from ...llvm.arrays import Array
+from ...llvm.index import Affine
+from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.types import I64, POINTER, RegisterValue
+from .sort_key import SortKey
+
+# Shorter lines are merged faster than digits are counted.
+LEAST_ELEMENTS = 256
+_BUCKETS = 256
+
+
+def histogram_bytes(key: SortKey) -> int:
+    return _digits(key) * _BUCKETS * 8
+
+
+def _digits(key: SortKey) -> int:
+    return max(8, key.element_type.bits) // 8
+
+
+def emit_radix_sort(
+    builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], spare: Sequence[Array], histograms: ir.Value
+) -> None:
+    """Sort the line, in place, with the help of a spare one of the same size and histogram_bytes of memory."""
+    b, digits = builder, _digits(key)
+    (size,) = line[0].shape.dimensions
+    _clear(b, histograms, digits * _BUCKETS)
+    with counted_loop(b, size, "count") as position:
+        bits = _key_bits(b, key, line[key.operand], Affine(position))
+        for digit in range(digits):
+            counter = _counter(b, histograms, I64(digit), _digit(b, bits, I64(digit)))
+            b.store(b.add(b.load(counter, typ=I64), I64(1)), counter)
+
+    def move(digit: ir.Value, pointers: list[RegisterValue]) -> list[RegisterValue]:
+        return _pass(b, key, line, pointers, histograms, digit)
+
+    pointers = carried_loop(b, 0, digits, 1, [array.pointer for array in (*line, *spare)], move, "digit")
+    # After an odd number of passes the elements lie in the spare line.
+    with b.if_then(b.icmp_unsigned("!=", pointers[0], line[0].pointer)):
+        for array, other in zip(line, spare):
+            _copy(b, array.pointer, other.pointer, size * array.shape.element_type.byte_size)
+
+
+def _pass(
+    builder: ir.IRBuilder,
+    key: SortKey,
+    line: Sequence[Array],
+    pointers: list[RegisterValue],
+    histograms: ir.Value,
+    digit: ir.Value,
+) -> list[RegisterValue]:
+    """Move all elements to where their digit belongs; returns the pointers, with the lines exchanged if it was needed."""
+    b, count = builder, len(line)
+    (size,) = line[0].shape.dimensions
+    sources = [Array(p, array.shape) for p, array in zip(pointers[:count], line)]
+    targets = [Array(p, array.shape) for p, array in zip(pointers[count:], line)]
+    first = _digit(b, _key_bits(b, key, sources[key.operand], Affine(0)), digit)
+    same = b.icmp_unsigned("==", b.load(_counter(b, histograms, digit, first), typ=I64), I64(size))
+    before, moving, done = b.block, b.append_basic_block("pass"), b.append_basic_block("pass.done")
+    b.cbranch(same, done, moving)
+    b.position_at_end(moving)
+
+    def accumulate(bucket: ir.Value, total: list[RegisterValue]) -> list[RegisterValue]:
+        counter = _counter(b, histograms, digit, bucket)
+        number = b.load(counter, typ=I64)
+        b.store(total[0], counter)
+        return [b.add(total[0], number)]
+
+    carried_loop(b, 0, _BUCKETS, 1, [I64(0)], accumulate, "places")
+    with counted_loop(b, size, "move") as position:
+        index = (Affine(position),)
+        bits = _key_bits(b, key, sources[key.operand], index[0])
+        counter = _counter(b, histograms, digit, _digit(b, bits, digit))
+        place = b.load(counter, typ=I64)
+        b.store(b.add(place, I64(1)), counter)
+        for source, target in zip(sources, targets):
+            target.store(b, (Affine(place),), source.load(b, index, 1), 1)
+    after = b.block
+    b.branch(done)
+    b.position_at_end(done)
+    exchanged = [*pointers[count:], *pointers[:count]]
+    phis = [b.phi(POINTER) for _ in pointers]
+    for phi, old, new in zip(phis, pointers, exchanged):
+        phi.add_incoming(old, before)
+        phi.add_incoming(new, after)
+    return list(phis)
+
+
+def _key_bits(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affine) -> ir.Value:
+    """An unsigned integer that orders as the key does."""
+    b, element_type = builder, key.element_type
+    integer = ir.IntType(max(8, element_type.bits))
+    address = array.address(b, (position,))
+    bits = b.load(address, typ=integer, align=integer.width // 8)
+    sign = integer(1 << (integer.width - 1))
+    if element_type.is_float:
+        if key.zeros_equal:
+            bits = _canonical_bits(b, element_type, bits, integer)
+        negative = b.ashr(bits, integer(integer.width - 1))
+        bits = b.xor(bits, b.or_(negative, sign))
+    elif element_type.kind == "signed":
+        bits = b.xor(bits, sign)
+    return b.not_(bits) if key.is_descending else bits
+
+
+def _canonical_bits(builder: ir.IRBuilder, element_type: ElementType, bits: ir.Value, integer: ir.IntType) -> ir.Value:
+    """The bits of a float with +0 for -0, and one NaN, the greatest number, for all."""
+    b = builder
+    magnitude = b.and_(bits, integer((1 << (integer.width - 1)) - 1))
+    infinity = int.from_bytes(element_type.dtype.type("inf").tobytes(), "little")
+    bits = b.select(b.icmp_unsigned("==", magnitude, integer(0)), magnitude, bits)
+    return b.select(b.icmp_unsigned(">", magnitude, integer(infinity)), integer((1 << (integer.width - 1)) - 1), bits)
+
+
+def _digit(builder: ir.IRBuilder, bits: ir.Value, digit: ir.Value) -> ir.Value:
+    """One byte of an integer, counted from the least significant one."""
+    b, wide = builder, bits if bits.type == I64 else builder.zext(bits, I64)
+    return b.and_(b.lshr(wide, b.shl(digit, I64(3))), I64(_BUCKETS - 1))
+
+
+def _counter(builder: ir.IRBuilder, histograms: ir.Value, digit: ir.Value, bucket: ir.Value) -> ir.Value:
+    place = builder.add(bucket, builder.mul(digit, I64(_BUCKETS)))
+    return builder.gep(histograms, [place], source_etype=I64)
+
+
+def _clear(builder: ir.IRBuilder, pointer: ir.Value, count: int) -> None:
+    with counted_loop(builder, count, "clear") as number:
+        builder.store(I64(0), builder.gep(pointer, [number], source_etype=I64))
+
+
+def _copy(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, size: int) -> None:
+    b, name = builder, "llvm.memcpy.p0.p0.i64"
+    i1 = ir.IntType(1)
+    function = b.module.globals.get(name) or ir.Function(
+        b.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, i1]), name
+    )
+    b.call(function, [target, source, I64(size), i1(0)])

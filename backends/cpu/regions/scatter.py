@@ -1,0 +1,140 @@
+"""The scatter region: a loop over the scatter indices, in order, each of which updates one window.
+
+What of a window lies outside of the operands is left out by the bounds of the window's loops, so that nothing is tested for
+each element. The innermost loop is a vector loop where the window has whole rows there, next to each other in memory.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ....hlo import Instruction
+from ....hlo.slices import slice_dimensions
+from ...llvm.arrays import Array
+from ...llvm.elemental import emit_scalar_computation
+from ...llvm.index import Affine, Base, Component
+from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.start_indices import widened
+from ...llvm.types import I64, register_bytes
+from ..target import Target
+from .loop import VectorLoop
+
+
+def emit_scatter(
+    builder: ir.IRBuilder, target: Target, scatter: Instruction, indices: Array, updates: list[Array], outputs: list[Array]
+) -> None:
+    """Apply a scatter's updates to the outputs, which hold its operands."""
+    if updates[0].shape.size and outputs[0].shape.size:
+        _Scatter(builder, target, scatter, indices, updates, outputs).emit()
+
+
+class _Scatter:
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        target: Target,
+        scatter: Instruction,
+        indices: Array,
+        updates: list[Array],
+        outputs: list[Array],
+    ) -> None:
+        self.builder, self.target = builder, target
+        self.indices, self.updates, self.outputs = indices, updates, outputs
+        self.combine = scatter.attributes["to_apply"]
+        rank = outputs[0].shape.rank
+        self.numbers = slice_dimensions("scatter", rank, indices.shape.rank, scatter.attributes)
+        self.reads_current = [_is_used(self.combine, number) for number in range(len(outputs))]
+
+    def emit(self) -> None:
+        b, numbers = self.builder, self.numbers
+        full, sizes = self.outputs[0].shape.dimensions, self.updates[0].shape.dimensions
+        with loop_nest(b, [sizes[d] for d in numbers.batch_dims]) as batch:
+            starts: dict[int, ir.Value] = {}
+            inside: list[ir.Value] = []
+            for k, dimension in enumerate(numbers.index_map):
+                value = self.indices.load(b, numbers.start_index(batch, Affine(k)), 1)
+                starts[dimension] = widened(b, self.indices.shape.element_type, value)
+                if dimension not in numbers.window_dims:
+                    inside.append(b.icmp_unsigned("<", starts[dimension], I64(full[dimension])))
+            output_index: list[Component] = [Affine(starts.get(dimension, 0)) for dimension in range(numbers.rank)]
+            for dimension, position in numbers.batching.items():
+                output_index[dimension] = batch[position]
+            update_index: list[Component] = [Affine(0)] * len(sizes)
+            for dimension, component in zip(numbers.batch_dims, batch):
+                update_index[dimension] = component
+            if not inside:
+                self._window(0, starts, output_index, update_index)
+                return
+            holds = inside[0]
+            for other in inside[1:]:
+                holds = b.and_(holds, other)
+            with b.if_then(holds):
+                self._window(0, starts, output_index, update_index)
+
+    def _window(self, level: int, starts: dict, output_index: list[Component], update_index: list[Component]) -> None:
+        """The loops over the window's dimensions from this one on."""
+        b, numbers = self.builder, self.numbers
+        if level == len(numbers.window_dims):
+            self._update(tuple(output_index), tuple(update_index), 1, None)
+            return
+        dimension, offset = numbers.window_dims[level], numbers.offset_dims[level]
+        size = self.updates[0].shape.dimensions[offset]
+        start = starts.get(dimension)
+
+        def at(component: Component) -> tuple[list[Component], list[Component]]:
+            output, update = list(output_index), list(update_index)
+            base = component.base if start is None else b.add(start, component.base)
+            output[dimension] = Affine(base, component.stride)
+            update[offset] = component
+            return output, update
+
+        if start is None and level == len(numbers.window_dims) - 1 and self._is_contiguous(dimension, offset):
+
+            def update_lanes(component: Component, lanes: int, mask: ir.Value | None) -> None:
+                output, update = at(component)
+                self._update(tuple(output), tuple(update), lanes, mask)
+
+            VectorLoop(b, self._lanes(size), in_place=True).emit(size, update_lanes)
+            return
+        first: Base = 0
+        stop: Base = size
+        if start is not None:
+            zero, before, behind = I64(0), b.neg(start), b.sub(I64(self.outputs[0].shape.dimensions[dimension]), start)
+            first = b.select(b.icmp_signed(">", before, zero), before, zero)
+            stop = b.select(b.icmp_signed("<", behind, I64(size)), behind, I64(size))
+
+        def step(index: ir.Value, _: list) -> tuple:
+            self._window(level + 1, starts, *at(Affine(index)))
+            return ()
+
+        carried_loop(b, first, stop, 1, (), step, "window")
+
+    def _is_contiguous(self, dimension: int, offset: int) -> bool:
+        return all(array.strides[dimension] == 1 for array in self.outputs) and all(
+            array.strides[offset] == 1 for array in self.updates
+        )
+
+    def _lanes(self, size: int) -> int:
+        if has_control_flow([self.combine]):
+            return 1
+        computed = [i.shape.element_type for i in self.combine.instructions if not i.shape.is_tuple]
+        lanes = self.target.vector_bytes // max(register_bytes(element_type) for element_type in computed)
+        while lanes > 1 and lanes >= 2 * size:
+            lanes //= 2
+        return lanes
+
+    def _update(self, output_index: tuple, update_index: tuple, lanes: int, mask: ir.Value | None) -> None:
+        b = self.builder
+        current = [
+            output.load(b, output_index, lanes, mask) if used else None
+            for output, used in zip(self.outputs, self.reads_current)
+        ]
+        values = [update.load(b, update_index, lanes, mask) for update in self.updates]
+        for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
+            output.store(b, output_index, value, lanes, mask)
+
+
+def _is_used(computation, number: int) -> bool:
+    parameter = computation.parameters[number]
+    return parameter is computation.root or any(parameter in instruction.operands for instruction in computation.instructions)

@@ -1,0 +1,281 @@
+"""The sort region: each line along the sorted dimension is sorted on its own, all operands together, stably.
+
+A line is sorted in runs by insertion, and the runs are merged (a bottom-up merge sort), the comparator being emitted in
+place; long lines that are ordered by a plain key go to regions/radix_sort.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ....hlo import Computation, Instruction, Shape, leaves
+from ....hlo.shape import element_strides
+from ...llvm.arrays import Array
+from ...llvm.elemental import emit_scalar_computation
+from ...llvm.index import Affine, Base, i64
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.types import I1, I8, I64, POINTER, RegisterValue, register_bytes
+from ..target import Target
+from .loop import VectorLoop
+from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
+from .sort_key import SortKey, sort_key
+
+# Runs of this length are sorted by insertion.
+_RUN = 16
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of each operand, contiguous in memory."""
+
+    arrays: tuple[Array, ...]
+
+    def load(self, builder: ir.IRBuilder, position: Base) -> list[RegisterValue]:
+        return [array.load(builder, (Affine(position),), 1) for array in self.arrays]
+
+    def store(self, builder: ir.IRBuilder, position: Base, values: Sequence[RegisterValue]) -> None:
+        for array, value in zip(self.arrays, values):
+            array.store(builder, (Affine(position),), value, 1)
+
+    @property
+    def pointers(self) -> list[ir.Value]:
+        return [array.pointer for array in self.arrays]
+
+    def at(self, pointers: Sequence[ir.Value]) -> Line:
+        """Lines of the same types elsewhere."""
+        return Line(tuple(Array(pointer, array.shape) for pointer, array in zip(pointers, self.arrays)))
+
+
+def scratch_bytes(instruction: Instruction) -> int:
+    """Memory for one or two copies of a line, and for counting digits."""
+    if leaves(instruction.shape)[0].size == 0:
+        return 0
+    line, copies = _line_bytes(instruction), 1 if _is_contiguous(instruction) else 2
+    return copies * line + (histogram_bytes(key) if (key := _radix_key(instruction)) is not None else 0)
+
+
+def _line_bytes(instruction: Instruction) -> int:
+    size = _line_size(instruction)
+    return sum(_aligned(size * shape.element_type.byte_size) for shape in leaves(instruction.shape))
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _line_size(instruction: Instruction) -> int:
+    (dimension,) = instruction.attributes["dimensions"]
+    return leaves(instruction.shape)[0].dimensions[dimension]
+
+
+def _is_contiguous(instruction: Instruction) -> bool:
+    """Whether the lines of the results lie in one piece each, so that they can be sorted where they are."""
+    (dimension,) = instruction.attributes["dimensions"]
+    return all(element_strides(shape)[dimension] == 1 for shape in leaves(instruction.shape))
+
+
+def _radix_key(instruction: Instruction) -> SortKey | None:
+    return sort_key(instruction.attributes["to_apply"]) if _line_size(instruction) >= LEAST_ELEMENTS else None
+
+
+def emit_sort(
+    builder: ir.IRBuilder,
+    target: Target,
+    instruction: Instruction,
+    operands: list[Array],
+    outputs: list[Array],
+    scratch: ir.Value | None,
+) -> None:
+    """Sort the operands into the outputs; ``scratch`` points to scratch_bytes of memory."""
+    if outputs[0].shape.size == 0:
+        return
+    b, size = builder, _line_size(instruction)
+    (dimension,) = instruction.attributes["dimensions"]
+    comparator, key = instruction.attributes["to_apply"], _radix_key(instruction)
+    spare = _line_at(b, scratch, 0, operands, size)
+    contiguous = _is_contiguous(instruction)
+    own = None if contiguous else _line_at(b, scratch, _line_bytes(instruction), operands, size)
+    histograms = scratch_bytes(instruction) - (histogram_bytes(key) if key is not None else 0)
+    sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
+    with loop_nest(b, sizes) as index:
+        if own is None:
+            line = Line(tuple(_row(output.seen_from(b, index), size) for output in outputs))
+        else:
+            line = own
+        if key is not None:
+            _copy_line(b, target, operands, line.arrays, index, dimension)
+            emit_radix_sort(b, key, line.arrays, spare.arrays, _bytes_at(b, scratch, histograms))
+        else:
+            levels = max(0, (-(-size // _RUN) - 1).bit_length())
+            start, other = (line, spare) if levels % 2 == 0 else (spare, line)
+            _copy_line(b, target, operands, start.arrays, index, dimension)
+            _sort_runs(b, comparator, start, size)
+            _merge_levels(b, comparator, start, other, size, levels)
+        if own is not None:
+            _store_line(b, target, line.arrays, outputs, index, dimension)
+
+
+def _bytes_at(builder: ir.IRBuilder, scratch: ir.Value | None, offset: int) -> ir.Value:
+    assert scratch is not None
+    return builder.gep(scratch, [I64(offset)], source_etype=I8) if offset else scratch
+
+
+def _row(array: Array, size: int) -> Array:
+    """The array's first elements, as an array of one dimension."""
+    return Array(array.pointer, Shape(array.shape.element_type, (size,)))
+
+
+def _line_at(builder: ir.IRBuilder, scratch: ir.Value | None, offset: int, like: list[Array], size: int) -> Line:
+    rows = []
+    for array in like:
+        rows.append(_row(Array(_bytes_at(builder, scratch, offset), array.shape), size))
+        offset += _aligned(size * array.shape.element_type.byte_size)
+    return Line(tuple(rows))
+
+
+def _copy_line(
+    builder: ir.IRBuilder, target: Target, sources: list[Array], line: Sequence[Array], index: tuple, dimension: int
+) -> None:
+    """Copy the lines through an index into contiguous memory."""
+    for source, row in zip(sources, line):
+
+        def move(component, lanes, mask, source=source, row=row):
+            at = (*index[:dimension], component, *index[dimension + 1 :])
+            row.store(builder, (component,), source.load(builder, at, lanes, mask), lanes, mask)
+
+        _loop(builder, target, row, move)
+
+
+def _store_line(
+    builder: ir.IRBuilder, target: Target, line: Sequence[Array], outputs: list[Array], index: tuple, dimension: int
+) -> None:
+    for row, output in zip(line, outputs):
+
+        def move(component, lanes, mask, row=row, output=output):
+            at = (*index[:dimension], component, *index[dimension + 1 :])
+            output.store(builder, at, row.load(builder, (component,), lanes, mask), lanes, mask)
+
+        _loop(builder, target, row, move)
+
+
+def _loop(builder: ir.IRBuilder, target: Target, row: Array, move) -> None:
+    (size,) = row.shape.dimensions
+    lanes = target.lanes(register_bytes(row.shape.element_type))
+    while lanes > 1 and lanes >= 2 * size:
+        lanes //= 2
+    VectorLoop(builder, lanes, in_place=False).emit(size, move)
+
+
+def _is_before(
+    builder: ir.IRBuilder, comparator: Computation, first: list[RegisterValue], second: list[RegisterValue]
+) -> ir.Value:
+    arguments = [value for pair in zip(first, second) for value in pair]
+    return emit_scalar_computation(builder, comparator, arguments, 1)[0]
+
+
+def _sort_runs(builder: ir.IRBuilder, comparator: Computation, line: Line, size: int) -> None:
+    """Sort each run by insertion: an element moves up past all that it comes before."""
+    b = builder
+    if size == 1:
+        return
+    with counted_loop(b, -(-size // _RUN)) as number:
+        start = b.mul(i64(number), I64(_RUN))
+        end = _least(b, b.add(start, I64(_RUN)), I64(size))
+
+        def insert(position: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            element = line.load(b, position)
+            entry = b.block
+            head, moving, done = (b.append_basic_block(name) for name in ("insert", "insert.move", "insert.done"))
+            b.branch(head)
+            b.position_at_end(head)
+            place = b.phi(I64)
+            place.add_incoming(position, entry)
+            compared = b.append_basic_block("insert.compare")
+            b.cbranch(b.icmp_signed(">", place, start), compared, done)
+            b.position_at_end(compared)
+            before = b.sub(place, I64(1))
+            neighbour = line.load(b, before)
+            b.cbranch(_is_before(b, comparator, element, neighbour), moving, done)
+            b.position_at_end(moving)
+            line.store(b, place, neighbour)
+            place.add_incoming(before, b.block)
+            b.branch(head)
+            b.position_at_end(done)
+            line.store(b, place, element)
+            return carried
+
+        carried_loop(b, b.add(start, I64(1)), end, 1, [], insert, "run")
+
+
+def _least(builder: ir.IRBuilder, first: ir.Value, second: ir.Value) -> ir.Value:
+    return builder.select(builder.icmp_signed("<", first, second), first, second)
+
+
+def _merge_levels(builder: ir.IRBuilder, comparator: Computation, source: Line, target: Line, size: int, levels: int) -> None:
+    """Merge runs twice as long in each level, from one line into the other and back."""
+    b, count = builder, len(source.arrays)
+
+    def level(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+        width, *pointers = carried
+        sources, targets = source.at(pointers[:count]), target.at(pointers[count:])
+        step = b.shl(width, I64(1))
+        pairs = b.udiv(b.add(step, I64(size - 1)), step)
+
+        def merge(pair: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+            start = b.mul(pair, step)
+            middle = _least(b, b.add(start, width), I64(size))
+            end = _least(b, b.add(start, step), I64(size))
+            _merge(b, comparator, sources, targets, start, middle, end)
+            return nothing
+
+        carried_loop(b, 0, pairs, 1, [], merge, "merge.pair")
+        return [step, *pointers[count:], *pointers[:count]]
+
+    carried_loop(b, 0, levels, 1, [I64(_RUN), *source.pointers, *target.pointers], level, "merge.level")
+
+
+def _merge(
+    builder: ir.IRBuilder,
+    comparator: Computation,
+    source: Line,
+    target: Line,
+    start: ir.Value,
+    middle: ir.Value,
+    end: ir.Value,
+) -> None:
+    """Merge the runs [start, middle) and [middle, end); of equal elements those of the first run come first."""
+    b = builder
+    entry = b.block
+    head, inside, done = (b.append_basic_block(name) for name in ("merge", "merge.step", "merge.done"))
+    b.branch(head)
+    b.position_at_end(head)
+    left, right = b.phi(I64), b.phi(I64)
+    left.add_incoming(start, entry)
+    right.add_incoming(middle, entry)
+    both = b.and_(b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end))
+    b.cbranch(both, inside, done)
+    b.position_at_end(inside)
+    take_right = _is_before(b, comparator, source.load(b, right), source.load(b, left))
+    chosen = b.select(take_right, right, left)
+    target.store(b, b.sub(b.add(left, right), middle), source.load(b, chosen))
+    step = b.zext(take_right, I64)
+    left.add_incoming(b.sub(b.add(left, I64(1)), step), b.block)
+    right.add_incoming(b.add(right, step), b.block)
+    b.branch(head)
+    b.position_at_end(done)
+    for array, into in zip(source.arrays, target.arrays):
+        _move(b, array, left, into, b.sub(b.add(left, right), middle), b.sub(middle, left))
+        _move(b, array, right, into, right, b.sub(end, right))
+
+
+def _move(builder: ir.IRBuilder, source: Array, first: ir.Value, target: Array, place: ir.Value, count: ir.Value) -> None:
+    b, name = builder, "llvm.memcpy.p0.p0.i64"
+    function = b.module.globals.get(name) or ir.Function(
+        b.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I1]), name
+    )
+    size = b.mul(count, I64(source.shape.element_type.byte_size))
+    b.call(function, [target.address(b, (Affine(place),)), source.address(b, (Affine(first),)), size, I1(0)])

@@ -1,0 +1,213 @@
+"""The regions of triangular matrices: Cholesky factorization, and systems with many right-hand sides.
+
+Both compute a row of the result from the rows before it: what is subtracted from a few vectors of the row stays in registers
+while the rows before are read, each along its columns. The operations are in the form to which
+``compile/expansion/linear_algebra.py`` brings them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ....hlo import ElementType, Instruction, scalar_computation
+from ...llvm.arrays import Array
+from ...llvm.elemental import emit_scalar_computation
+from ...llvm.elementary.arithmetic import constant, fma, square_root
+from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
+from ..target import Target
+
+# Vectors of a row that are computed together: so many terms a scalar serves.
+_VECTORS = 4
+
+# What is done with some columns: (first index, lanes; the mask of those that count).
+Visit = Callable[[list[Affine], "ir.Value | None"], None]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of matrices of one element type, some vectors at a time."""
+
+    builder: ir.IRBuilder
+    element_type: ElementType
+    lanes: int
+
+    def visit(self, start: Base, stop: Base, visit: Visit) -> None:
+        """Cover the columns from start to before stop: several vectors at a time, then one, masked at the end."""
+        b, lanes = self.builder, self.lanes
+        wide = lanes * _VECTORS
+        if isinstance(start, int) and isinstance(stop, int):
+            middle: Base = start + (stop - start) // wide * wide
+        else:
+            length = b.sub(i64(stop), i64(start))
+            middle = b.sub(i64(stop), b.srem(length, I64(wide)))
+
+        def several(first: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            visit([self._vector(add_base(b, first, number * lanes)) for number in range(_VECTORS)], None)
+            return carried
+
+        def one(first: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            mask = None
+            if lanes > 1:
+                numbers = b.add(broadcast_lanes(b, first, lanes), lane_numbers(I64, lanes))
+                mask = b.icmp_signed("<", numbers, broadcast_lanes(b, i64(stop), lanes))
+            visit([self._vector(first)], mask)
+            return carried
+
+        carried_loop(b, start, middle, wide, [], several, "columns")
+        carried_loop(b, middle, stop, lanes, [], one, "columns")
+
+    def _vector(self, first: Base) -> Affine:
+        return Affine(first, int(self.lanes > 1))
+
+    def subtracted(
+        self,
+        values: list[RegisterValue],
+        start: Base,
+        stop: Base,
+        factor: Callable[[Affine], RegisterValue],
+        row: Callable[[Affine], list[RegisterValue]],
+    ) -> list[RegisterValue]:
+        """The vectors without ``factor(m) * row(m)`` for m from start to before stop; the factor is a scalar."""
+        b = self.builder
+
+        def step(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
+            scalar = factor(Affine(number))
+            negative = broadcast_lanes(b, self._negated(scalar), self.lanes)
+            return [self._multiply_add(negative, value, total) for value, total in zip(row(Affine(number)), totals)]
+
+        return carried_loop(b, start, stop, 1, values, step, "terms")
+
+    def _negated(self, value: RegisterValue) -> RegisterValue:
+        if isinstance(value, ComplexValue):
+            return ComplexValue(*(self.builder.fneg(part) for part in value))
+        return self.builder.fneg(value)
+
+    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
+        b = self.builder
+        if not isinstance(left, ComplexValue):
+            return fma(b, left, right, total)
+        real = fma(b, left.real, right.real, total.real)
+        imag = fma(b, left.real, right.imag, total.imag)
+        return ComplexValue(fma(b, b.fneg(left.imag), right.imag, real), fma(b, left.imag, right.real, imag))
+
+    def spread(self, value: float) -> RegisterValue:
+        """The real number in every lane."""
+        part = register_type(self.element_type, self.lanes)
+        number = constant(part, value)
+        return ComplexValue(number, constant(part, 0.0)) if self.element_type.is_complex else number
+
+
+def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, columns: int) -> _Rows:
+    lanes = target.lanes(register_bytes(element_type))
+    while lanes > 1 and lanes >= 2 * columns:
+        lanes //= 2
+    return _Rows(builder, element_type, lanes)
+
+
+def emit_triangular_solve(
+    builder: ir.IRBuilder, target: Target, solve: Instruction, matrix: Array, right: Array, output: Array
+) -> None:
+    """Solve ``matrix x = right`` into the output, one row of x after the other."""
+    b, attributes = builder, solve.attributes
+    *batch_sizes, size, columns = solve.shape.dimensions
+    if not solve.shape.size:
+        return
+    rows = _rows(b, target, solve.shape.element_type, columns)
+    divide = scalar_computation("divide", solve.shape.element_type)
+    with loop_nest(b, batch_sizes) as batch:
+
+        def solve_columns(columns: list[Affine], mask: ir.Value | None) -> None:
+            with counted_loop(b, size) as step:
+                # Rows are known from the first on, or from the last.
+                row = step if attributes["lower"] else add_base(b, multiply_base(b, step, -1), size - 1)
+                known = (0, row) if attributes["lower"] else (add_base(b, row, 1), size)
+                values = [right.load(b, (*batch, Affine(row), column), rows.lanes, mask) for column in columns]
+                values = rows.subtracted(
+                    values,
+                    *known,
+                    lambda m: matrix.load(b, (*batch, Affine(row), m), 1),
+                    lambda m: [output.load(b, (*batch, m, column), rows.lanes, mask) for column in columns],
+                )
+                if not attributes["unit_diagonal"]:
+                    diagonal = broadcast_lanes(b, matrix.load(b, (*batch, Affine(row), Affine(row)), 1), rows.lanes)
+                    values = [emit_scalar_computation(b, divide, [value, diagonal], rows.lanes)[0] for value in values]
+                for column, value in zip(columns, values):
+                    output.store(b, (*batch, Affine(row), column), value, rows.lanes, mask)
+
+        rows.visit(0, columns, solve_columns)
+
+
+def emit_cholesky(builder: ir.IRBuilder, target: Target, matrix: Array, output: Array) -> None:
+    """The upper triangular factor u of each matrix, u^H u = matrix, row by row; NaN where there is none."""
+    b = builder
+    *batch_sizes, size, _ = output.shape.dimensions
+    if not output.shape.size:
+        return
+    rows = _rows(b, target, output.shape.element_type, size)
+    with loop_nest(b, batch_sizes) as batch:
+
+        def factor_row(number: ir.Value, failed: list[RegisterValue]) -> list[RegisterValue]:
+            row = Affine(number)
+            root, has_none = _pivot(rows, batch, row, matrix, output)
+            rows.visit(0, number, lambda columns, mask: _fill(rows, output, (*batch, row), columns, mask, 0.0))
+            diagonal = ComplexValue(root, constant(root.type, 0.0)) if rows.element_type.is_complex else root
+            output.store(b, (*batch, row, row), diagonal, 1)
+            divisor = broadcast_lanes(b, root, rows.lanes)
+
+            def factor_columns(columns: list[Affine], mask: ir.Value | None) -> None:
+                values = [matrix.load(b, (*batch, row, column), rows.lanes, mask) for column in columns]
+                values = rows.subtracted(
+                    values,
+                    0,
+                    number,
+                    lambda m: _conjugated(b, output.load(b, (*batch, m, row), 1)),
+                    lambda m: [output.load(b, (*batch, m, column), rows.lanes, mask) for column in columns],
+                )
+                for column, value in zip(columns, values):
+                    if isinstance(value, ComplexValue):
+                        quotient: RegisterValue = ComplexValue(*(b.fdiv(part, divisor) for part in value))
+                    else:
+                        quotient = b.fdiv(value, divisor)
+                    output.store(b, (*batch, row, column), quotient, rows.lanes, mask)
+
+            rows.visit(b.add(number, I64(1)), size, factor_columns)
+            return [b.or_(failed[0], has_none)]
+
+        (failed,) = carried_loop(b, 0, size, 1, [I1(0)], factor_row, "rows")
+        with b.if_then(failed, likely=False), counted_loop(b, size) as number:
+            place = (*batch, Affine(number))
+            rows.visit(number, size, lambda columns, mask: _fill(rows, output, place, columns, mask, float("nan")))
+
+
+def _pivot(rows: _Rows, batch: Index, row: Affine, matrix: Array, output: Array) -> tuple[ir.Value, ir.Value]:
+    """The diagonal element of a row, and whether there is none because the matrix is not positive definite."""
+    b = rows.builder
+    place = (*batch, row, row)
+
+    def step(number: ir.Value, total: list[RegisterValue]) -> list[RegisterValue]:
+        value = output.load(b, (*batch, Affine(number), row), 1)
+        (rest,) = total
+        for part in value if isinstance(value, ComplexValue) else (value,):
+            rest = fma(b, b.fneg(part), part, rest)
+        return [rest]
+
+    diagonal = matrix.load(b, place, 1)
+    real = diagonal.real if isinstance(diagonal, ComplexValue) else diagonal
+    (rest,) = carried_loop(b, 0, row.base, 1, [real], step, "terms")
+    is_positive = b.fcmp_ordered(">", rest, constant(rest.type, 0.0))
+    root = square_root(b, b.select(is_positive, rest, constant(rest.type, float("nan"))))
+    return root, b.not_(is_positive)
+
+
+def _fill(rows: _Rows, output: Array, place: Index, columns: list[Affine], mask: ir.Value | None, number: float) -> None:
+    for column in columns:
+        output.store(rows.builder, (*place, column), rows.spread(number), rows.lanes, mask)
+
+
+def _conjugated(builder: ir.IRBuilder, value: RegisterValue) -> RegisterValue:
+    return ComplexValue(value.real, builder.fneg(value.imag)) if isinstance(value, ComplexValue) else value

@@ -1,0 +1,57 @@
+"""Bit casts between types of different widths, one of them below 8 bits, as shifts.
+
+In memory these elements have a byte each, so that their bits do not lie side by side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...hlo import Builder, ElementType, Instruction, Shape, scalar_computation
+from ...hlo.element_type import ELEMENT_TYPES
+from ..traversal import on_operands
+from .table import expansion
+
+
+@expansion("bitcast-convert")
+def expand_bitcast_convert(b: Builder, cast: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """s4[n,2] from s8[n]: broadcast, shift right by 0 and 4, convert. s8[n] from s4[n,2]: convert, shift left, reduce by or."""
+    (operand,) = operands
+    source, target = operand.shape.element_type, cast.shape.element_type
+    if source.bits == target.bits or min(source.bits, target.bits) >= 8:
+        return on_operands(cast, operands)
+    bits = _bit_cast(b, operand, _unsigned(source))
+    result = _split(b, bits, cast.shape) if source.bits > target.bits else _joined(b, bits, _unsigned(target))
+    return _bit_cast(b, result, target)
+
+
+def _unsigned(element_type: ElementType) -> ElementType:
+    return ELEMENT_TYPES[f"u{element_type.bits}"]
+
+
+def _bit_cast(b: Builder, operand: Instruction, element_type: ElementType) -> Instruction:
+    shape = operand.shape.without_layout()
+    if shape.element_type is element_type:
+        return operand
+    return b.emit("bitcast-convert", operand, shape=shape.with_element_type(element_type))
+
+
+def _shifts(b: Builder, shape: Shape, step: int) -> Instruction:
+    """0, step, 2 * step, ... along the last dimension."""
+    # Counted in a type that holds them all.
+    positions = b.emit("iota", shape=shape.with_element_type(ELEMENT_TYPES["u8"]), iota_dimension=shape.rank - 1)
+    steps = b.Broadcast(b.constant(np.uint8(step)), shape.dimensions)
+    return b.convert(b.emit("multiply", positions, steps), shape.element_type)
+
+
+def _split(b: Builder, bits: Instruction, shape: Shape) -> Instruction:
+    repeated = b.broadcast(bits, shape.dimensions, range(bits.shape.rank))
+    target = _unsigned(shape.element_type)
+    return b.convert(b.emit("shift-right-logical", repeated, _shifts(b, repeated.shape, target.bits)), target)
+
+
+def _joined(b: Builder, bits: Instruction, target: ElementType) -> Instruction:
+    wide = b.convert(bits, target)
+    moved = b.emit("shift-left", wide, _shifts(b, wide.shape, bits.shape.element_type.bits))
+    zero = b.constant(np.zeros((), target.dtype))
+    return b.Reduce(moved, zero, scalar_computation("or", target), (moved.shape.rank - 1,))

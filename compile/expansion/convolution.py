@@ -1,0 +1,94 @@
+"""Convolution in the form that backends have code for, and depthwise convolution as a sum of products."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+from ...hlo import F32, PRED, Builder, Instruction
+from ...hlo.convolution_dimensions import ConvolutionDimensions
+from ...hlo.window import WindowDimension, dilated_size, padded_size
+from ..traversal import on_operands
+from .table import expansion
+
+# A depthwise kernel of so many positions at most becomes an expression with that many terms.
+_LARGEST_EXPRESSION = 32
+
+
+@expansion("convolution")
+def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """Padding, base dilation and reversal become operations of their own; the kernel's output features come last."""
+    base, kernel = operands
+    attributes, shape = dict(convolution.attributes), convolution.shape
+    numbers: ConvolutionDimensions = attributes["dim_labels"]
+    window: tuple[WindowDimension, ...] = attributes["window"]
+    element_type = shape.element_type
+    if not shape.size:
+        return b.broadcast(b.constant(0, element_type), shape.dimensions, ())
+    base = _padded(b, base, window, numbers)
+    turned = [of for dimension, of in zip(window, numbers.kernel_spatial) if dimension.reversal and dimension.size > 1]
+    if turned:
+        kernel = b.Rev(kernel, dimensions=turned)
+    window = tuple(WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
+    if _is_depthwise(convolution, kernel):
+        return _depthwise(b, convolution, base, kernel, window)
+    last = kernel.shape.rank - 1
+    if numbers.kernel_output_feature != last:
+        order = [d for d in range(last + 1) if d != numbers.kernel_output_feature] + [numbers.kernel_output_feature]
+        kernel = b.emit("transpose", kernel, dimensions=order)
+        numbers = numbers._replace(
+            kernel_input_feature=order.index(numbers.kernel_input_feature),
+            kernel_output_feature=last,
+            kernel_spatial=tuple(map(order.index, numbers.kernel_spatial)),
+        )
+    if (base, kernel, window) == (*operands, attributes["window"]):
+        return on_operands(convolution, operands)
+    attributes |= {"window": window, "dim_labels": numbers}
+    return b.emit("convolution", base, kernel, shape=shape.without_layout(), **attributes)
+
+
+def _padded(b: Builder, base: Instruction, window: tuple[WindowDimension, ...], numbers: ConvolutionDimensions) -> Instruction:
+    padding = [(0, 0, 0)] * base.shape.rank
+    for dimension, at in zip(window, numbers.input_spatial):
+        padding[at] = (dimension.padding_low, dimension.padding_high, dimension.base_dilation - 1)
+        assert padded_size(dimension, base.shape.dimensions[at]) >= 0
+    if not any(map(any, padding)):
+        return base
+    return b.emit("pad", base, b.constant(0, base.shape.element_type), padding=padding)
+
+
+def _is_depthwise(convolution: Instruction, kernel: Instruction) -> bool:
+    """Whether each output feature is made of one input feature of its own, by a small kernel."""
+    attributes, numbers = convolution.attributes, convolution.attributes["dim_labels"]
+    groups, sizes = attributes["feature_group_count"], kernel.shape.dimensions
+    one_to_one = sizes[numbers.kernel_input_feature] == 1 and sizes[numbers.kernel_output_feature] == groups
+    small = prod(sizes[d] for d in numbers.kernel_spatial) <= _LARGEST_EXPRESSION
+    return groups > 1 and one_to_one and small and convolution.shape.element_type is not PRED
+
+
+def _depthwise(
+    b: Builder, convolution: Instruction, base: Instruction, kernel: Instruction, window: tuple[WindowDimension, ...]
+) -> Instruction:
+    """The sum over the kernel's positions of slices of the base times the kernel's features there."""
+    numbers, shape = convolution.attributes["dim_labels"], convolution.shape.without_layout()
+    element_type = F32 if shape.element_type.is_float and shape.element_type.bits < 32 else shape.element_type
+    order = [0] * shape.rank  # of the base's dimensions, in the result's
+    for at, to in zip(numbers.input, numbers.output):
+        order[to] = at
+    base = b.emit("transpose", b.convert(base, element_type), dimensions=order)
+    kernel = b.convert(kernel, element_type)
+    result_shape, total = shape.with_element_type(element_type), None
+    for position in product(*(range(d.size) for d in window)):
+        starts, limits, strides = [0] * shape.rank, list(shape.dimensions), [1] * shape.rank
+        weight = [slice(0, size) for size in kernel.shape.dimensions]
+        for at, dimension, to, of in zip(position, window, numbers.output_spatial, numbers.kernel_spatial):
+            starts[to], strides[to] = at * dimension.window_dilation, dimension.stride
+            limits[to] = starts[to] + dilated_size(shape.dimensions[to], dimension.stride)
+            weight[of] = slice(at, at + 1)
+        taken = b.Slice(base, starts, limits, strides)
+        chosen = b.Slice(kernel, [s.start for s in weight], [s.stop for s in weight])
+        features = b.reshape(chosen, (shape.dimensions[numbers.output_feature],))
+        term = b.Mul(taken, b.broadcast(features, result_shape.dimensions, (numbers.output_feature,)))
+        total = term if total is None else b.Add(total, term)
+    assert total is not None
+    return b.convert(total, shape.element_type)

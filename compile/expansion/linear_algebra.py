@@ -1,0 +1,126 @@
+"""Cholesky factorization and triangular systems in the one form that backends have code for.
+
+That form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left and as it is, of f32, f64 or
+complex numbers; and of a moderate size: larger ones are made of two halves and of products, in which most of the work lies.
+"""
+
+from __future__ import annotations
+
+from ...hlo import F32, S32, Builder, Instruction
+from ..traversal import on_operands
+from .table import expansion
+
+# Sizes beyond this are halved; a half is a multiple of the number below, so that vectors are full.
+_LARGEST_SIZE = 256
+_MULTIPLE = 64
+
+
+def _half(size: int) -> int:
+    return -(-size // (2 * _MULTIPLE)) * _MULTIPLE
+
+
+def _part(b: Builder, x: Instruction, rows: tuple[int, int], columns: tuple[int, int] | None = None) -> Instruction:
+    """A block of each matrix of a batch; without columns, all of them."""
+    *batch, _, width = x.shape.dimensions
+    columns = columns or (0, width)
+    limits = (*batch, rows[1], columns[1])
+    return b.Slice(x, (*(0 for _ in batch), rows[0], columns[0]), limits)
+
+
+def _product(b: Builder, lhs: Instruction, rhs: Instruction) -> Instruction:
+    """Matrix products, one for each index of the batch."""
+    rank = lhs.shape.rank
+    batch = tuple(range(rank - 2))
+    return b.DotGeneral(
+        lhs,
+        rhs,
+        lhs_batch_dimensions=batch,
+        rhs_batch_dimensions=batch,
+        lhs_contracting_dimensions=(rank - 1,),
+        rhs_contracting_dimensions=(rank - 2,),
+    )
+
+
+def _transposed(b: Builder, operand: Instruction, conjugate: bool = False) -> Instruction:
+    """Each matrix of a batch transposed, and conjugated where that is asked for."""
+    rank = operand.shape.rank
+    result = b.emit("transpose", operand, dimensions=(*range(rank - 2), rank - 1, rank - 2))
+    return _conjugated(b, result) if conjugate else result
+
+
+def _conjugated(b: Builder, operand: Instruction) -> Instruction:
+    if not operand.shape.element_type.is_complex:
+        return operand
+    return b.Complex(b.Real(operand), b.Neg(b.Imag(operand)))
+
+
+def _is_narrow(instruction: Instruction) -> bool:
+    return instruction.shape.element_type.bits < 32
+
+
+@expansion("cholesky")
+def expand_cholesky(b: Builder, cholesky: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """The lower factor is the adjoint of the upper factor of the adjoint."""
+    (a,) = operands
+    if _is_narrow(cholesky):
+        factor = b.emit("cholesky", b.convert(a, F32), **cholesky.attributes)
+        return b.convert(factor, cholesky.shape.element_type)
+    if cholesky.attributes["lower"]:
+        return _transposed(b, b.emit("cholesky", _transposed(b, a, True)), True)
+    if cholesky.shape.dimensions[-1] > _LARGEST_SIZE and cholesky.shape.size:
+        return _cholesky_of_halves(b, a)
+    return on_operands(cholesky, operands)
+
+
+def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
+    """The factor of [[p, q], [q^H, r]] is [[u, v], [0, w]] with u^H u = p, u^H v = q and w^H w = r - v^H v."""
+    shape, rank = a.shape.without_layout(), a.shape.rank
+    size = shape.dimensions[-1]
+    first, second = (0, _half(size)), (_half(size), size)
+    u = b.emit("cholesky", _part(b, a, first, first))
+    v = b.emit("triangular-solve", u, _part(b, a, first, second), left_side=True, transpose_a="ADJOINT")
+    w = b.emit("cholesky", b.Sub(_part(b, a, second, second), _product(b, _transposed(b, v, True), v)))
+    zero = b.constant(0, shape.element_type)
+    below = b.broadcast(zero, (*shape.dimensions[:-2], size - first[1], first[1]), ())
+    factor = b.ConcatInDim([b.ConcatInDim([u, v], rank - 1), b.ConcatInDim([below, w], rank - 1)], rank - 2)
+    # Where the second half has no factor, the first one is to be NaN too.
+    last = b.Slice(factor, (*(0,) * (rank - 2), size - 1, size - 1), shape.dimensions)
+    real = b.reshape(b.Real(last) if shape.element_type.is_complex else last, shape.dimensions[:-2])
+    failed = b.broadcast(b.Ne(real, real), shape.dimensions, tuple(range(rank - 2)))
+    numbers = [b.Iota(shape.with_element_type(S32), dimension) for dimension in (rank - 2, rank - 1)]
+    missing = b.emit("and", failed, b.Compare(*numbers, "LE"))
+    return b.Select(missing, b.broadcast(b.constant(float("nan"), shape.element_type), shape.dimensions, ()), factor)
+
+
+@expansion("triangular-solve")
+def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """x op(a) = b is op(a)^T x^T = b^T."""
+    attributes = dict(solve.attributes)
+    left_side, transpose_a = attributes["left_side"], attributes["transpose_a"]
+    if _is_narrow(solve):
+        result = b.emit("triangular-solve", *(b.convert(operand, F32) for operand in operands), **attributes)
+        return b.convert(result, solve.shape.element_type)
+    a, right = operands
+    if left_side and transpose_a == "NO_TRANSPOSE":
+        if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size:
+            return _solution_of_halves(b, a, right, attributes)
+        return on_operands(solve, operands)
+    if transpose_a == "ADJOINT":
+        a = _conjugated(b, a)
+    if (transpose_a == "NO_TRANSPOSE") != left_side:
+        a, attributes["lower"] = _transposed(b, a), not attributes["lower"]
+    attributes.update(left_side=True, transpose_a="NO_TRANSPOSE")
+    x = b.emit("triangular-solve", a, right if left_side else _transposed(b, right), **attributes)
+    return x if left_side else _transposed(b, x)
+
+
+def _solution_of_halves(b: Builder, a: Instruction, right: Instruction, attributes: dict) -> Instruction:
+    """Half of the unknowns are solved for, and moved to the right-hand side of the equations for the others."""
+    size = a.shape.dimensions[-1]
+    known, unknown = (0, _half(size)), (_half(size), size)
+    if not attributes["lower"]:
+        known, unknown = unknown, known
+    x = b.emit("triangular-solve", _part(b, a, known, known), _part(b, right, known), **attributes)
+    rest = b.Sub(_part(b, right, unknown), _product(b, _part(b, a, unknown, known), x))
+    y = b.emit("triangular-solve", _part(b, a, unknown, unknown), rest, **attributes)
+    return b.ConcatInDim([x, y] if attributes["lower"] else [y, x], a.shape.rank - 2)

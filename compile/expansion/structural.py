@@ -1,0 +1,73 @@
+"""Operations on tuples as operations on their elements, and operations that only name a value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...hlo import Builder, Instruction
+from ...hlo.shape import AnyShape
+from ..traversal import on_operands
+from .table import expansion
+
+
+def _elements(b: Builder, operand: Instruction) -> list[Instruction]:
+    if operand.opcode == "tuple":
+        return list(operand.operands)
+    return [b.get_tuple_element(operand, index) for index in range(len(operand.shape.elements))]
+
+
+@expansion("copy")
+def expand_copy(b: Builder, copy: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """copy(tuple(x, y)) -> tuple(copy(x), copy(y))"""
+    if not copy.shape.is_tuple:
+        return on_operands(copy, operands)
+    elements = _elements(b, operands[0])
+    return b.emit("tuple", *(b.emit("copy", x, shape=shape) for x, shape in zip(elements, copy.shape.elements)))
+
+
+@expansion("select")
+def expand_select(b: Builder, select: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """select(p, tuple(x, y), tuple(z, w)) -> tuple(select(p, x, z), select(p, y, w))"""
+    if not select.shape.is_tuple:
+        return on_operands(select, operands)
+    pred, on_true, on_false = operands
+    pairs = zip(_elements(b, on_true), _elements(b, on_false))
+    return b.emit("tuple", *(b.emit("select", pred, x, y) for x, y in pairs))
+
+
+@expansion("constant")
+def expand_constant(b: Builder, constant: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """constant((1, 2)) -> tuple(constant(1), constant(2))"""
+    if not constant.shape.is_tuple:
+        return constant
+    return _constant(b, constant.attributes["literal"], constant.shape)
+
+
+def _constant(b: Builder, literal: object, shape: AnyShape) -> Instruction:
+    if not shape.is_tuple:
+        return b.emit("constant", literal=literal, shape=shape)
+    return b.emit("tuple", *(_constant(b, part, element) for part, element in zip(literal, shape.elements)))
+
+
+@expansion("domain")
+def expand_domain(b: Builder, domain: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """domain(x) -> x"""
+    return operands[0]
+
+
+@expansion("get-dimension-size")
+def expand_get_dimension_size(b: Builder, size: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """get-dimension-size(f32[3,5], dimensions={1}) -> 5, for a size that is not dynamic"""
+    (dimension,) = size.attributes["dimensions"]
+    shape = operands[0].shape
+    if shape.has_dynamic_dimensions and shape.dynamic_dimensions[dimension]:
+        return on_operands(size, operands)
+    return b.constant(np.int32(shape.dimensions[dimension]))
+
+
+@expansion("dynamic-reshape")
+def expand_dynamic_reshape(b: Builder, reshape: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """dynamic-reshape(x, sizes...) -> reshape(x), for dimensions that are not dynamic"""
+    if reshape.shape.has_dynamic_dimensions or operands[0].shape.has_dynamic_dimensions:
+        return on_operands(reshape, operands)
+    return b.emit("reshape", operands[0], shape=reshape.shape)

@@ -1,0 +1,337 @@
+"""Functions that read or write elements at given indices: take, put, choose and their kin.
+
+Indices follow the ``mode`` of NumPy: out of range they raise IndexError ("raise", through the trace's error flag where they
+are known at run time only), count modulo the size ("wrap"), or are moved to the nearest element ("clip").
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from .. import promotion
+from ..advanced_indexing import (
+    any_of,
+    in_range,
+    known_contents,
+    read_arrays,
+    second,
+    selection_along,
+    taken,
+    update_selected,
+    widened,
+    write_arrays,
+)
+from ..array import TracedArray, require_trace
+from ..dispatch import implements
+from ..trace import Trace
+from .operands import as_strong, as_traced, broadcast, class_of, has_traced, instruction_of, normalize_axis, result, store
+from .scans import scan_instruction
+from .selection import choose_between
+
+Instruction = hlo.Instruction
+
+
+def _indices(trace: Trace, indices: Any, size: int, axis: int, mode: str) -> Instruction:
+    """Indices in [0, size). Raises TypeError where they are no integers."""
+    known = not has_traced(indices) and not isinstance(indices, np.ndarray)
+    if known:
+        indices = np.asarray(indices)
+        indices = indices.astype(np.int64) if indices.size == 0 else indices
+    else:
+        indices = as_traced(indices)
+    promotion.require_cast(indices.dtype, np.dtype(np.int64), "safe")
+    if indices.dtype == bool:
+        indices = indices.astype(np.int64)
+    if size == 0 and indices.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    if mode == "raise":
+        return in_range(trace, indices, size, axis)
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    instruction = trace.constant(indices) if known else indices.instruction(trace)
+    return _moved_into_range(trace, instruction, size, mode)
+
+
+def _moved_into_range(trace: Trace, index: Instruction, size: int, mode: str) -> Instruction:
+    b, index = trace.builder, widened(trace.builder, index, size)
+    element_type = index.shape.element_type
+    if mode == "clip":
+        low, high = b.constant(0, element_type), b.constant(max(size - 1, 0), element_type)
+        return b.emit("clamp", low, index, high)
+    array = TracedArray.from_instruction(trace, index)
+    return np.remainder(array, np.asarray(size or 1, element_type.dtype)[()]).instruction(trace)
+
+
+@implements(np.take)
+def take(a, indices, axis=None, out=None, mode="raise"):
+    a = as_strong(a)
+    trace = require_trace(a)
+    if axis is None or a.ndim == 0:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis(axis, a.ndim)
+    found = _indices(trace, indices, a.shape[axis], axis, mode)
+    return store(out, result(trace, taken(trace, selection_along(a, axis, found))))
+
+
+@implements(np.put)
+def put(a, ind, v, mode="raise"):
+    if not isinstance(a, TracedArray):
+        raise TypeError(f"argument 1 must be a traced array here, not {type(a).__name__}")
+    trace = require_trace(a)
+    b = trace.builder
+    flat = TracedArray.from_instruction(trace, b.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
+    index = _indices(trace, ind, a.size, 0, mode)
+    index = b.reshape(index, (index.shape.size,))
+    values = instruction_of(trace, as_strong(v), a.element_type)
+    values = b.reshape(values, (values.shape.size,))
+    count, given = index.shape.size, values.shape.size
+    if count == 0 or given == 0:
+        return
+    if given != count:
+        repeated = b.emit("concatenate", *[values] * -(-count // given), dimensions=(0,)) if given < count else values
+        values = b.emit("slice", repeated, slice=[(0, count, 1)])
+    update_selected(trace, selection_along(flat, 0, index), values, second(a.element_type))
+    a._set_value(b.reshape(flat.instruction(trace), a.shape))
+
+
+# --- along an axis ---
+
+
+def _along_axis(arr: Any, indices: Any, axis: Any) -> tuple[TracedArray, Any, int]:
+    """The array, its indices and the axis, checked as NumPy does."""
+    arr = as_strong(arr)
+    indices = as_traced(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        axis = 0
+    axis = normalize_axis(axis, indices.ndim)
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    return arr, indices, axis
+
+
+def _require_same_rank(arr: TracedArray, indices: TracedArray) -> None:
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+
+
+def _stretched(trace: Trace, arr: TracedArray, indices: TracedArray, axis: int) -> Instruction | None:
+    """The indices, checked, with the array's sizes in all dimensions but the axis; None where they do not stretch to them."""
+    shape = tuple(size if d == axis else arr.shape[d] for d, size in enumerate(indices.shape))
+    if any(size not in (1, wanted) for size, wanted in zip(indices.shape, shape)):
+        return None
+    return broadcast(trace.builder, in_range(trace, indices, arr.shape[axis], axis), shape)
+
+
+def _full_index(arr: TracedArray, indices: TracedArray, axis: int) -> tuple:
+    """The index arrays that mean the same: the indices along the axis, and each other dimension's own numbers."""
+    ranges = (np.arange(size).reshape([-1 if d == e else 1 for e in range(arr.ndim)]) for d, size in enumerate(arr.shape))
+    return tuple(indices if d == axis else numbers for d, numbers in enumerate(ranges))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr, indices, axis=-1):
+    arr, indices, axis_number = _along_axis(arr, indices, axis)
+    arr = arr.reshape(-1) if axis is None else arr
+    _require_same_rank(arr, indices)
+    trace = require_trace(arr)
+    stretched = _stretched(trace, arr, indices, axis_number)
+    if stretched is None:
+        return read_arrays(arr, _full_index(arr, indices, axis_number))
+    b, operand = trace.builder, arr.instruction(trace)
+    if 0 in stretched.shape.dimensions:
+        return result(trace, broadcast(b, b.constant(0, arr.element_type), stretched.shape.dimensions))
+    others = [d for d in range(arr.ndim) if d != axis_number]
+    return result(trace, b.emit(
+        "gather", operand, stretched, offset_dims=(), collapsed_slice_dims=(axis_number,), start_index_map=(axis_number,),
+        operand_batching_dims=others, start_indices_batching_dims=others, index_vector_dim=arr.ndim,
+        slice_sizes=[1] * arr.ndim,
+    ))  # fmt: skip
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis):
+    if not isinstance(arr, TracedArray):
+        raise TypeError(f"argument arr must be a traced array here, not {type(arr).__name__}")
+    _, indices, axis_number = _along_axis(arr, indices, axis)
+    if axis is None:
+        put(arr, indices, broadcast_values(values, indices.shape))
+        return
+    _require_same_rank(arr, indices)
+    trace = require_trace(arr)
+    stretched = _stretched(trace, arr, indices, axis_number)
+    if stretched is None:
+        write_arrays(arr, _full_index(arr, indices, axis_number), values)
+        return
+    shape = stretched.shape.dimensions
+    updates = instruction_of(trace, broadcast_values(values, shape), arr.element_type)
+    if 0 in shape:
+        return
+    others = [d for d in range(arr.ndim) if d != axis_number]
+    arr._set_value(trace.emit(
+        "scatter", arr.instruction(trace), stretched, updates, update_window_dims=(), inserted_window_dims=(axis_number,),
+        scatter_dims_to_operand_dims=(axis_number,), input_batching_dims=others, scatter_indices_batching_dims=others,
+        index_vector_dim=arr.ndim, to_apply=second(arr.element_type),
+    ))  # fmt: skip
+
+
+def broadcast_values(values: Any, shape: tuple[int, ...]) -> TracedArray:
+    """The values in the shape of an indexing result. Raises ValueError, as NumPy words it."""
+    values = as_strong(values)
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        texts = [str(one).replace(" ", "") for one in (values.shape, shape)]
+        raise ValueError(
+            f"shape mismatch: value array of shape {texts[0]} could not be broadcast to indexing result of shape {texts[1]}"
+        ) from None
+
+
+# --- choosing ---
+
+
+@implements(np.choose)
+def choose(a, choices, out=None, mode="raise"):
+    a = as_strong(a)
+    trace = require_trace(a)
+    choices = list(choices)
+    if not choices:
+        raise ValueError("Need at least one array to choose from.")
+    promotion.require_cast(a.dtype, np.dtype(np.int64), "safe")
+    index = a.instruction(trace) if a.dtype != bool else trace.builder.convert(a.instruction(trace), hlo.S32)
+    if mode == "raise":
+        index = widened(trace.builder, index, len(choices))
+        array = TracedArray.from_instruction(trace, index)
+        outside = (array < 0) | (array >= len(choices))
+        trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in choice array")
+    elif mode in ("wrap", "clip"):
+        index = _moved_into_range(trace, index, len(choices), mode)
+    else:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    array = TracedArray.from_instruction(trace, index)
+    choices = [as_traced(choice) if isinstance(choice, (list, tuple)) else choice for choice in choices]
+    # Here, other than in promotion, Python's numbers count as int64, float64 and complex128.
+    element_type = hlo.element_type_of(promotion.result_dtype([np.dtype(class_of(choice)) for choice in choices]))
+    shape = np.broadcast_shapes(array.shape, *(np.shape(c) if not isinstance(c, TracedArray) else c.shape for c in choices))
+    chosen = np.broadcast_to(as_traced(choices[0], element_type.dtype), shape)
+    for number, choice in enumerate(choices[1:], 1):
+        chosen = choose_between(array == number, choice, chosen, element_type)
+    return store(out, chosen + 0 if chosen.base is not None and len(choices) == 1 else chosen)
+
+
+@implements(np.compress)
+def compress(condition, a, axis=None, out=None):
+    a = as_strong(a)
+    contents = known_contents(require_trace(a), condition)
+    if contents.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(a, np.flatnonzero(contents).tolist(), axis, out)
+
+
+@implements(np.extract)
+def extract(condition, arr):
+    arr = as_strong(arr)
+    return take(arr, np.flatnonzero(known_contents(require_trace(arr), condition)).tolist())
+
+
+@implements(np.place)
+def place(arr, mask, vals):
+    if not isinstance(arr, TracedArray):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(arr).__name__}")
+    mask, vals = as_traced(mask, np.dtype(bool)), as_strong(vals).reshape(-1)
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    if not vals.size or not arr.size:
+        return
+    trace = require_trace(arr)
+    b = trace.builder
+    counts = scan_instruction(trace, np.add, b.convert(b.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)
+    numbers = TracedArray.from_instruction(trace, counts) - 1
+    dealt = take(vals, numbers, mode="wrap").reshape(arr.shape)
+    arr[...] = choose_between(mask.reshape(arr.shape), dealt, arr, arr.element_type)
+
+
+# --- other shapes ---
+
+
+@implements(np.delete)
+def delete(arr, obj, axis=None):
+    arr = as_strong(arr)
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = normalize_axis(axis, arr.ndim)
+    if not isinstance(obj, slice):
+        obj = known_contents(require_trace(arr), obj)
+        obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj
+    return take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis)
+
+
+@implements(np.insert)
+def insert(arr, obj, values, axis=None):
+    arr, values = as_strong(arr), as_strong(values)
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = normalize_axis(axis, arr.ndim)
+    size = arr.shape[axis]
+    single = False
+    if not isinstance(obj, slice):
+        obj = known_contents(require_trace(arr), obj)
+        single = obj.ndim == 0
+        count = 1 if obj.size == 1 else len(np.flatnonzero(obj)) if obj.dtype == bool else obj.size
+    else:
+        count = len(range(*obj.indices(size)))
+    if values.ndim < arr.ndim:
+        values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape)
+    if single:
+        values = np.moveaxis(values, 0, axis)
+    if count == 1:
+        count = values.shape[axis]
+    shape = tuple(count if d == axis else n for d, n in enumerate(arr.shape))
+    values = np.broadcast_to(values.astype(arr.dtype), shape)
+    order = np.insert(np.arange(size), obj if isinstance(obj, slice) or obj.ndim else int(obj), np.arange(size, size + count))
+    return take(np.concatenate([arr, values], axis), order.tolist(), axis)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices, shape, order="C"):
+    indices = as_strong(indices)
+    promotion.require_cast(indices.dtype, np.dtype(np.int64), "same_kind")
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    trace = require_trace(indices)
+    indices = indices.astype(np.int64)
+    outside = (indices < 0) | (indices >= prod(sizes))
+    message = f"index is out of bounds for array with size {prod(sizes)}"
+    trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, message)
+    parts: list = [None] * len(sizes)
+    dimensions = range(len(sizes)) if order == "F" else range(len(sizes) - 1, -1, -1)
+    for dimension in dimensions:
+        size = max(sizes[dimension], 1)
+        parts[dimension] = indices % size
+        indices = indices // size
+    return tuple(parts)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    sizes = (dims,) if isinstance(dims, (int, np.integer)) else tuple(dims)
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
+    parts = list(multi_index)
+    if len(parts) != len(sizes):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    trace = require_trace(*parts)
+    total: Any = 0
+    for position in range(len(sizes)) if order == "C" else range(len(sizes) - 1, -1, -1):
+        part, size = as_strong(parts[position]), sizes[position]
+        promotion.require_cast(part.dtype, np.dtype(np.int64), "same_kind")
+        if modes[position] == "raise":
+            outside = (part < 0) | (part >= size)
+            trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in coordinates array")
+        else:
+            part = result(trace, _moved_into_range(trace, part.instruction(trace), size, modes[position]))
+        total = total * size + part.astype(np.int64)
+    return total

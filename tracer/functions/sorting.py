@@ -1,0 +1,251 @@
+"""Sorting: NumPy's order of elements as comparators of HLO's sort, and the functions that put elements in order.
+
+NumPy's order has NaN behind all numbers, and -0 equal to +0; complex numbers are ordered by their real parts first. All sorts
+here are stable, which every ``kind`` of NumPy's allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..array import TracedArray, as_index, require_trace
+from ..dispatch import implements
+from ..trace import Trace
+from . import emission as e
+from .operands import as_strong, convert, normalize_axis, prepare, result, value
+
+Instruction = hlo.Instruction
+_NO_VALUE = np._NoValue
+
+
+def precedes(b: hlo.Builder, x: Instruction, y: Instruction) -> Instruction:
+    """Whether x comes before y in NumPy's order, element by element."""
+    element_type = x.shape.element_type
+    if element_type.is_complex:
+        return _complex_precedes(b, x, y)
+    less = e.lt(b, x, y)
+    if not element_type.is_float:
+        return less
+    return e.or_(b, less, e.and_(b, e.ne(b, y, y), e.eq(b, x, x)))
+
+
+def _complex_precedes(b: hlo.Builder, x: Instruction, y: Instruction) -> Instruction:
+    """The order of NumPy's ``sort``: numbers, then those with a NaN as imaginary part, as real part, as both."""
+    x_real, x_imag, y_real, y_imag = e.real(b, x), e.imag(b, x), e.real(b, y), e.imag(b, y)
+    real_less, real_greater = precedes(b, x_real, y_real), precedes(b, y_real, x_real)
+    real_same = e.not_(b, e.or_(b, real_less, real_greater))
+    # A NaN in one of the imaginary parts decides before the real parts do, if these are numbers.
+    numbers = e.and_(b, e.eq(b, x_real, x_real), e.eq(b, y_real, y_real))
+    x_last, y_last = e.is_nan(b, x_imag), e.is_nan(b, y_imag)
+    differ = e.and_(b, numbers, e.xor(b, x_last, y_last))
+    by_parts = e.or_(b, real_less, e.and_(b, real_same, precedes(b, x_imag, y_imag)))
+    return b.emit("select", differ, y_last, by_parts)
+
+
+@cache
+def comparator(keys: tuple[hlo.ElementType, ...], others: tuple[hlo.ElementType, ...] = ()) -> hlo.Computation:
+    """Compares elements in NumPy's order by the first key, those that are equal by the second one, and so on."""
+    b = hlo.Builder(f"before_{'_'.join(key.name for key in keys)}")
+    pairs = [[b.parameter(hlo.Shape(kind)) for _ in range(2)] for kind in (*keys, *others)]
+    (first, second), *rest = pairs[: len(keys)]
+    before = precedes(b, first, second)
+    if rest:
+        undecided = e.not_(b, e.or_(b, before, precedes(b, second, first)))
+        for x, y in rest:
+            before = e.or_(b, before, e.and_(b, undecided, precedes(b, x, y)))
+            undecided = e.and_(b, undecided, e.not_(b, e.or_(b, precedes(b, x, y), precedes(b, y, x))))
+    return b.build(before)
+
+
+def sorted_instruction(trace: Trace, operand: Instruction, axis: int) -> Instruction:
+    """The operand sorted along a dimension."""
+    order = comparator((operand.shape.element_type,))
+    return trace.emit("sort", operand, dimensions=(axis,), is_stable=True, to_apply=order)
+
+
+def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int) -> Instruction:
+    """The s64 positions of the elements in sorted order, the first key counting most."""
+    b, shape = trace.builder, keys[0].shape.without_layout()
+    positions = b.emit("iota", shape=shape.with_element_type(hlo.S64), iota_dimension=axis)
+    order = comparator(tuple(key.shape.element_type for key in keys), (hlo.S64,))
+    together = b.emit("sort", *keys, positions, dimensions=(axis,), is_stable=True, to_apply=order)
+    return b.get_tuple_element(together, len(keys))
+
+
+def _check_kind(kind: Any, order: Any, stable: Any) -> None:
+    if kind is not None and stable is not None and stable is not _NO_VALUE:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind is not None:
+        if not isinstance(kind, str):
+            raise TypeError(f"sort kind must be str or None, not {type(kind).__name__}")
+        if kind[:1] not in ("q", "h", "m", "s", "Q", "H", "M", "S"):
+            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
+
+
+def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
+    """The array, flattened where the axis is None, and the axis as a dimension number."""
+    a = as_strong(prepare(a))
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    trace, operand = value(a)
+    return trace, operand, normalize_axis(axis, operand.shape.rank)
+
+
+@implements(np.sort)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    _check_kind(kind, order, stable)
+    trace, operand, axis = _operand(a, axis)
+    return result(trace, sorted_instruction(trace, operand, axis))
+
+
+@implements(np.argsort)
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    _check_kind(kind, order, stable)
+    a = as_strong(prepare(a))
+    trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
+    positions = sorting_positions(trace, [operand], axis)
+    return result(trace, positions)
+
+
+@implements(np.sort_complex)
+def sort_complex(a):
+    ordered = sort(a)
+    if ordered.element_type.is_complex:
+        return ordered
+    narrow = ordered.dtype.kind in "iu" and ordered.dtype.itemsize <= 2
+    return ordered.astype(np.complex64 if narrow else np.complex128)
+
+
+@implements(np.lexsort)
+def lexsort(keys, axis=-1):
+    rows = [as_strong(row) for row in keys]
+    if not rows:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({row.shape for row in rows}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    if rows[0].ndim == 0:
+        normalize_axis(axis, 1)
+        return np.zeros_like(rows[0], dtype=np.int64)
+    trace = require_trace(*rows)
+    axis = normalize_axis(axis, rows[0].ndim)
+    return result(trace, sorting_positions(trace, [row.instruction(trace) for row in reversed(rows)], axis))
+
+
+def _check_positions(kth: Any, kind: str, size: int) -> None:
+    """The positions of a partition are integers within the axis."""
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got '{kind}')")
+    if not isinstance(kth, TracedArray):
+        array = np.asarray(kth)
+        if array.dtype.kind not in "iu":
+            raise TypeError("Partition index must be integer")
+        if array.ndim > 1:
+            raise ValueError("kth array must have dimension <= 1")
+        kth = array.ravel()
+    for one in kth if len(getattr(kth, "shape", ())) else [kth]:
+        position = as_index(one, "as the position of a partition")
+        if not -size <= position < size:
+            raise ValueError(f"kth(={position}) out of bounds ({size})")
+
+
+@implements(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """All elements sorted, which is a partition at every position."""
+    _check_kind(None, order, None)
+    trace, operand, axis = _operand(a, axis)
+    _check_positions(kth, kind, operand.shape.dimensions[axis])
+    return result(trace, sorted_instruction(trace, operand, axis))
+
+
+@implements(np.argpartition)
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    _check_kind(None, order, None)
+    a = as_strong(prepare(a))
+    trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
+    _check_positions(kth, kind, operand.shape.dimensions[axis])
+    return result(trace, sorting_positions(trace, [operand], axis))
+
+
+# --- places in a sorted array ---
+
+
+@implements(np.searchsorted)
+def searchsorted(a, v, side="left", sorter=None):
+    """A binary search for all values at once: one gather for each bit of a position."""
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    a, v = as_strong(prepare(a)), as_strong(prepare(v))
+    if a.ndim != 1:
+        raise ValueError("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
+    element_type = hlo.element_type_of(np.result_type(a.dtype, v.dtype))
+    trace = require_trace(a, v)
+    b = trace.builder
+    line, wanted = (convert(b, one.instruction(trace), element_type) for one in (a, v))
+    if sorter is not None:
+        line = elements_at(b, line, _sorter(sorter, a.shape[0]).instruction(trace)) if a.size else line
+    return result(trace, _search(b, line, wanted, side))
+
+
+def _sorter(sorter: Any, size: int) -> TracedArray:
+    sorter = as_strong(prepare(sorter))
+    if not sorter.element_type.is_integer:
+        raise TypeError("sorter must only contain integers")
+    if sorter.ndim != 1:
+        raise TypeError("object too deep for desired array")
+    if sorter.shape[0] != size:
+        raise ValueError("sorter.size must equal a.size")
+    outside = np.any((sorter < 0) | (sorter >= size))
+    require_trace(sorter).add_error_flag(outside.instruction(require_trace(sorter)), ValueError, "Sorter index out of range.")
+    return sorter
+
+
+def elements_at(b: hlo.Builder, line: Instruction, positions: Instruction) -> Instruction:
+    """The elements of an array of one dimension at positions, which are moved into it."""
+    rank = positions.shape.rank
+    return b.emit(
+        "gather", line, positions, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=rank,
+        slice_sizes=(1,),
+    )  # fmt: skip
+
+
+def _search(b: hlo.Builder, line: Instruction, wanted: Instruction, side: str) -> Instruction:
+    """How many elements of a sorted line come before each wanted value; with side "right", or are equal to it."""
+    (size,) = line.shape.dimensions
+    shape = wanted.shape.without_layout().with_element_type(hlo.S64)
+    position = _zeros(b, shape)
+    for bit in reversed(range(size.bit_length())):
+        step = 1 << bit
+        element = elements_at(b, line, e.add(b, position, step - 1))
+        passed = e.not_(b, precedes(b, wanted, element)) if side == "right" else precedes(b, element, wanted)
+        inside = e.le(b, position, size - step)
+        position = b.emit("select", e.and_(b, inside, passed), e.add(b, position, step), position)
+    return position
+
+
+def _zeros(b: hlo.Builder, shape: hlo.Shape) -> Instruction:
+    return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+
+
+@implements(np.digitize)
+def digitize(x, bins, right=False):
+    x, bins = as_strong(prepare(x)), as_strong(prepare(bins))
+    if x.element_type.is_complex:
+        raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    side = "left" if right else "right"
+    if bins.shape[0] < 2:
+        return searchsorted(bins, x, side)
+    trace = require_trace(x, bins)
+    rising, falling = np.all(bins[:-1] <= bins[1:]), np.all(bins[:-1] >= bins[1:])
+    neither = ~(rising | falling)
+    trace.add_error_flag(neither.instruction(trace), ValueError, "bins must be monotonically increasing or decreasing")
+    places = searchsorted(np.where(rising, bins, bins[::-1]), x, side)
+    return np.where(rising, places, bins.shape[0] - places)
