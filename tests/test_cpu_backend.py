@@ -227,12 +227,13 @@ def test_the_gaps_are_operations():
 
 @pytest.mark.parametrize("name", [name for name, t in ELEMENT_TYPES.items() if t.dtype is not None])
 def test_element_type(name):
-    """The negative of 1, or a refusal that names the type."""
+    """The negative of 1 (which the types without a sign wrap around), or a refusal that names the type."""
     missing = {t for types, backend in gap_rows("Element types") if backend == "cpu" for t in types.split()}
     element_type = ELEMENT_TYPES[name]
     b = Builder("f")
     x = b.parameter(Shape(element_type, (3,)))
-    module = b.build_module(b.emit("copy", x) if name in ("pred", "f8e8m0fnu") else b.Neg(x))
+    without_negative = name in ("pred", "f8e8m0fnu")
+    module = b.build_module(b.emit("copy", x) if without_negative else b.Neg(x))
     if name in missing:
         with pytest.raises(NotImplementedError, match=rf"\b{name}\b"):
             get_backend("cpu").compile(module)
@@ -240,10 +241,5 @@ def test_element_type(name):
     values = np.ones(3, element_type.dtype)
     (result,) = get_backend("cpu").compile(module)(values)
     assert element_type_of(result.dtype) is element_type
-    np.testing.assert_array_equal(result, values if name == "pred" else -values)
-
-
-def test_a_refused_operation_is_named_with_the_backend_that_runs_it():
-    with pytest.raises(NotImplementedError, match="f8e5m2.*reference backend"):
-        b = Builder("f")
-        get_backend("cpu").compile(b.build_module(b.Neg(b.parameter(Shape(ELEMENT_TYPES["f8e5m2"])))))
+    wrapped = 2**element_type.bits - 1 if element_type.kind == "unsigned" else -1
+    np.testing.assert_array_equal(result.astype(complex), 1 if without_negative else wrapped)
