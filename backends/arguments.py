@@ -26,9 +26,10 @@ def parameter_leaves(module: hlo.Module) -> list[tuple[str, hlo.Shape]]:
 
 
 def named_leaves(name: str, shape: hlo.Shape | hlo.TupleShape) -> Iterator[tuple[str, hlo.Shape]]:
-    """The leaves of one shape, each with its place inside it."""
+    """The leaves of one shape that hold data, each with its place inside it."""
     if not shape.is_tuple:
-        yield name, shape
+        if shape.element_type is not hlo.TOKEN:
+            yield name, shape
         return
     for number, element in enumerate(shape.elements):
         yield from named_leaves(f"{name}, element {number}", element)
@@ -68,18 +69,18 @@ def contiguous(array: np.ndarray, shape: hlo.Shape) -> np.ndarray:
 
 
 def pack(shape: hlo.Shape | hlo.TupleShape, values: Iterator[Any]) -> Any:
-    """The next values as the shape nests them: a value for an array shape, a tuple for a tuple shape."""
+    """The next values as the shape nests them: a value for an array shape, None for a token, a tuple for a tuple shape."""
     if not shape.is_tuple:
-        return next(values)
+        return None if shape.element_type is hlo.TOKEN else next(values)
     return tuple(pack(element, values) for element in shape.elements)
 
 
 def flatten(value: Any) -> list[Any]:
-    """The leaves of nested tuples, in order.
+    """The arrays in nested tuples, in order; tokens (None) are left out.
 
-    >>> flatten((1, (2, (), 3)))
+    >>> flatten((1, (2, (), None, 3)))
     [1, 2, 3]
     """
     if not isinstance(value, tuple):
-        return [value]
+        return [] if value is None else [value]
     return [leaf for element in value for leaf in flatten(element)]

@@ -99,7 +99,7 @@ class LoadedModule:
 
 def _leaf_arrays(name: str, shape: hlo.Shape | hlo.TupleShape, value: Any) -> list[np.ndarray]:
     if not shape.is_tuple:
-        return [_leaf_array(name, shape, value)]
+        return [] if shape.element_type is hlo.TOKEN else [_leaf_array(name, shape, value)]
     if not isinstance(value, tuple | list):
         raise TypeError(f"{name}: a tuple {shape} is required, {type(value).__name__} given")
     if len(value) != len(shape.elements):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ..hlo import Computation, Instruction, Module, Shape, leaves
+from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
 from .aliasing import Value, defining_value, invariant_leaves
 
@@ -121,11 +121,14 @@ class _Planner:
         number = 0
         for parameter in entry.parameters:
             for leaf, shape in enumerate(leaves(parameter.shape)):
-                self.assignment.buffers[Value(parameter, leaf)] = Buffer("argument", shape.byte_size, number)
-                number += 1
+                if shape.element_type is not TOKEN:
+                    self.assignment.buffers[Value(parameter, leaf)] = Buffer("argument", shape.byte_size, number)
+                    number += 1
         targets: dict[int, Buffer] = {}
         for leaf, shape in enumerate(leaves(entry.shape)):
-            result = Buffer("result", shape.byte_size, leaf)
+            if shape.element_type is TOKEN:
+                continue
+            result = Buffer("result", shape.byte_size, len(self.assignment.result_buffers))
             self.assignment.result_buffers.append(result)
             if shape.rank:
                 targets[leaf] = result

@@ -17,11 +17,19 @@ Observer = Callable[[Computation, Instruction, Any], None]
 class Evaluator:
     """Runs computations; calling it runs one on these arguments.
 
-    ``observer(computation, instruction, value)`` is called after every instruction, where one is given.
+    ``observer(computation, instruction, value)`` is called after every instruction, where one is given. ``environment`` is what
+    operations with the trait HOST_CALL find outside of the program (see phlox.runtime).
     """
 
-    def __init__(self, observer: Observer | None = None) -> None:
-        self.observer = observer
+    def __init__(self, observer: Observer | None = None, environment: Any = None) -> None:
+        self.observer, self._environment = observer, environment
+
+    @property
+    def environment(self) -> Any:
+        """What the program runs in. Raises RuntimeError where it is evaluated outside of any."""
+        if self._environment is None:
+            raise RuntimeError("an operation that needs a running program was evaluated outside of one")
+        return self._environment
 
     def __call__(self, computation: Computation, *arguments: Any) -> Any:
         values: dict[Instruction, Any] = {}
@@ -69,15 +77,17 @@ def evaluate_instruction(instruction: Instruction, operands: tuple[Any, ...], ru
     return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run, operand_shapes)
 
 
-def evaluate(computation: Computation, *arguments: Any, observer: Observer | None = None) -> Any:
-    """The computation's result on NumPy arrays; a tuple is a Python tuple.
+def evaluate(computation: Computation, *arguments: Any, observer: Observer | None = None, environment: Any = None) -> Any:
+    """The computation's result on NumPy arrays; a tuple is a Python tuple. The options are those of Evaluator.
 
     Raises NotImplementedError for an operation without an evaluation.
     """
-    return Evaluator(observer)(computation, *arguments)
+    return Evaluator(observer, environment)(computation, *arguments)
 
 
-def evaluate_operation(opcode: str, *operands: Any, shape: AnyShape | None = None, **attributes: Any) -> Any:
+def evaluate_operation(
+    opcode: str, *operands: Any, shape: AnyShape | None = None, environment: Any = None, **attributes: Any
+) -> Any:
     """One operation on arrays, checked as if built; ``shape`` is the result shape where the operation cannot infer it.
 
     >>> from phlox.hlo import F32, Shape
@@ -88,4 +98,4 @@ def evaluate_operation(opcode: str, *operands: Any, shape: AnyShape | None = Non
         make_instruction("parameter", (), {"number": number}, shape_of(operand)) for number, operand in enumerate(operands)
     ]
     instruction = make_instruction(opcode, parameters, attributes, shape)
-    return evaluate_instruction(instruction, operands, Evaluator())
+    return evaluate_instruction(instruction, operands, Evaluator(environment=environment))

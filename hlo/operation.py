@@ -36,12 +36,14 @@ from .shape import AnyShape
 # Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
 # DATA_MOVEMENT: every element of the result is an element of an operand, found by index arithmetic alone.
 # CALLS: runs computations given as attributes. EFFECTFUL: must run exactly as often as written, in order.
+# HOST_CALL: depends on what is outside of the program (``run.environment``); compiled code calls the evaluation back.
 ELEMENTWISE = "elementwise"
 COMMUTATIVE = "commutative"
 ASSOCIATIVE = "associative"
 DATA_MOVEMENT = "data movement"
 CALLS = "calls"
 EFFECTFUL = "effectful"
+HOST_CALL = "host call"
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Operation:
         """Decorator: this function is the operation's semantics in NumPy.
 
         It takes the operands and the attributes by name, and, where it names them, ``shape`` (of the result),
-        ``operand_shapes`` (where layouts count) and ``run``.
+        ``operand_shapes`` (where layouts count) and ``run``, the running hlo.Evaluator. The value of a token is None.
         """
         self.evaluate_function = function
         names = inspect.signature(function).parameters

@@ -142,13 +142,15 @@ TOKEN_SHAPE = Shape(TOKEN)
 
 
 def shape_of(value: object) -> AnyShape:
-    """The shape of an array, a scalar, or a tuple of these.
+    """The shape of an array, a scalar, a token (None), or a tuple of these.
 
     >>> print(shape_of((np.zeros((2, 3), np.int8), True)))
     (s8[2,3], pred[])
     """
     if isinstance(value, tuple):
         return TupleShape(tuple(shape_of(element) for element in value))
+    if value is None:
+        return TOKEN_SHAPE
     array = np.asarray(value)
     return Shape(element_type_of(array.dtype), array.shape)
 
@@ -163,6 +165,11 @@ def leaves(shape: AnyShape) -> list[Shape]:
     if not shape.is_tuple:
         return [shape]
     return [leaf for element in shape.elements for leaf in leaves(element)]
+
+
+def array_leaves(shape: AnyShape) -> list[Shape]:
+    """The leaves of a shape that hold data: all but its tokens."""
+    return [leaf for leaf in leaves(shape) if leaf.element_type is not TOKEN]
 
 
 def row_major_strides(dimensions: tuple[int, ...]) -> tuple[int, ...]:

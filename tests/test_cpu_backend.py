@@ -21,6 +21,7 @@ from phlox.hlo import (
     shape_of,
 )
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.runtime import Environment
 
 GAPS = Path(__file__).parent.parent / "docs" / "gaps.md"
 # Samples that are compiled into one native function. One at a time most of the time would go into compiling.
@@ -173,7 +174,7 @@ def check_samples(opcode, samples, seed):
     produced = iter(executable(*flattened(tuple(v for operands in values for v in operands))))
     for sample, operands, instruction in zip(samples, values, results):
         alone, _ = module_of(opcode, [sample])
-        expected = flattened(hlo.evaluate(alone.entry, *operands))
+        expected = flattened(hlo.evaluate(alone.entry, *operands, environment=Environment()))
         for shape, wanted in zip(leaves(instruction.shape), expected, strict=True):
             actual = np.asarray(next(produced))
             message = f"{opcode} of {[str(o.shape) for o in instruction.operands]} {sample.attributes}, a leaf {shape}"

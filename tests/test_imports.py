@@ -12,10 +12,11 @@ ROOT = Path(__file__).resolve().parent.parent
 NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
-BACKEND_TOOLS = {"backends.registry", "backends.arguments", "compile", "hlo"}
+BACKEND_TOOLS = {"backends.registry", "backends.arguments", "compile", "hlo", "runtime"}
 ALLOWED = {
     "hlo": {"hlo"},
     "compile": {"compile", "hlo"},
+    "runtime": {"runtime", "hlo"},
     "backends": {"backends.loading"} | BACKEND_TOOLS,
     "backends.registry": {"backends.reference", "backends.cpu", "backends.cuda", "hlo"},
     "backends.reference": {"backends.reference"} | BACKEND_TOOLS,

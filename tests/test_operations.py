@@ -11,6 +11,7 @@ from phlox import hlo
 from phlox.hlo import OPERATIONS, Module, Shape, ShapeError, TupleShape, evaluate_operation, make_instruction, shape_of
 from phlox.hlo.element_type import BF16, C64, C128, ELEMENT_TYPES, F16, F32, F64, PRED, S8, S32, S64, U8, U16, U32, U64
 from phlox.hlo.operation import ELEMENTWISE
+from phlox.runtime import Environment
 
 INTEGER_TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.is_integer]
 FLOAT_TYPES = [BF16, F16, F32, F64]
@@ -78,7 +79,8 @@ class TestSamples:
         for sample in record.samples():
             module = one_instruction(record, sample)
             hlo.verify(module)
-            result = hlo.evaluate(module.entry, *(value_of_operand(operand, random) for operand in sample.operands))
+            operands = [value_of_operand(operand, random) for operand in sample.operands]
+            result = hlo.evaluate(module.entry, *operands, environment=Environment())
             assert hlo.compatible(shape_of(result), module.entry.shape)
             if sample.expected is not None:
                 assert_same(result, sample.expected)

@@ -11,12 +11,13 @@ import numpy as np
 from ...compile.buffer_assignment import BufferAssignment, assign_buffers
 from ...compile.copy_insertion import insert_copies
 from ...compile.pipeline import DEFAULT, EXPANSION, optimize
-from ...hlo import Instruction, Module, Shape, leaves
+from ...hlo import Instruction, Module, Shape, array_leaves
 from .. import arguments as argument_checks
 from . import call as native_call
 from . import shared_functions
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
+from .host_calls import HOST_CALL_FAILED, raise_pending_error
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .regions.contraction import scratch_bytes as dot_scratch_bytes
@@ -48,7 +49,7 @@ class CpuBackend:
         emitter = ModuleEmitter(prepared, assignment, self.target)
         emitter.emit()
         shared_functions.supply(emitter.llvm.shared_functions, self.target)
-        code = MachineCode(str(emitter.llvm), self.target, emitter.constants)
+        code = MachineCode(str(emitter.llvm), self.target, emitter.constants, emitter.host_calls)
         return CpuExecutable(module, optimized, assignment, code, call)
 
 
@@ -78,7 +79,7 @@ class CpuExecutable:
         self._assignment, self._code, self._call_signature = assignment, code, call
         self._kernel = code.address(KERNEL_NAME)
         self._parameters = argument_checks.parameter_leaves(module)
-        self._results = leaves(module.entry.shape)
+        self._results = array_leaves(module.entry.shape)
         self._flat_call = self._make_flat_call()
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
@@ -190,4 +191,6 @@ def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
 def _raise_kernel_error(code: int) -> None:
     if code == OUT_OF_MEMORY:
         raise MemoryError("no memory for the temporaries of a compiled function")
+    if code == HOST_CALL_FAILED:
+        raise_pending_error()
     raise SystemError(f"a compiled function ended with code {code}")

@@ -14,14 +14,14 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves, is_free_reshape
 from ...compile.buffer_assignment import Buffer, BufferAssignment
-from ...hlo import Computation, Instruction, Module, Shape, leaves
-from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
 from ..llvm.index import Affine, add_base
 from ..llvm.loops import flatten, loop_nest, unflatten
-from ..llvm.types import I8, I32, I64, POINTER, RegisterValue, check_supported
-from . import dense_algebra, scatter_emission, windows_and_sorting
+from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
+from . import dense_algebra, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, stack_memory
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
@@ -38,8 +38,8 @@ KERNEL_NAME = "kernel"
 class ModuleEmitter:
     """Emits the kernel of a module into a fresh LLVM module.
 
-    ``constants`` maps the names of external symbols to the arrays that they stand for: the caller binds them when it loads
-    the code.
+    ``constants`` maps the names of external symbols to the arrays that they stand for, ``host_calls`` to the functions: the
+    caller binds them when it loads the code.
     """
 
     def __init__(self, module: Module, assignment: BufferAssignment, target: Target) -> None:
@@ -51,14 +51,15 @@ class ModuleEmitter:
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}
+        self.host_calls: dict[str, host_calls.HostCall] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
 
     def emit(self) -> ir.Function:
         function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments, self.results = function.args
-        arena = Arena(self.builder, self.assignment.arena_size)
-        self.arena = arena.pointer
+        self._arena = Arena(self.builder, self.assignment.arena_size)
+        self.arena = self._arena.pointer
         self._moving: dict[Buffer, ir.Value] = {}
         self._result_pointers: dict[int, ir.Value] = {}
         self._argument_pointers: dict[int, ir.Value] = {}
@@ -68,13 +69,26 @@ class ModuleEmitter:
         for parameter in entry.parameters:
             values[parameter] = []
             for shape in leaves(parameter.shape):
+                if shape.element_type is TOKEN:
+                    values[parameter].append(TOKEN_VALUE)
+                    continue
                 values[parameter].append(self._argument(number, shape))
                 number += 1
         self._emit_instructions(entry, values)
         self._store_scalar_results(entry.root, values[entry.root])
-        arena.release(self.builder)
-        self.builder.ret(I32(0))
+        self.return_code(I32(0))
         return function
+
+    def return_code(self, code: ir.Value) -> None:
+        """End the kernel, with 0 or what the caller makes an exception of."""
+        self._arena.release(self.builder)
+        self.builder.ret(code)
+
+    def host_function(self, host_call: host_calls.HostCall) -> ir.Function:
+        """The C function of a host call, as the code calls it."""
+        name = f"host_call.{len(self.host_calls)}"
+        self.host_calls[name] = host_call
+        return ir.Function(self.llvm, ir.FunctionType(I32, [POINTER]), name)
 
     def _argument(self, number: int, shape: Shape) -> Leaf:
         array = Array(self._pointer_in(self.arguments, number, self._argument_pointers), shape)
@@ -89,7 +103,8 @@ class ModuleEmitter:
         return known[number]
 
     def _store_scalar_results(self, root: Instruction, values: list[Leaf]) -> None:
-        for number, (shape, value) in enumerate(zip(leaves(root.shape), values)):
+        held = [(shape, value) for shape, value in zip(leaves(root.shape), values) if shape.element_type is not TOKEN]
+        for number, (shape, value) in enumerate(held):
             if shape.rank == 0:
                 pointer = self._pointer_in(self.results, number, self._result_pointers)
                 Array(pointer, shape).store(self.builder, (), value, 1)
@@ -146,6 +161,8 @@ class ModuleEmitter:
             if not self._leaves_memory_alone(instruction):
                 self.row_groups.flush(self.builder)
             emit = _EMITTERS.get(instruction.opcode)
+            if instruction.has_trait(HOST_CALL):
+                emit = host_calls.emit_host_call
             if emit is not None:
                 values[instruction] = emit(self, instruction, values)
             elif {ELEMENTWISE, DATA_MOVEMENT} & instruction.operation.traits or instruction.opcode == "map":

@@ -31,9 +31,13 @@ class ComplexValue(NamedTuple):
 RegisterValue = ir.Value | ComplexValue
 
 
+TOKEN_VALUE = I1(0)
+"""A token in a register: it orders effects, which stand in their order in the code, and holds nothing."""
+
+
 def check_supported(element_type: ElementType) -> None:
     """Raise NotImplementedError for the element types that have no native code."""
-    if element_type.kind not in ("pred", "signed", "unsigned", "float", "complex"):
+    if element_type.kind not in ("pred", "signed", "unsigned", "float", "complex", "token"):
         raise NotImplementedError(f"element type {element_type.name} has no native code; the reference backend runs it")
 
 
@@ -51,7 +55,7 @@ def scalar_register_type(element_type: ElementType) -> ir.Type:
     """The LLVM type of one element in a register; for a complex type, of one of its parts."""
     check_supported(element_type)
     element_type = component_type(element_type)
-    if element_type.kind == "pred":
+    if element_type.kind in ("pred", "token"):
         return I1
     if element_type.is_float:
         return DOUBLE if element_type.bits == 64 else FLOAT

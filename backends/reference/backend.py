@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...runtime import current_environment
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from .stepping import print_step
 
@@ -30,7 +31,7 @@ class ReferenceExecutable:
     def __init__(self, module: hlo.Module) -> None:
         self.module = module
         self._expected = parameter_leaves(module)
-        self._results = hlo.leaves(module.entry.shape)
+        self._results = hlo.array_leaves(module.entry.shape)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         entry = self.module.entry
@@ -39,7 +40,7 @@ class ReferenceExecutable:
         packed = [pack(parameter.shape, leaves) for parameter in entry.parameters]
         observer = print_step if os.environ.get(TRACE_VARIABLE, "") not in ("", "0") else None
         with np.errstate(all="ignore"):
-            result = hlo.Evaluator(observer)(entry, *packed)
+            result = hlo.Evaluator(observer, current_environment())(entry, *packed)
         if observer is not None:
             sys.stderr.flush()
         return tuple(self._owned(value, shape) for value, shape in zip(flatten(result), self._results, strict=True))

@@ -10,6 +10,7 @@ from . import (  # noqa: F401  (importing a family fills the table)
     linear_algebra,
     normalization,
     random_numbers,
+    scan,
     sorting,
     structural,
 )

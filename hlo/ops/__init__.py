@@ -1,6 +1,7 @@
 """The records of all operations, one file a family; importing this package fills OPERATIONS."""
 
 from . import (
+    collectives,
     contractions,
     control_flow,
     convolution,
@@ -12,6 +13,7 @@ from . import (
     normalization,
     random_numbers,
     reductions,
+    scan,
     sizes,
     sorting,
     structural,
@@ -19,6 +21,6 @@ from . import (
 )
 
 __all__ = [
-    "contractions", "control_flow", "convolution", "data_movement", "elementwise", "fourier", "indexing", "linear_algebra",
-    "normalization", "random_numbers", "reductions", "sizes", "sorting", "structural", "windows",
+    "collectives", "contractions", "control_flow", "convolution", "data_movement", "elementwise", "fourier", "indexing", "linear_algebra",
+    "normalization", "random_numbers", "reductions", "scan", "sizes", "sorting", "structural", "windows",
 ]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Operations that native code hands back to Python: those that depend on what is outside of the program.
+
+The code passes a table of pointers, first to the operands' arrays, then to the results'. An exception in Python ends the kernel
+with HOST_CALL_FAILED, and whoever called the kernel raises it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...compile.aliasing import Value
+from ...hlo import TOKEN, Evaluator, Instruction, Shape, array_leaves, leaves
+from ...hlo.evaluation import evaluate_instruction
+from ...runtime import current_environment
+from ..arguments import flatten, pack
+from ..llvm.arrays import Array
+from ..llvm.types import I32, I64, POINTER, TOKEN_VALUE
+from .arena import stack_memory
+
+if TYPE_CHECKING:
+    from .module_emitter import Leaf, ModuleEmitter, Values
+
+HOST_CALL_FAILED = 2
+
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_threads = threading.local()
+
+
+class HostCall:
+    """A C function that evaluates one instruction: ``i32 (ptr table)``, 0 or HOST_CALL_FAILED.
+
+    The evaluation gets copies of the operands, so it may keep them.
+    """
+
+    def __init__(self, instruction: Instruction) -> None:
+        self._instruction = instruction
+        self._operands = [operand.shape for operand in instruction.operands]
+        self._arrays = [shape for operand in self._operands for shape in array_leaves(operand)]
+        self._results = array_leaves(instruction.shape)
+        self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
+        self._callback = _CALLBACK(self._run)
+
+    @property
+    def address(self) -> int:
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def _run(self, table: int) -> int:
+        try:
+            pointers = list(self._table_type.from_address(table))
+            count = len(self._arrays)
+            arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
+            operands = tuple([pack(shape, arrays) for shape in self._operands])
+            evaluator = Evaluator(environment=current_environment())
+            with np.errstate(all="ignore"):
+                value = evaluate_instruction(self._instruction, operands, evaluator)
+            for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
+                self._store(_view(pointer, shape), result)
+        except BaseException as error:  # noqa: BLE001, it must not go through native code
+            _threads.error = error
+            return HOST_CALL_FAILED
+        return 0
+
+    def _store(self, target: np.ndarray, result: Any) -> None:
+        array = np.asarray(result)
+        if array.shape != target.shape or array.dtype != target.dtype:
+            required = f"{target.dtype} of shape {target.shape}"
+            raise TypeError(f"{self._instruction.opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
+        target[...] = array
+
+
+def raise_pending_error() -> None:
+    """Raise the exception that ended the last kernel of this thread."""
+    error, _threads.error = _threads.error, None
+    raise error
+
+
+def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
+    """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
+    b = emitter.builder
+    inputs = [
+        emitter._in_memory(value, shape)
+        for operand in instruction.operands
+        for value, shape in zip(values[operand], leaves(operand.shape))
+        if shape.element_type is not TOKEN
+    ]
+    outputs: list[Array | None] = [
+        _output(emitter, instruction, leaf, shape) for leaf, shape in enumerate(leaves(instruction.shape))
+    ]
+    arrays = [*inputs, *(output for output in outputs if output is not None)]
+    with b.goto_entry_block():
+        table = stack_memory(b, 8 * max(1, len(arrays)), 8)
+    for number, array in enumerate(arrays):
+        b.store(array.pointer, b.gep(table, [I64(number)], source_etype=POINTER))
+    code = b.call(emitter.host_function(HostCall(instruction)), [table])
+    with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
+        emitter.return_code(code)
+    return [
+        TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
+        for output, shape in zip(outputs, leaves(instruction.shape))
+    ]
+
+
+def _output(emitter: ModuleEmitter, instruction: Instruction, leaf: int, shape: Shape) -> Array | None:
+    if shape.element_type is TOKEN:
+        return None
+    return emitter._array(Value(instruction, leaf), shape) if shape.rank else emitter._scalar_slot(shape)
+
+
+def _view(pointer: int, shape: Shape) -> np.ndarray:
+    """The array at this address, in the shape's layout."""
+    if shape.size == 0:
+        return np.empty(shape.dimensions, shape.dtype)
+    memory = (ctypes.c_uint8 * shape.byte_size).from_address(pointer)
+    major_to_minor = shape.minor_to_major[::-1]
+    sizes = [shape.dimensions[dimension] for dimension in major_to_minor]
+    array = np.frombuffer(memory, np.uint8).view(shape.dtype).reshape(sizes)
+    return array.transpose([major_to_minor.index(dimension) for dimension in range(shape.rank)])
