@@ -16,6 +16,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     inlining,
     loop_invariant_code_motion,
     loop_simplification,
+    loop_unrolling,
     simplification,
 )
 from .pass_manager import PASSES, FixedPoint, Pass, Step, run_passes
@@ -26,7 +27,16 @@ SIMPLIFICATION: tuple[Step, ...] = (
     "canonicalize",
     FixedPoint(
         "simplification",
-        ("simplify", "fold-constants", "cse", "simplify-loops", "simplify-conditionals", "hoist-loop-invariants", "dce"),
+        (
+            "simplify",
+            "fold-constants",
+            "cse",
+            "simplify-loops",
+            "unroll-loops",
+            "simplify-conditionals",
+            "hoist-loop-invariants",
+            "dce",
+        ),
         rounds=4,
     ),
 )

@@ -47,6 +47,12 @@ class ElementType:
         return self.kind == "complex"
 
     @property
+    def has_order_of_bytes(self) -> bool:
+        """Whether elements are ordered as the integers, or numbers of sign and magnitude, that their bytes are."""
+        fills_bytes = self.bits >= 8 or self.kind == "pred"
+        return fills_bytes and not self.is_complex and not self.name.endswith(("fnuz", "fnu"))
+
+    @property
     def byte_size(self) -> int:
         """Bytes that one element occupies in an array (types below 8 bits occupy a whole byte)."""
         return max(1, self.bits // 8)

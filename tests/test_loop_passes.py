@@ -211,3 +211,37 @@ def test_branches_compute_what_is_read_and_take_what_they_need():
     assert [len(operand.shape.elements) for operand in chosen.operands[1:]] == [1, 1]
     assert_same_program(module.entry, after.entry)
     assert run_named_passes(after, ["simplify-conditionals"]) is after
+
+
+def swapping(rounds, body):
+    """A loop of this many rounds over two arrays."""
+    return loop(
+        lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32, (100,))), b.parameter(Shape(F32, (100,)))],
+        lambda c, s: c.Lt(s[0], c.constant(np.int32(rounds))),
+        lambda c, s: [c.Add(s[0], c.constant(np.int32(1))), s[2], body(c, s)],
+    )
+
+
+def test_short_elementwise_loops_are_unrolled():
+    module = with_result(swapping(5, lambda c, s: c.Sub(c.Mul(s[1], s[1]), s[2])), 1, 2)
+    after = run_named_passes(module, ["unroll-loops", "simplify", "dce"])
+    hlo.verify(after)
+    assert "while" not in opcodes(after.entry)
+    assert_same_program(module.entry, after.entry)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        swapping(9, lambda c, s: c.Add(s[1], s[2])),
+        swapping(3, lambda c, s: c.Rev(s[1], [0])),
+        loop(
+            lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32))],
+            lambda c, s: c.Lt(s[0], c.constant(np.int32(3))),
+            lambda c, s: [c.Add(s[0], c.constant(np.int32(1))), c.Exp(s[1])],
+        ),
+    ],
+    ids=["many rounds", "moves elements", "scalars only"],
+)
+def test_other_loops_are_not_unrolled(module):
+    assert run_named_passes(module, ["unroll-loops"]) is module

@@ -174,7 +174,7 @@ def test_a_sort_as_jax_writes_it():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("largest", [True, False])
-@pytest.mark.parametrize(("shape", "k"), [((9,), 4), ((3, 20), 20), ((2, 3, 5), 1), ((4, 6), 0)])
+@pytest.mark.parametrize(("shape", "k"), [((9,), 4), ((3, 20), 20), ((2, 3, 5), 1), ((4, 6), 0), ((3, 300), 7), ((1000,), 64)])
 def test_top_k(backend, largest, shape, k):
     x = np.random.default_rng(k).integers(-4, 4, shape).astype(np.int16)
     b = Builder("f")
@@ -185,9 +185,23 @@ def test_top_k(backend, largest, shape, k):
         assert positions[index].tolist() == expected and chosen[index].tolist() == [row[i] for i in expected]
 
 
-def test_top_k_is_expanded_to_a_sort():
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("order", [1, -1])
+def test_top_k_of_sorted_elements_with_every_special_value(largest, order):
+    """In the worst order every element goes through the list."""
+    special = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
+    x = np.sort(np.random.default_rng(1).standard_normal(500).astype(np.float32))[::order]
+    x = np.concatenate([x, special, special])
+    module = Builder("f")
+    module = module.build_module(module.TopK(module.parameter(Shape(F32, x.shape), "x"), 20, largest))
+    native, expected = (get_backend(name).compile(module)(x) for name in ("cpu", "reference"))
+    np.testing.assert_array_equal(native[1], expected[1])
+    np.testing.assert_array_equal(native[0].view(np.uint32), x[expected[1]].view(np.uint32))
+
+
+def test_top_k_of_most_elements_is_expanded_to_a_sort():
     b = Builder("f")
-    module = b.build_module(b.TopK(b.parameter(Shape(F32, (3, 9)), "x"), 2))
+    module = b.build_module(b.TopK(b.parameter(Shape(F32, (3, 9)), "x"), 4))
     expanded = expand(module)
     opcodes = [instruction.opcode for instruction in expanded.entry.instructions]
     assert "topk" not in opcodes and "sort" in opcodes and expand(expanded) is expanded

@@ -1,4 +1,4 @@
-"""Reduce-window, select-and-scatter and sort: from the instruction and its operands to the region that runs it."""
+"""Reduce-window, select-and-scatter, sort and top-k: from the instruction and its operands to the region that runs it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...compile.aliasing import Value
+from ...compile.expansion.sorting import is_few_of_many
 from ...hlo import Instruction, leaves
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from .regions.sort import emit_sort
+from .regions.top_k import emit_top_k
 from .regions.window import ReduceWindow, emit_reduce_window, emit_select_and_scatter
 
 if TYPE_CHECKING:
@@ -58,6 +60,19 @@ def sort(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> li
         emit_sort(builder, emitter.target, instruction, bindings[:count], bindings[count : 2 * count], pointer)
 
     emitter.regions.emit_region(emitter.builder, instruction, [*operands, *outputs, *scratch], emit)
+    return _leaves(emitter, outputs)
+
+
+def top_k(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
+    if not is_few_of_many(instruction):
+        raise NotImplementedError("operation topk has native code for a few of many elements alone: run the pass expand first")
+    outputs = _outputs(emitter, instruction)
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        emit_top_k(builder, emitter.target, instruction, *bindings)
+
+    operand = values[instruction.operands[0]][0]
+    emitter.regions.emit_region(emitter.builder, instruction, [operand, *outputs], emit)
     return _leaves(emitter, outputs)
 
 

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from ....hlo import ElementType
 from ...llvm.arrays import Array
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I64, POINTER, RegisterValue
-from .sort_key import SortKey
+from .sort_key import SortKey, order_bits
 
 # Shorter lines are merged faster than digits are counted.
 LEAST_ELEMENTS = 256
@@ -100,28 +99,8 @@ def _pass(
 
 def _key_bits(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affine) -> ir.Value:
     """An unsigned integer that orders as the key does."""
-    b, element_type = builder, key.element_type
-    integer = ir.IntType(max(8, element_type.bits))
-    address = array.address(b, (position,))
-    bits = b.load(address, typ=integer, align=integer.width // 8)
-    sign = integer(1 << (integer.width - 1))
-    if element_type.is_float:
-        if key.zeros_equal:
-            bits = _canonical_bits(b, element_type, bits, integer)
-        negative = b.ashr(bits, integer(integer.width - 1))
-        bits = b.xor(bits, b.or_(negative, sign))
-    elif element_type.kind == "signed":
-        bits = b.xor(bits, sign)
-    return b.not_(bits) if key.is_descending else bits
-
-
-def _canonical_bits(builder: ir.IRBuilder, element_type: ElementType, bits: ir.Value, integer: ir.IntType) -> ir.Value:
-    """The bits of a float with +0 for -0, and one NaN, the greatest number, for all."""
-    b = builder
-    magnitude = b.and_(bits, integer((1 << (integer.width - 1)) - 1))
-    infinity = int.from_bytes(element_type.dtype.type("inf").tobytes(), "little")
-    bits = b.select(b.icmp_unsigned("==", magnitude, integer(0)), magnitude, bits)
-    return b.select(b.icmp_unsigned(">", magnitude, integer(infinity)), integer((1 << (integer.width - 1)) - 1), bits)
+    integer = ir.IntType(max(8, key.element_type.bits))
+    return order_bits(builder, key, builder.load(array.address(builder, (position,)), typ=integer, align=integer.width // 8))
 
 
 def _digit(builder: ir.IRBuilder, bits: ir.Value, digit: ir.Value) -> ir.Value:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from llvmlite import ir
 
 from ....hlo import Computation, ElementType, Instruction
+from ...llvm.types import integer_constant
 
 
 class SortKey(NamedTuple):
@@ -40,15 +42,35 @@ def sort_key(comparator: Computation) -> SortKey | None:
         return None
     element_type = first.shape.element_type
     total = element_type.is_float and type_ == "TOTALORDER"
-    if element_type.is_complex or element_type.is_float and not total or not _has_order_of_bytes(element_type):
+    if element_type.is_complex or element_type.is_float and not total or not element_type.has_order_of_bytes:
         return None
     return SortKey(first.attributes["number"] // 2, element_type, direction == "GT", canonical)
 
 
-def _has_order_of_bytes(element_type: ElementType) -> bool:
-    """Whether elements are ordered as the integers, or floats with sign and magnitude, that are as wide as their memory."""
-    fills_bytes = element_type.bits >= 8 or element_type.kind == "pred"
-    return fills_bytes and not element_type.name.endswith(("fnuz", "fnu"))
+def order_bits(builder: ir.IRBuilder, key: SortKey, bits: ir.Value) -> ir.Value:
+    """The bits of an element (or a vector of elements) as an unsigned integer that orders as the key does."""
+    b, element_type = builder, key.element_type
+    integer = bits.type
+    width = max(8, element_type.bits)
+    sign = integer_constant(integer, 1 << (width - 1))
+    if element_type.is_float:
+        if key.zeros_equal:
+            bits = _canonical_bits(b, element_type, bits)
+        negative = b.ashr(bits, integer_constant(integer, width - 1))
+        bits = b.xor(bits, b.or_(negative, sign))
+    elif element_type.kind == "signed":
+        bits = b.xor(bits, sign)
+    return b.xor(bits, integer_constant(integer, (1 << width) - 1)) if key.is_descending else bits
+
+
+def _canonical_bits(builder: ir.IRBuilder, element_type: ElementType, bits: ir.Value) -> ir.Value:
+    """The bits of a float with +0 for -0, and one NaN, the greatest number, for all."""
+    b, integer = builder, bits.type
+    greatest = integer_constant(integer, (1 << (element_type.bits - 1)) - 1)
+    magnitude = b.and_(bits, greatest)
+    infinity = integer_constant(integer, int.from_bytes(element_type.dtype.type("inf").tobytes(), "little"))
+    bits = b.select(b.icmp_unsigned("==", magnitude, integer_constant(integer, 0)), magnitude, bits)
+    return b.select(b.icmp_unsigned(">", magnitude, infinity), greatest, bits)
 
 
 def _is_pair(first: Instruction, second: Instruction) -> bool:
@@ -82,7 +104,7 @@ def _numpy_order(root: Instruction) -> SortKey | None:
         and _compares(is_nan, "NE", second, second)
         and _compares(is_number, "EQ", first, first)
     )
-    matches = matches and _has_order_of_bytes(first.shape.element_type)
+    matches = matches and first.shape.element_type.has_order_of_bytes
     return SortKey(first.attributes["number"] // 2, first.shape.element_type, False, True) if matches else None
 
 

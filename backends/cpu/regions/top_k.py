@@ -1,0 +1,117 @@
+"""The top-k region: the few best elements of each line, found in one pass.
+
+The best so far stand in order in a short list; a vector of elements is looked at closely only where one of them beats the last
+of the list, which soon becomes rare.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ....hlo import Instruction, Shape
+from ...llvm.arrays import Array
+from ...llvm.index import Affine, Index
+from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, vector_of
+from ..arena import stack_memory
+from ..target import Target
+from .sort_key import SortKey, order_bits
+
+
+def emit_top_k(
+    builder: ir.IRBuilder, target: Target, topk: Instruction, operand: Array, elements: Array, positions: Array
+) -> None:
+    """The k best elements of each line of a row-major operand, and their positions; k is at least 1."""
+    if operand.shape.size == 0:
+        return
+    b, k, (*outer, size) = builder, topk.attributes["k"], operand.shape.dimensions
+    key = SortKey(0, operand.shape.element_type, topk.attributes["largest"], zeros_equal=False)
+    integer = ir.IntType(max(8, key.element_type.bits))
+    with b.goto_entry_block():
+        best = stack_memory(b, k * integer.width // 8, 8)
+    with loop_nest(b, outer) as index:
+        row, chosen, places = (_row(b, array, index) for array in (operand, elements, positions))
+        line = _Line(b, key, integer, row, places, best)
+        with counted_loop(b, k, "first") as position:
+            line.insert(position, position)
+        lanes = target.lanes(integer.width // 8)
+        vectors = (size - k) // lanes
+        if vectors:
+            with counted_loop(b, vectors, "vectors") as number:
+                start = b.add(I64(k), b.mul(_i64(number), I64(lanes)))
+                with b.if_then(line.beats_last(start, k, lanes), likely=False), counted_loop(b, lanes, "lane") as lane:
+                    line.insert_if_better(b.add(start, _i64(lane)), k)
+        if rest := size - k - vectors * lanes:
+            with counted_loop(b, rest, "rest") as number:
+                line.insert_if_better(b.add(I64(size - rest), _i64(number)), k)
+        with counted_loop(b, k, "chosen") as place:
+            position = b.sext(line.places.load(b, (Affine(place),), 1), I64)
+            chosen.store(b, (Affine(place),), line.operand.load(b, (Affine(position),), 1), 1)
+
+
+class _Line:
+    """One line of the operand with the list of its best keys, the smallest first, and their positions."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, key: SortKey, integer: ir.IntType, operand: Array, places: Array, best: ir.Value
+    ) -> None:
+        self.builder, self.key, self.integer = builder, key, integer
+        self.operand, self.places, self.best = operand, places, best
+
+    def keys(self, position: ir.Value, lanes: int) -> ir.Value:
+        address = self.operand.address(self.builder, (Affine(position),))
+        type_ = vector_of(self.integer, lanes)
+        return order_bits(self.builder, self.key, self.builder.load(address, typ=type_, align=self.integer.width // 8))
+
+    def best_key(self, place: ir.Value) -> ir.Value:
+        return self.builder.gep(self.best, [place], source_etype=self.integer)
+
+    def beats_last(self, position: ir.Value, k: int, lanes: int) -> ir.Value:
+        """Whether one of the elements from a position on comes before the last of the list."""
+        b = self.builder
+        last = b.load(self.best_key(I64(k - 1)), typ=self.integer)
+        keys = self.keys(position, lanes)
+        if lanes == 1:
+            return b.icmp_unsigned("<", keys, last)
+        mask = ir.IntType(lanes)
+        better = b.icmp_unsigned("<", keys, broadcast_lanes(b, last, lanes))
+        return b.icmp_unsigned("!=", b.bitcast(better, mask), mask(0))
+
+    def insert_if_better(self, position: ir.Value, k: int) -> None:
+        with self.builder.if_then(self.beats_last(position, k, 1), likely=False):
+            self.insert(position, I64(k - 1))
+
+    def insert(self, position: ir.Value | int, last: ir.Value | int) -> None:
+        """Put an element in its place in the list of last + 1, whose last one goes; behind those that it equals."""
+        b, position = self.builder, _i64(position)
+        key = self.keys(position, 1)
+        entry, (head, compare, move, done) = b.block, (
+            b.append_basic_block(name) for name in ("insert", "insert.compare", "insert.move", "insert.done")
+        )  # fmt: skip
+        b.branch(head)
+        b.position_at_end(head)
+        place = b.phi(I64)
+        place.add_incoming(_i64(last), entry)
+        b.cbranch(b.icmp_signed(">", place, I64(0)), compare, done)
+        b.position_at_end(compare)
+        before = b.sub(place, I64(1))
+        other = b.load(self.best_key(before), typ=self.integer)
+        b.cbranch(b.icmp_unsigned(">", other, key), move, done)
+        b.position_at_end(move)
+        b.store(other, self.best_key(place))
+        self.places.store(b, (Affine(place),), self.places.load(b, (Affine(before),), 1), 1)
+        place.add_incoming(before, move)
+        b.branch(head)
+        b.position_at_end(done)
+        b.store(key, self.best_key(place))
+        self.places.store(b, (Affine(place),), b.trunc(position, I32), 1)
+
+
+def _row(builder: ir.IRBuilder, array: Array, index: Index) -> Array:
+    """One line along the last dimension of a row-major array."""
+    address = array.address(builder, (*index, Affine(0)))
+    return Array(address, Shape(array.shape.element_type, array.shape.dimensions[-1:]))
+
+
+def _i64(value: RegisterValue | int) -> ir.Value:
+    return I64(value) if isinstance(value, int) else value

@@ -1,0 +1,61 @@
+"""Short loops over arrays as straight code, so that all their rounds run in one loop nest."""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction, Module, leaves, rebuild
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from .inlining import inlined
+from .pass_manager import module_pass
+from .traversal import has_effects, on_operands, transform_computations
+from .trip_count import known_trip_count
+
+_MOST_ROUNDS = 8
+_MOST_INSTRUCTIONS = 512  # of all rounds together
+_SMALL = 64  # elements; whatever happens to fewer takes no time
+
+
+@module_pass("unroll-loops")
+def unroll_loops(module: Module) -> Module:
+    """Replaces a loop of a few rounds, whose body does nothing but elementwise work on arrays, by its rounds.
+
+    A round in a loop reads and writes its state in memory; unrolled, the rounds become one fusion that keeps it in registers.
+    """
+    return transform_computations(module, _unroll)
+
+
+def _unroll(computation: Computation) -> Computation:
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        current = on_operands(instruction, operands)
+        return _unrolled(current) if current.opcode == "while" and _is_worth_it(current) else current
+
+    if not any(instruction.opcode == "while" for instruction in computation.instructions):
+        return computation
+    return rebuild(computation, transform)
+
+
+def _is_worth_it(loop: Instruction) -> bool:
+    body, condition = loop.attributes["body"], loop.attributes["condition"]
+    if not any(leaf.rank for leaf in leaves(loop.shape)) or any(map(has_effects, condition.instructions)):
+        return False
+    trip_count = known_trip_count(loop)
+    if trip_count is None or trip_count.count > _MOST_ROUNDS:
+        return False
+    return trip_count.count * len(body.instructions) <= _MOST_INSTRUCTIONS and all(map(_fuses, body.instructions))
+
+
+def _fuses(instruction: Instruction) -> bool:
+    """Whether the instruction becomes part of a fusion with whatever stands before and behind it, or is small."""
+    if instruction.opcode in ("parameter", "tuple", "get-tuple-element", "constant"):
+        return True
+    traits = instruction.operation.traits
+    if ELEMENTWISE in traits or instruction.opcode in ("broadcast", "iota"):
+        return True
+    sizes = (shape.size for value in (instruction, *instruction.operands) for shape in leaves(value.shape))
+    return DATA_MOVEMENT in traits and max(sizes) <= _SMALL
+
+
+def _unrolled(loop: Instruction) -> Instruction:
+    state = loop.operands[0]
+    for _ in range(known_trip_count(loop).count):
+        state = inlined(loop.attributes["body"], (state,))
+    return state
