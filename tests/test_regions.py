@@ -167,3 +167,18 @@ def test_an_array_in_another_order_enters_a_loop():
     step = jit(lambda x, n: fori_loop(0, n, lambda i, x: x * 2 + i, x), backend="cpu")
     for given in (x, np.asfortranarray(x)):
         np.testing.assert_array_equal(step(given, 2), (x * 2) * 2 + 1)
+
+
+@pytest.mark.parametrize("sizes", [(3, 5), (37, 50), (16, 130), (1, 40), (40, 1)])
+def test_elementwise_work_on_operands_that_lie_across(sizes):
+    """A transposed operand, and one in column-major memory, beside one that lies as the result does."""
+    random = np.random.default_rng(5)
+    x, y = random.standard_normal(sizes[::-1]), random.standard_normal(sizes)
+    f = jit(lambda x, y, z: x.T * y + z)
+    np.testing.assert_array_equal(f(x, y, np.asfortranarray(y)), x.T * y + y)
+
+
+def test_elementwise_work_across_the_middle_dimension():
+    x = np.random.default_rng(6).standard_normal((4, 33, 50)).astype(np.float32)
+    np.testing.assert_array_equal(jit(lambda x: x.transpose(0, 2, 1) + 1)(x), x.transpose(0, 2, 1) + 1)
+    np.testing.assert_array_equal(jit(lambda x: x.transpose(2, 1, 0) + 1)(x), x.transpose(2, 1, 0) + 1)

@@ -11,8 +11,8 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.index import Affine, Index
-from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.index import Affine, Index, i64
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I1, I64, register_bytes
 from ..target import Target
@@ -48,10 +48,66 @@ def emit_loop(
     ]
     bindings = dict(zip(computation.parameters, arguments))
     dimensions = roots[0].shape.dimensions
+    lanes = lanes_for(target, computation, dimensions[-1])
+    across = _dimension_read_across(computation, arguments)
+    if across is not None and lanes > 1 and dimensions[across] > 1:
+        _emit_blocks(builder, bindings, roots, outputs, across, VectorLoop(builder, lanes, in_place))
+        return
     with loop_nest(builder, dimensions[:-1]) as outer:
-        VectorLoop(builder, lanes_for(target, computation, dimensions[-1]), in_place).emit(
+        VectorLoop(builder, lanes, in_place).emit(
             dimensions[-1], lambda inner, lanes, mask: _store(builder, bindings, roots, outputs, (*outer, inner), lanes, mask)
         )
+
+
+def _dimension_read_across(computation: Computation, arguments: list[Binding]) -> int | None:
+    """The dimension of the result along which an operand is contiguous, where that is not the last one."""
+    sizes = result_roots(computation)[0].shape.dimensions
+    for instruction in computation.instructions:
+        if instruction.shape.is_tuple or instruction.shape.dimensions != sizes or len(sizes) < 2:
+            continue
+        if instruction.opcode == "transpose" and instruction.operands[0].shape.is_row_major:
+            across = instruction.attributes["dimensions"].index(len(sizes) - 1)
+        elif instruction.opcode == "parameter" and not (array := arguments[instruction.attributes["number"]].shape).is_row_major:
+            across = array.minor_to_major[0]
+        else:
+            continue
+        if across != len(sizes) - 1:
+            return across
+    return None
+
+
+# As many elements as the vectors that are read across touch of each cache line before they come to the next one.
+_BLOCK = 16
+
+
+def _emit_blocks(
+    builder: ir.IRBuilder,
+    bindings: dict[Instruction, Binding],
+    roots: tuple[Instruction, ...],
+    outputs: list[Array],
+    across: int,
+    loop: VectorLoop,
+) -> None:
+    """The loop nest with a few indices of one dimension as its innermost loop.
+
+    A vector that gathers elements from as many cache lines is followed by those that find theirs in the same lines.
+    """
+    b, sizes = builder, roots[0].shape.dimensions
+    outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
+    with loop_nest(b, outer_sizes) as outer, counted_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
+        start = b.mul(i64(block), I64(_BLOCK))
+        stop = b.add(start, I64(_BLOCK))
+        stop = b.select(b.icmp_signed("<", stop, I64(sizes[across])), stop, I64(sizes[across]))
+
+        def emit(inner: Affine, lanes: int, mask: ir.Value | None) -> None:
+            def store(position: ir.Value, nothing: list) -> list:
+                index = (*outer[:across], Affine(position), *outer[across + 1 :], inner)
+                _store(b, bindings, roots, outputs, index, lanes, mask)
+                return nothing
+
+            carried_loop(b, start, stop, 1, [], store, "across")
+
+        loop.emit(sizes[-1], emit)
 
 
 def reshaped_arguments(arguments: list[Binding], computation: Computation) -> list[Binding]:
