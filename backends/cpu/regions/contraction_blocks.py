@@ -21,8 +21,9 @@ from ...llvm.conversion import convert_real
 from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.types import (
+    I64,
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
@@ -32,6 +33,7 @@ from ...llvm.types import (
     register_type,
     round_to_type,
 )
+from ..arena import stack_memory
 from ..target import Target
 from .loop import tail_mask
 
@@ -40,6 +42,13 @@ _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
 _WIDEST_BLOCK = 4  # vectors
 _WIDEST_VECTOR = 64  # bytes
+# So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
+# error is that of summation by pairs, and does not grow with the number of terms.
+_RUN = 64
+_FAN_IN = 8
+
+Terms = dict[int, Component]
+Step = Callable[[Terms, list[RegisterValue]], list[RegisterValue]]
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,7 @@ class Blocks:
         self.builder, self.contraction, self.panel = builder, contraction, panel
         self.lhs, self.rhs, self.output = lhs, rhs, output
         self.result_type = contraction.dot.shape.element_type
+        self._term_sizes = [contraction.lhs.dimensions[left] for left, _ in contraction.terms]
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
         self.lanes = target.lanes(max(register_bytes(t) for t in types))
         if self.result_type.is_complex:
@@ -176,7 +186,7 @@ class Blocks:
         # What does not change from term to term is added to the addresses before the loop.
         left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, {})) for row in rows]
 
-        def step(terms: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
+        def step(terms: Terms, sums: list[RegisterValue]) -> list[RegisterValue]:
             left_index, right_index = self._left_index((), (), terms), columns.index(terms)
             right = [self._converted(array.load(b, right_index, lanes, columns.mask), array, lanes) for array in columns.arrays]
             result = []
@@ -186,7 +196,7 @@ class Blocks:
                     result.append(self._multiply_add(left, value, sums[number * width + position]))
             return result
 
-        sums = self._over_terms(0, {}, [zero] * (len(rows) * width), step)
+        sums = self._sum(0, {}, [zero] * (len(rows) * width), step)
         flat = self._flat_output()
         for number, row in enumerate(rows):
             for position, column in enumerate(columns.positions):
@@ -195,21 +205,67 @@ class Blocks:
                     value = round_to_type(b, self.result_type, value)
                 flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
 
-    def _over_terms(
-        self,
-        depth: int,
-        terms: dict[int, Component],
-        sums: list[RegisterValue],
-        step: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+    def _sum(self, depth: int, terms: Terms, zeros: list[RegisterValue], step: Step) -> list[RegisterValue]:
+        """The sums over the terms from one dimension on, of whom each is the sum of a few sums of a few terms, and so on."""
+        sizes = self._term_sizes[depth:]
+        if prod(sizes) <= _RUN or self.result_type.kind not in ("float", "complex"):
+            return self._over_terms(depth, terms, zeros, step)
+        size, inner = sizes[0], prod(sizes[1:])
+        length = max(1, _RUN // inner)
+
+        def run(number: Base) -> list[RegisterValue]:
+            if inner > _RUN:
+                return self._sum(depth + 1, {**terms, depth: Affine(number)}, zeros, step)
+            start = indices.multiply_base(self.builder, number, length)
+            return self._over_terms(depth, terms, zeros, step, start, self._end(start, length, size))
+
+        runs = -(-size // length)
+        levels = 1
+        while _FAN_IN**levels < runs:
+            levels += 1
+        return self._cascade(run, 0, runs, levels, zeros)
+
+    def _cascade(
+        self, run: Callable[[Base], list[RegisterValue]], first: Base, runs: int, levels: int, zeros: list[RegisterValue]
     ) -> list[RegisterValue]:
-        if depth == len(self.contraction.terms):
+        """The sum of up to _FAN_IN**levels runs, from the first on: added up in memory, by a cascade of one level less."""
+        if levels == 0:
+            return run(first)
+        b, registers = self.builder, flatten(zeros)
+        with b.goto_entry_block():
+            memory = stack_memory(b, len(registers) * _WIDEST_VECTOR, _WIDEST_VECTOR)
+        places = [b.gep(memory, [I64(number)], source_etype=r.type) for number, r in enumerate(registers)]
+        for place, zero in zip(places, registers):
+            b.store(zero, place)
+
+        def add(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+            for place, value in zip(places, flatten(self._cascade(run, number, runs, levels - 1, zeros))):
+                b.store(b.fadd(b.load(place, typ=value.type), value), place)
+            return nothing
+
+        end = self._end(first, _FAN_IN**levels, runs)
+        carried_loop(b, first, end, _FAN_IN ** (levels - 1), [], add, "runs")
+        return unflatten([b.load(place, typ=r.type) for place, r in zip(places, registers)], zeros)
+
+    def _over_terms(
+        self, depth: int, terms: Terms, sums: list[RegisterValue], step: Step, start: Base = 0, stop: Base | None = None
+    ) -> list[RegisterValue]:
+        """Add all terms from one dimension on, in that dimension those from start to stop, one after the other."""
+        if depth == len(self._term_sizes):
             return step(terms, sums)
-        size = self.contraction.lhs.dimensions[self.contraction.terms[depth][0]]
 
         def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
 
-        return carried_loop(self.builder, 0, size, 1, sums, iteration, "terms")
+        stop = self._term_sizes[depth] if stop is None else stop
+        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms")
+
+    def _end(self, start: Base, length: int, size: int) -> Base:
+        """The end of a run of this length, or of everything."""
+        if isinstance(start, int):
+            return min(start + length, size)
+        end = self.builder.add(start, I64(length))
+        return self.builder.select(self.builder.icmp_signed("<", end, I64(size)), end, I64(size))
 
     def _left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
         """An index into the left operand; what is left out is 0."""

@@ -67,8 +67,8 @@ def _dimension_read_across(computation: Computation, arguments: list[Binding]) -
             continue
         if instruction.opcode == "transpose" and instruction.operands[0].shape.is_row_major:
             across = instruction.attributes["dimensions"].index(len(sizes) - 1)
-        elif instruction.opcode == "parameter" and not (array := arguments[instruction.attributes["number"]].shape).is_row_major:
-            across = array.minor_to_major[0]
+        elif instruction.opcode == "parameter" and not (shape := arguments[instruction.attributes["number"]].shape).is_row_major:
+            across = shape.minor_to_major[0]
         else:
             continue
         if across != len(sizes) - 1:

@@ -1,0 +1,264 @@
+"""The reduction of columns: the vector dimension is kept, and each lane reduces its own column in order.
+
+A long sum of floats is made of the sums of short runs, which are added with their rounding errors kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ..arena import stack_memory
+from ..target import Target
+from .loop import VectorLoop
+from .reduction_parts import (
+    Reduction,
+    Store,
+    add_with_error,
+    finish_compensation,
+    is_sum_of_floats,
+    lanes_of,
+    reduce_loops,
+    splat_identity,
+)
+
+# Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
+_REGISTER_COLUMN_BYTES = 1 << 10
+_PIECE_BYTES = 1 << 14
+# So many rows are added up before their sum is added to the total.
+_RUN = 64
+
+
+def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array], store: Store) -> None:
+    """Reduce columns, each of them into the outputs, or by ``store``."""
+    if reduction.reduced and reduction.dimensions[-1] * outputs[0].shape.element_type.byte_size > _REGISTER_COLUMN_BYTES:
+        _emit_wide_columns(builder, target, reduction, outputs)
+    else:
+        _emit_narrow_columns(builder, target, reduction, store)
+
+
+def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    """Columns of short rows: the accumulators stay in registers."""
+    dimensions, kept = reduction.dimensions, reduction.kept
+    size = dimensions[-1]
+    lanes = lanes_of(target, reduction, size)
+    simple = len(reduction.producers.instructions) <= 12
+    unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
+    with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
+
+        def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
+            starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
+            init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+
+            def accumulate(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
+                results = []
+                for number, component in enumerate(starts):
+                    full = tuple(component if d == len(dimensions) - 1 else index[d] for d in range(len(dimensions)))
+                    group = values[number * reduction.count : (number + 1) * reduction.count]
+                    results += reduction.combine(builder, group, reduction.elements(builder, full, lanes, mask), lanes)
+                return results
+
+            fixed = dict(zip(kept[:-1], outer))
+            if is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
+                totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, accumulate)
+            else:
+                totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init * vectors, accumulate)
+            for number, component in enumerate(starts):
+                group = totals[number * reduction.count : (number + 1) * reduction.count]
+                store((*outer, component), group, lanes, mask)
+
+        _strip(builder, size, lanes, unroll, column)
+
+
+def _sum_of_runs(
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    fixed: dict[int, Component],
+    init: list[RegisterValue],
+    lanes: int,
+    accumulate: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+) -> list[RegisterValue]:
+    """The sums of several vectors of columns, each sum made of runs."""
+    element_type, count = reduction.operands[0].shape.element_type, len(init)
+    neutral, zero = (splat_identity(element_type, value, lanes) for value in (-0.0, 0.0))
+    *outer_reduced, innermost = reduction.reduced
+    size = reduction.dimensions[innermost]
+
+    def runs(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
+        def run(start: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
+            bounds = start, _end(builder, start, size)
+            values = reduce_loops(builder, reduction, [innermost], index, [neutral] * count, accumulate, bounds)
+            sums = [add_with_error(builder, *pair, value) for *pair, value in zip(state[:count], state[count:], values)]
+            return [total for total, _ in sums] + [error for _, error in sums]
+
+        return carried_loop(builder, 0, size, _RUN, state, run, "runs")
+
+    state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
+    totals = [finish_compensation(builder, *pair) for pair in zip(state[:count], state[count:])]
+    return [reduction.combine(builder, [first], [total], lanes)[0] for first, total in zip(init, totals)]
+
+
+def _end(builder: ir.IRBuilder, start: ir.Value, size: int) -> Base:
+    """The end of the run that begins here."""
+    if size % _RUN == 0:
+        return builder.add(start, I64(_RUN))
+    end = builder.add(start, I64(_RUN))
+    return builder.select(builder.icmp_signed("<", end, I64(size)), end, I64(size))
+
+
+def _strip(
+    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
+) -> None:
+    """Cover a dimension by blocks of several vectors, then by single vectors."""
+    block = unroll * lanes
+    blocks = size // block if unroll > 1 else 0
+    if blocks:
+        with counted_loop(builder, blocks) as number:
+            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
+    done = blocks * block
+    if done < size:
+        VectorLoop(builder, lanes, in_place=False).emit(
+            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
+        )
+
+
+def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:
+    """Columns of long rows: the accumulators stay in the output, a piece of it at a time, and whole rows stream by.
+
+    Reading a few columns of each row would touch a new page of memory at every step.
+    """
+    dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
+    by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
+    piece_bytes = _PIECE_BYTES // 2 if by_runs else _PIECE_BYTES
+    piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
+    with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
+        fixed = dict(zip(kept[:-1], outer))
+        whole, rest = divmod(size, piece)
+        with counted_loop(builder, whole, "piece") as number:
+            first = indices.multiply_base(builder, number, piece)
+            _Piece(builder, target, reduction, outputs, outer, first, piece).emit(fixed, by_runs)
+        if rest:
+            _Piece(builder, target, reduction, outputs, outer, whole * piece, rest).emit(fixed, by_runs)
+
+
+class _Piece:
+    """Some columns of the output, next to each other."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        target: Target,
+        reduction: Reduction,
+        outputs: list[Array],
+        outer: Index,
+        first: Base,
+        count: int,
+    ) -> None:
+        self.builder, self.reduction, self.outputs = builder, reduction, outputs
+        self.outer, self.first, self.count = outer, first, count
+        self.lanes = lanes_of(target, reduction, reduction.dimensions[-1])
+        self.rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
+
+    def emit(self, fixed: dict[int, Component], by_runs: bool) -> None:
+        b, reduction = self.builder, self.reduction
+        *outer_reduced, innermost = reduction.reduced
+        size = reduction.dimensions[innermost]
+        if not by_runs:
+            self._fill(reduction.init_values)
+            reduce_loops(b, reduction, outer_reduced, fixed, [], lambda index, none: self._rows(index, innermost, 0, size))
+            return
+        totals = self._sums_in_memory()
+
+        def runs(index: dict[int, Component], nothing: list[RegisterValue]) -> list[RegisterValue]:
+            whole, rest = divmod(size, _RUN)
+            if whole:
+                with counted_loop(b, whole, "runs") as number:
+                    self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
+            if rest:
+                self._run(index, innermost, whole * _RUN, rest, totals)
+            return nothing
+
+        reduce_loops(b, reduction, outer_reduced, fixed, [], runs)
+        init = broadcast_lanes(b, reduction.init_values[0], self.lanes)
+
+        def finish(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            pair = [array.load(b, (component,), lanes, mask) for array in totals]
+            (value,) = reduction.combine(b, [init], [finish_compensation(b, *pair)], lanes)
+            self.outputs[0].store(b, self._place(component), value, lanes, mask)
+
+        self._over_columns(finish)
+
+    def _run(self, index: dict[int, Component], dimension: int, start: Base, count: int, totals: list[Array]) -> None:
+        """Add the sum of a few rows, made in the output, to the totals."""
+        b = self.builder
+        self._fill([splat_identity(self.reduction.operands[0].shape.element_type, -0.0, 1)])
+        self._rows(index, dimension, start, count)
+
+        def add(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            pair = [array.load(b, (component,), lanes, mask) for array in totals]
+            value = self.outputs[0].load(b, self._place(component), lanes, mask)
+            for array, part in zip(totals, add_with_error(b, *pair, value)):
+                array.store(b, (component,), part, lanes, mask)
+
+        self._over_columns(add)
+
+    def _sums_in_memory(self) -> list[Array]:
+        """The sums so far, none, and their errors."""
+        b, shape = self.builder, self.outputs[0].shape.with_dimensions((self.count,))
+        with b.goto_entry_block():
+            arrays = [Array(stack_memory(b, shape.byte_size, 64), shape) for _ in range(2)]
+
+        def clear(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            for array, value in zip(arrays, (-0.0, 0.0)):
+                array.store(b, (component,), splat_identity(shape.element_type, value, lanes), lanes, mask)
+
+        self._over_columns(clear)
+        return arrays
+
+    def _fill(self, values: list[RegisterValue]) -> None:
+        vectors = [broadcast_lanes(self.builder, value, self.lanes) for value in values]
+
+        def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            for output, vector in zip(self.outputs, vectors):
+                output.store(self.builder, self._place(component), vector, lanes, mask)
+
+        self._over_columns(store)
+
+    def _rows(self, index: dict[int, Component], dimension: int, start: Base, count: int) -> list[RegisterValue]:
+        """Combine rows with the output, several at a time."""
+        b = self.builder
+        whole, rest = divmod(count, self.rows_at_once)
+
+        def rows(first: Base, count: int) -> None:
+            first = indices.add_base(b, start, first)
+            positions = [Affine(indices.add_base(b, first, k)) for k in range(count)]
+            self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
+
+        if whole:
+            with counted_loop(b, whole, "rows") as number:
+                rows(indices.multiply_base(b, number, self.rows_at_once), self.rows_at_once)
+        if rest:
+            rows(whole * self.rows_at_once, rest)
+        return []
+
+    def _combine(self, rows: list[dict[int, Component]], component: Component, lanes: int, mask: ir.Value | None) -> None:
+        b, rank = self.builder, len(self.reduction.dimensions)
+        column = indices.add(b, component, self.first)
+        values = [output.load(b, self._place(component), lanes, mask) for output in self.outputs]
+        for row in rows:
+            index = tuple(column if d == rank - 1 else row[d] for d in range(rank))
+            values = self.reduction.combine(b, values, self.reduction.elements(b, index, lanes, mask), lanes)
+        for output, value in zip(self.outputs, values):
+            output.store(b, self._place(component), value, lanes, mask)
+
+    def _place(self, component: Component) -> Index:
+        return (*self.outer, indices.add(self.builder, component, self.first))
+
+    def _over_columns(self, body: Callable[[Component, int, ir.Value | None], None]) -> None:
+        VectorLoop(self.builder, self.lanes, in_place=True).emit(self.count, body)

@@ -1,0 +1,168 @@
+"""What reductions of rows and of columns share: the record of what is reduced, loops, identities, compensated sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, prod
+
+from llvmlite import ir
+
+from ....hlo import Computation, ElementType, Instruction
+from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
+from ...llvm.elementary.arithmetic import constant, intrinsic
+from ...llvm.elementary.double_double import two_sum
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.small_types import POWERS_OF_TWO
+from ...llvm.types import ComplexValue, RegisterValue, integer_constant, register_bytes, scalar_register_type
+from ..target import Target
+from .loop import result_roots
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What is reduced, and how.
+
+    ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
+    are scalar registers; ``reduced`` are the reduced dimensions, in order.
+    """
+
+    producers: Computation
+    arguments: list[Binding]
+    init_values: list[RegisterValue]
+    reduced: tuple[int, ...]
+    to_apply: Computation
+
+    @property
+    def operands(self) -> tuple[Instruction, ...]:
+        return result_roots(self.producers)
+
+    @property
+    def count(self) -> int:
+        return len(self.operands)
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        return self.operands[0].shape.dimensions
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.dimensions)) if d not in self.reduced)
+
+    @property
+    def reduced_count(self) -> int:
+        """How many elements make one of the result."""
+        return prod(self.dimensions[d] for d in self.reduced)
+
+    @property
+    def bindings(self) -> dict[Instruction, Binding]:
+        return dict(zip(self.producers.parameters, self.arguments))
+
+    def combine(
+        self, builder: ir.IRBuilder, accumulators: list[RegisterValue], elements: list[RegisterValue], lanes: int
+    ) -> list[RegisterValue]:
+        return emit_scalar_computation(builder, self.to_apply, [*accumulators, *elements], lanes)
+
+    def elements(self, builder: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None = None) -> list[RegisterValue]:
+        emitter = ElementalEmitter(builder, lanes, self.bindings)
+        return [emitter.emit(operand, index, mask) for operand in self.operands]
+
+
+Store = Callable[[Index, list[RegisterValue], int, "ir.Value | None"], None]
+
+
+def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
+    arrays = [i for c in (reduction.producers, reduction.to_apply) for i in c.instructions if not i.shape.is_tuple]
+    if has_control_flow((reduction.to_apply, reduction.producers)):
+        return 1
+    lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays))
+    while lanes > 1 and lanes >= 2 * size:
+        lanes //= 2
+    return lanes
+
+
+def reduce_loops(
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    remaining: list[int],
+    index: dict[int, Component],
+    values: list[RegisterValue],
+    body: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+    bounds: tuple[Base, Base] | None = None,
+) -> list[RegisterValue]:
+    """Loops over the remaining reduced dimensions, the values carried through all of them; over the first within bounds."""
+    if not remaining:
+        return body(index, values)
+    dimension, *inner = remaining
+
+    def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+        return reduce_loops(builder, reduction, inner, {**index, dimension: Affine(number)}, carried, body)
+
+    start, stop = bounds or (0, reduction.dimensions[dimension])
+    return carried_loop(builder, start, stop, 1, values, iteration, "reduce")
+
+
+def single_operation(reduction: Reduction) -> str | None:
+    """The opcode, where the reduction applies one operation to its two parameters."""
+    computation = reduction.to_apply
+    root = computation.root
+    if reduction.count != 1 or len(root.operands) != 2 or set(root.operands) != set(computation.parameters):
+        return None
+    return root.opcode
+
+
+def identity_of(opcode: str, element_type: ElementType) -> float | int | None:
+    """The value that leaves any other unchanged, where the operation has one. For a sum of floats it is -0."""
+    kind = element_type.kind
+    if kind == "complex":
+        return {"add": -0.0}.get(opcode)
+    if kind == "float":
+        if element_type.name == POWERS_OF_TWO and opcode == "add":
+            return None  # it has no zero
+        return {"add": -0.0, "multiply": 1.0, "maximum": -inf, "minimum": inf}.get(opcode)
+    bits = element_type.bits
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == "signed" else (0, (1 << bits) - 1)
+    table = {
+        "add": 0,
+        "multiply": 1,
+        "maximum": low,
+        "minimum": high,
+        "and": -1 if kind == "signed" else high,
+        "or": 0,
+        "xor": 0,
+    }
+    return table.get(opcode)
+
+
+def splat_identity(element_type: ElementType, identity: float | int, lanes: int) -> RegisterValue:
+    scalar = scalar_register_type(element_type)
+    type_ = scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+    if element_type.is_complex:
+        return ComplexValue(constant(type_, identity), constant(type_, identity))
+    if element_type.is_float:
+        return constant(type_, identity)
+    return integer_constant(type_, identity)
+
+
+def is_sum_of_floats(reduction: Reduction) -> bool:
+    """Whether the rounding errors of a reduction can be kept, and added at its end."""
+    element_type = reduction.operands[0].shape.element_type
+    adds = single_operation(reduction) == "add" and identity_of("add", element_type) is not None
+    return adds and element_type.is_float
+
+
+def add_with_error(builder: ir.IRBuilder, total: RegisterValue, error: RegisterValue, value: RegisterValue) -> list[ir.Value]:
+    """The total with the value added, and the sum of the rounding errors so far."""
+    total, rounded_off = two_sum(builder, total, value)
+    return [total, builder.fadd(error, rounded_off)]
+
+
+def finish_compensation(builder: ir.IRBuilder, total: ir.Value, compensation: ir.Value) -> ir.Value:
+    """The compensated sum; where the sum is not finite its error is not a number and is left out."""
+    magnitude = intrinsic(builder, "fabs", total)
+    finite = builder.fcmp_ordered("<", magnitude, constant(total.type, inf))
+    # Nothing is added where there was no error: it would turn -0 into +0.
+    needed = builder.fcmp_unordered("!=", compensation, constant(total.type, 0.0))
+    return builder.select(builder.and_(finite, needed), builder.fadd(total, compensation), total)

@@ -1,0 +1,151 @@
+"""The reduction of rows: the vector dimension is reduced, in lanes that are combined at the end."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ...llvm import index as indices
+from ...llvm.index import Affine, Component
+from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.types import I32, ComplexValue, RegisterValue
+from ..target import Target
+from .loop import tail_mask
+from .reduction_parts import (
+    Reduction,
+    Store,
+    add_with_error,
+    finish_compensation,
+    identity_of,
+    is_sum_of_floats,
+    lanes_of,
+    reduce_loops,
+    single_operation,
+    splat_identity,
+)
+
+# This many vectors of partial results, so that one addition need not wait for another.
+PARTIAL_VECTORS = 4
+# A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
+BLOCK_STEPS = 32
+
+
+def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    dimensions, kept = reduction.dimensions, reduction.kept
+    opcode = single_operation(reduction)
+    identity = None if opcode is None else identity_of(opcode, reduction.operands[0].shape.element_type)
+    with loop_nest(builder, [dimensions[d] for d in kept]) as outer:
+        fixed = dict(zip(kept, outer))
+        init = reduction.init_values
+        if identity is None or not reduction.reduced:
+
+            def one(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
+                full = tuple(index[d] for d in range(len(dimensions)))
+                return reduction.combine(builder, values, reduction.elements(builder, full, 1), 1)
+
+            totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init, one)
+        else:
+            totals = _vector_row(builder, target, reduction, fixed, init, opcode, identity)
+        store(outer, totals, 1, None)
+
+
+def _vector_row(
+    builder: ir.IRBuilder,
+    target: Target,
+    reduction: Reduction,
+    fixed: dict[int, Component],
+    init: list[RegisterValue],
+    opcode: str,
+    identity: float | int,
+) -> list[RegisterValue]:
+    """Reduce one row: vectors of partial results, combined across lanes at the end."""
+    dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
+    size = dimensions[last]
+    lanes = lanes_of(target, reduction, size)
+    element_type = reduction.operands[0].shape.element_type
+    neutral = splat_identity(element_type, identity, lanes)
+    outer_reduced = [d for d in reduction.reduced if d != last]
+    compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
+
+    def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
+        return reduction.combine(builder, [first], [second], lanes)[0]
+
+    def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
+        full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
+        (value,) = reduction.elements(builder, full, lanes, mask)
+        return value if mask is None else _select(builder, mask, value, neutral)
+
+    def block(index: dict[int, Component], start: indices.Base, steps: int) -> RegisterValue:
+        """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
+        stride = PARTIAL_VECTORS * lanes
+
+        def iteration(number: ir.Value, partial: list[RegisterValue]) -> list[RegisterValue]:
+            base = indices.add_base(builder, number, start)
+            return [
+                combine(value, load(index, Affine(indices.add_base(builder, base, k * lanes), 1 if lanes > 1 else 0)))
+                for k, value in enumerate(partial)
+            ]
+
+        partial = carried_loop(builder, 0, steps * stride, stride, [neutral] * PARTIAL_VECTORS, iteration, "row")
+        while len(partial) > 1:
+            partial = [combine(a, b) for a, b in zip(partial[::2], partial[1::2])]
+        return partial[0]
+
+    def accumulate(state: list[RegisterValue], value: RegisterValue) -> list[RegisterValue]:
+        if not compensated:
+            return [combine(state[0], value)]
+        return add_with_error(builder, *state, value)
+
+    def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
+        group = PARTIAL_VECTORS * lanes
+        steps = BLOCK_STEPS if compensated else max(1, size // group)
+        done = 0
+        blocks = size // (steps * group)
+        if blocks:
+
+            def whole(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+                return accumulate(carried, block(index, number, steps))
+
+            state = carried_loop(builder, 0, blocks * steps * group, steps * group, state, whole, "block")
+            done = blocks * steps * group
+        groups = (size - done) // group
+        if groups:
+            state = accumulate(state, block(index, done, groups))
+            done += groups * group
+        singles = (size - done) // lanes
+        if singles:
+
+            def single(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+                return accumulate(carried, load(index, Affine(number, 1 if lanes > 1 else 0)))
+
+            state = carried_loop(builder, done, done + singles * lanes, lanes, state, single, "vector")
+            done += singles * lanes
+        if done < size:
+            state = accumulate(state, load(index, Affine(done, 1), tail_mask(lanes, size - done)))
+        return state
+
+    zero = splat_identity(element_type, 0.0, lanes) if compensated else None
+    state = [neutral, zero] if compensated else [neutral]
+    state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
+    total = finish_compensation(builder, *state) if compensated else state[0]
+    width = lanes
+    while width > 1:
+        width //= 2
+        total = reduction.combine(builder, [_half(builder, total, 0)], [_half(builder, total, 1)], width)[0]
+    return reduction.combine(builder, init, [total], 1)
+
+
+def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:
+    if isinstance(value, ComplexValue):
+        return ComplexValue(*(builder.select(mask, v, o) for v, o in zip(value, otherwise)))
+    return builder.select(mask, value, otherwise)
+
+
+def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:
+    """The lower (0) or upper (1) half of the lanes; a scalar where one lane is left."""
+    if isinstance(value, ComplexValue):
+        return ComplexValue(*(_half(builder, part, which) for part in value))
+    count = value.type.count // 2
+    if count == 1:
+        return builder.extract_element(value, I32(which))
+    lanes = ir.Constant(ir.VectorType(I32, count), [I32(which * count + lane) for lane in range(count)])
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), lanes)
