@@ -62,16 +62,16 @@ def emit_loop(
 def _dimension_read_across(computation: Computation, arguments: list[Binding]) -> int | None:
     """The dimension of the result along which an operand is contiguous, where that is not the last one."""
     sizes = result_roots(computation)[0].shape.dimensions
+    last = len(sizes) - 1
     for instruction in computation.instructions:
-        if instruction.shape.is_tuple or instruction.shape.dimensions != sizes or len(sizes) < 2:
+        if last < 1 or instruction.shape.is_tuple or instruction.shape.dimensions != sizes:
             continue
+        across = last
         if instruction.opcode == "transpose" and instruction.operands[0].shape.is_row_major:
-            across = instruction.attributes["dimensions"].index(len(sizes) - 1)
-        elif instruction.opcode == "parameter" and not (shape := arguments[instruction.attributes["number"]].shape).is_row_major:
-            across = shape.minor_to_major[0]
-        else:
-            continue
-        if across != len(sizes) - 1:
+            across = instruction.attributes["dimensions"].index(last)
+        elif instruction.opcode == "parameter":
+            across = arguments[instruction.attributes["number"]].shape.minor_to_major[0]
+        if across != last:
             return across
     return None
 
