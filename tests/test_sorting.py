@@ -172,6 +172,43 @@ def test_a_sort_as_jax_writes_it():
         np.testing.assert_array_equal(np.signbit(ordered[ordered == 0]), np.signbit(row[row == 0]))
 
 
+SIZES = [1, 2, 7, 8, 9, 16, 17, 64, 100, 257, 1000]
+
+
+def total_order(element_type, direction, *others):
+    b = Builder("order")
+    first, second, *_ = (b.parameter(Shape(t)) for t in (element_type, *others) for _ in range(2))
+    return b.build(b.emit("compare", first, second, direction=direction, type="TOTALORDER" if element_type.is_float else ""))
+
+
+@pytest.mark.parametrize(
+    ("element_type", "direction"), [(F32, "LT"), (F64, "GT"), (S32, "GT"), (U64, "LT"), (F16, "LT"), (U8, "GT")], ids=str
+)
+def test_lines_of_every_length_by_a_plain_key(element_type, direction):
+    """Values alone, whose order tells all bits apart, and values with others behind them, stably."""
+    for size in SIZES:
+        x = np.stack([values(element_type, size, seed=size + row) for row in range(2)])
+        y = np.arange(2 * size, dtype=np.int16).reshape(2, size)
+        b = Builder("f")
+        parameter, payload = b.parameter(Shape(element_type, x.shape)), b.parameter(Shape(S16, x.shape))
+        alone = b.emit("sort", parameter, dimensions=(1,), to_apply=total_order(element_type, direction))
+        order = total_order(element_type, direction, S16)
+        both = b.emit("sort", parameter, payload, dimensions=(1,), is_stable=True, to_apply=order)
+        root = b.Tuple([alone, b.get_tuple_element(both, 0), b.get_tuple_element(both, 1)])
+        native, expected = (compiled(b, root, backend)(x, y) for backend in ("cpu", "reference"))
+        for one, other in zip(native, expected, strict=True):
+            np.testing.assert_array_equal(bits(one), bits(other), err_msg=f"{size} elements")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sorting_floats_that_lie_across(axis):
+    x = values(F32, 60 * 70, seed=1).reshape(60, 70)
+    for argument in (x, np.asfortranarray(x)):
+        np.testing.assert_array_equal(jit(lambda x: np.sort(x, axis=axis))(argument), np.sort(x, axis=axis))
+        stable = jit(lambda x: np.argsort(x, axis=axis, kind="stable"))(argument)
+        np.testing.assert_array_equal(stable, np.argsort(x, axis=axis, kind="stable"))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize(("shape", "k"), [((9,), 4), ((3, 20), 20), ((2, 3, 5), 1), ((4, 6), 0), ((3, 300), 7), ((1000,), 64)])

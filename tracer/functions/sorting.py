@@ -62,10 +62,10 @@ def comparator(keys: tuple[hlo.ElementType, ...], others: tuple[hlo.ElementType,
     return b.build(before)
 
 
-def sorted_instruction(trace: Trace, operand: Instruction, axis: int) -> Instruction:
-    """The operand sorted along a dimension."""
+def sorted_instruction(trace: Trace, operand: Instruction, axis: int, is_stable: bool = False) -> Instruction:
+    """The operand sorted along a dimension; only zeros and NaN show whether it is stable."""
     order = comparator((operand.shape.element_type,))
-    return trace.emit("sort", operand, dimensions=(axis,), is_stable=True, to_apply=order)
+    return trace.emit("sort", operand, dimensions=(axis,), is_stable=is_stable, to_apply=order)
 
 
 def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int) -> Instruction:
@@ -102,7 +102,7 @@ def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     _check_kind(kind, order, stable)
     trace, operand, axis = _operand(a, axis)
-    return result(trace, sorted_instruction(trace, operand, axis))
+    return result(trace, sorted_instruction(trace, operand, axis, bool(stable) or kind in ("stable", "mergesort")))
 
 
 @implements(np.argsort)

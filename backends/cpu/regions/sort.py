@@ -1,7 +1,7 @@
 """The sort region: each line along the sorted dimension is sorted on its own, all operands together, stably.
 
 A line is sorted in runs by insertion, and the runs are merged (a bottom-up merge sort), the comparator being emitted in
-place; long lines that are ordered by a plain key go to regions/radix_sort.py.
+place. Lines that are ordered by a plain key go to regions/vector_sort.py, or, where they are long, to regions/radix_sort.py.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
-from ...llvm.index import Affine, Base, i64
+from ...llvm.index import Affine, Base, Component, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I8, I64, POINTER, RegisterValue, register_bytes
 from ..target import Target
 from .loop import VectorLoop
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
 from .sort_key import SortKey, sort_key
+from .vector_sort import emit_vector_sort, plan_vector_sort
 
 # Runs of this length are sorted by insertion.
 _RUN = 16
@@ -54,6 +55,9 @@ def scratch_bytes(instruction: Instruction) -> int:
     """Memory for one or two copies of a line, and for counting digits."""
     if leaves(instruction.shape)[0].size == 0:
         return 0
+    plan = plan_vector_sort(instruction, _line_size(instruction))
+    if plan is not None:
+        return plan.scratch_bytes
     line, copies = _line_bytes(instruction), 1 if _is_contiguous(instruction) else 2
     return copies * line + (histogram_bytes(key) if (key := _radix_key(instruction)) is not None else 0)
 
@@ -95,12 +99,21 @@ def emit_sort(
         return
     b, size = builder, _line_size(instruction)
     (dimension,) = instruction.attributes["dimensions"]
+    sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
+    plan = plan_vector_sort(instruction, size)
+    if plan is not None:
+        with loop_nest(b, sizes) as index:
+
+            def at(component: Component) -> Index:
+                return (*index[:dimension], component, *index[dimension + 1 :])
+
+            emit_vector_sort(b, target, plan, operands, outputs, at, scratch)
+        return
     comparator, key = instruction.attributes["to_apply"], _radix_key(instruction)
     spare = _line_at(b, scratch, 0, operands, size)
     contiguous = _is_contiguous(instruction)
     own = None if contiguous else _line_at(b, scratch, _line_bytes(instruction), operands, size)
     histograms = scratch_bytes(instruction) - (histogram_bytes(key) if key is not None else 0)
-    sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
     with loop_nest(b, sizes) as index:
         if own is None:
             line = Line(tuple(_row(output.seen_from(b, index), size) for output in outputs))

@@ -1,0 +1,245 @@
+"""Sorting by a key of whole bytes in vectors: each is sorted in its register, and sorted runs are merged a vector at a time.
+
+Without comparisons that steer branches, every step takes the same few instructions. What is sorted are unsigned integers: the
+keys themselves, where they are all that there is, or else keys with positions behind them, by which the elements are fetched in
+the end. Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968 (bitonic sorters); H. Inoue et al.,
+"AA-Sort: a new parallel sorting algorithm for multi-core SIMD processors", PACT 2007 (merging runs in vectors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ....hlo import ELEMENT_TYPES, Instruction, Shape
+from ...llvm.arrays import Array
+from ...llvm.index import Affine, Component, multiply_base
+from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.types import I8, I32, I64, RegisterValue, integer_constant, lane_numbers, vector_of
+from ..target import Target
+from .loop import VectorLoop, tail_mask
+from .sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
+
+# Longer lines with positions are sorted faster digit by digit, whose passes do not grow in number.
+_MOST_ELEMENTS_WITH_POSITIONS = 1 << 14
+_WIDEST_VECTOR = 64  # bytes
+
+
+@dataclass(frozen=True)
+class VectorSort:
+    """How a line is sorted: ``bits`` wide integers, of whom the low ``position_bits`` are the element's position."""
+
+    key: SortKey
+    size: int
+    bits: int
+    position_bits: int
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Memory for the integers, twice; a vector may be read behind the last of them."""
+        return 2 * (-(-self.size * self.bits // 8 // _WIDEST_VECTOR) + 1) * _WIDEST_VECTOR
+
+
+def plan_vector_sort(sort: Instruction, size: int) -> VectorSort | None:
+    """How to sort lines of this size; None where no key orders them, or another way is better."""
+    key = sort_key(sort.attributes["to_apply"])
+    if key is None or size < 2:
+        return None
+    key_bits = max(8, key.element_type.bits)
+    order_counts = key.zeros_equal and sort.attributes["is_stable"]
+    if len(sort.operands) == 1 and not order_counts:
+        return VectorSort(key, size, key_bits, 0) if key_bits >= 32 else None
+    position_bits = (size - 1).bit_length()
+    if key_bits + position_bits > 64 or size > _MOST_ELEMENTS_WITH_POSITIONS:
+        return None
+    return VectorSort(key, size, 32 if key_bits + position_bits <= 32 else 64, position_bits)
+
+
+def emit_vector_sort(
+    builder: ir.IRBuilder,
+    target: Target,
+    plan: VectorSort,
+    operands: list[Array],
+    outputs: list[Array],
+    at: Callable[[Component], tuple[Component, ...]],
+    scratch: ir.Value,
+) -> None:
+    """Sort one line of all operands into the outputs; ``at`` makes the index of a position on the line."""
+    line = _Line(builder, plan, target.lanes(plan.bits // 8))
+    half = builder.gep(scratch, [I64(plan.scratch_bytes // 2)], source_etype=I8)
+    line.load(operands[plan.key.operand], at, scratch)
+    keys, _ = line.merge(scratch, half)
+    line.store(operands, outputs, at, keys)
+
+
+class _Line:
+    def __init__(self, builder: ir.IRBuilder, plan: VectorSort, lanes: int) -> None:
+        self.builder, self.plan, self.lanes = builder, plan, lanes
+        self.scalar = ir.IntType(plan.bits)
+        self.vector = vector_of(self.scalar, lanes)
+
+    # --- elements to keys, and back ---
+
+    def load(self, operand: Array, at: Callable, keys: ir.Value) -> None:
+        """Write the line's keys, each vector of them sorted; behind the last one stand the greatest there are."""
+        b, plan, lanes = self.builder, self.plan, self.lanes
+        elements = _bits_of(operand)
+
+        def load(start: int | ir.Value, mask: ir.Value | None) -> None:
+            position = Affine(start, 1)
+            order = order_bits if plan.position_bits else order_of_values
+            values = order(b, plan.key, elements.load(b, at(position), lanes, mask))
+            if values.type != self.vector:
+                values = b.zext(values, self.vector)
+            if plan.position_bits:
+                values = b.shl(values, integer_constant(self.vector, plan.position_bits))
+                numbers = b.add(self._splat(start), lane_numbers(self.scalar, lanes))
+                values = b.or_(values, numbers)
+            if mask is not None:
+                values = b.select(mask, values, integer_constant(self.vector, -1))
+            b.store(self._sorted(values), self._at(keys, start), align=self.scalar.width // 8)
+
+        whole, rest = divmod(plan.size, lanes)
+        if whole:
+            with counted_loop(b, whole, "keys") as number:
+                load(multiply_base(b, number, lanes), None)
+        if rest:
+            load(whole * lanes, tail_mask(lanes, rest))
+
+    def store(self, operands: list[Array], outputs: list[Array], at: Callable, keys: ir.Value) -> None:
+        b, plan = self.builder, self.plan
+        key_array = Array(keys, Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
+
+        def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            values = key_array.load(b, (component,), lanes, mask)
+            if not plan.position_bits:
+                _bits_of(outputs[0]).store(b, at(component), value_of_order(b, plan.key, values), lanes, mask)
+                return
+            positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
+            if plan.bits < 64:
+                positions = b.zext(positions, vector_of(I64, lanes))
+            for operand, output in zip(operands, outputs):
+                source = Affine(positions) if lanes == 1 else positions
+                output.store(b, at(component), operand.load(b, at(source), lanes, mask), lanes, mask)
+
+        VectorLoop(b, self.lanes, in_place=False).emit(plan.size, store)
+
+    def _splat(self, start: int | ir.Value) -> ir.Value:
+        if isinstance(start, int):
+            return integer_constant(self.vector, start)
+        b = self.builder
+        scalar = start if self.scalar.width == 64 else b.trunc(start, self.scalar)
+        first = b.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, I32(0))
+        return self._shuffle(first, first, [0] * self.lanes)
+
+    # --- runs ---
+
+    def merge(self, source: ir.Value, target: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Merge runs twice as long in each level, from one memory into the other and back; where they are in the end."""
+        b, count = self.builder, -(-self.plan.size // self.lanes)
+
+        def level(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            width, source, target = carried
+            step = b.shl(width, I64(1))
+            pairs = b.udiv(b.add(step, I64(count - 1)), step)
+
+            def pair(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+                start = b.mul(number, step)
+                middle, end = (self._least(b.add(start, length), I64(count)) for length in (width, step))
+                self._merge_pair(source, target, start, middle, end)
+                return nothing
+
+            carried_loop(b, 0, pairs, 1, [], pair, "merge.pair")
+            return [step, target, source]
+
+        _, source, target = carried_loop(b, 0, (count - 1).bit_length(), 1, [I64(1), source, target], level, "merge.level")
+        return source, target
+
+    def _merge_pair(self, source: ir.Value, target: ir.Value, start: ir.Value, middle: ir.Value, end: ir.Value) -> None:
+        """Merge the vectors [start, middle) and [middle, end); the second run may be empty.
+
+        Of two vectors in hand the lower half is stored; the next vector comes from the run that goes on with the smaller key.
+        """
+        b = self.builder
+        first = self._load(source, start)
+
+        def step(place: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            held, left, right = carried
+            left_key, right_key = (b.load(self._vector_at(source, run), typ=self.scalar) for run in (left, right))
+            more_left, more_right = b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end)
+            smaller = b.icmp_unsigned("<=", left_key, right_key)
+            take_left = b.or_(b.not_(more_right), b.and_(more_left, smaller))
+            lower, upper = self._merged(held, self._load(source, b.select(take_left, left, right)))
+            self._store(target, place, lower)
+            taken = b.zext(take_left, I64)
+            return [upper, b.add(left, taken), b.add(right, b.sub(I64(1), taken))]
+
+        one = I64(1)
+        last = b.sub(end, one)
+        held, *_ = carried_loop(b, start, last, 1, [first, b.add(start, one), middle], step, "merge.vectors")
+        self._store(target, last, held)
+
+    def _at(self, keys: ir.Value, position: int | ir.Value) -> ir.Value:
+        position = I64(position) if isinstance(position, int) else position
+        return self.builder.gep(keys, [position], source_etype=self.scalar)
+
+    def _vector_at(self, keys: ir.Value, number: ir.Value) -> ir.Value:
+        return self._at(keys, self.builder.mul(number, I64(self.lanes)))
+
+    def _load(self, keys: ir.Value, number: ir.Value) -> ir.Value:
+        return self.builder.load(self._vector_at(keys, number), typ=self.vector, align=self.scalar.width // 8)
+
+    def _store(self, keys: ir.Value, number: ir.Value, value: ir.Value) -> None:
+        self.builder.store(value, self._vector_at(keys, number), align=self.scalar.width // 8)
+
+    def _least(self, first: ir.Value, second: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed("<", first, second), first, second)
+
+    # --- networks within registers ---
+
+    def _sorted(self, value: ir.Value) -> ir.Value:
+        """A vector with its lanes in order: bitonic runs of 2, 4, ... lanes are sorted, every other one downwards."""
+        length = 2
+        while length <= self.lanes:
+            distance = length // 2
+            while distance:
+                value = self._exchanged(value, distance, [bool(lane & length) for lane in range(self.lanes)])
+                distance //= 2
+            length *= 2
+        return value
+
+    def _merged(self, first: ir.Value, second: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The lower and the upper half, in order, of two vectors in order."""
+        backwards = self._shuffle(second, second, range(self.lanes - 1, -1, -1))
+        halves = self._low_and_high(first, backwards)
+        upwards = [False] * self.lanes
+        distance = self.lanes // 2
+        while distance:
+            halves = [self._exchanged(half, distance, upwards) for half in halves]
+            distance //= 2
+        return halves[0], halves[1]
+
+    def _exchanged(self, value: ir.Value, distance: int, downwards: list[bool]) -> ir.Value:
+        """Pairs of lanes at a distance in order: the smaller one in the lower lane, or, downwards, in the upper."""
+        lanes = range(self.lanes)
+        other = self._shuffle(value, value, [lane ^ distance for lane in lanes])
+        low, high = self._low_and_high(value, other)
+        takes_high = [bool(lane & distance) != down for lane, down in zip(lanes, downwards)]
+        return self._shuffle(low, high, [lane + self.lanes * high for lane, high in zip(lanes, takes_high)])
+
+    def _low_and_high(self, first: ir.Value, second: ir.Value) -> list[ir.Value]:
+        """The smaller and the greater one in each lane."""
+        less = self.builder.icmp_unsigned("<", first, second)
+        return [self.builder.select(less, first, second), self.builder.select(less, second, first)]
+
+    def _shuffle(self, first: ir.Value, second: ir.Value, lanes) -> ir.Value:
+        mask = ir.Constant(ir.VectorType(I32, self.lanes), [I32(lane) for lane in lanes])
+        return self.builder.shuffle_vector(first, second, mask)
+
+
+def _bits_of(array: Array) -> Array:
+    """The same memory as unsigned integers."""
+    shape, bits = array.shape, max(8, array.shape.element_type.bits)
+    return Array(array.pointer, Shape(ELEMENT_TYPES[f"u{bits}"], shape.dimensions, shape.layout))
