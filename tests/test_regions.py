@@ -182,3 +182,20 @@ def test_elementwise_work_across_the_middle_dimension():
     x = np.random.default_rng(6).standard_normal((4, 33, 50)).astype(np.float32)
     np.testing.assert_array_equal(jit(lambda x: x.transpose(0, 2, 1) + 1)(x), x.transpose(0, 2, 1) + 1)
     np.testing.assert_array_equal(jit(lambda x: x.transpose(2, 1, 0) + 1)(x), x.transpose(2, 1, 0) + 1)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 20), (0, 7, 1)])
+def test_concatenated_pieces(axis, sizes):
+    """Each piece has its own loops, fused with what computes it; pieces that take turns in a vector have one together."""
+    random = np.random.default_rng(8)
+    arrays = [random.standard_normal([size if d == axis else 20 for d in range(3)]) for size in sizes]
+    f = jit(lambda *arrays: np.concatenate([x[::-1] * 2 for x in arrays], axis))
+    np.testing.assert_array_equal(f(*arrays), np.concatenate([x[::-1] * 2 for x in arrays], axis))
+
+
+def test_pieces_of_pieces():
+    x = np.random.default_rng(9).standard_normal((30, 40)).astype(np.float32)
+    for mode in ("reflect", "wrap", "edge"):
+        f = jit(lambda x: np.pad(x, ((2, 3), (5, 1)), mode=mode))
+        np.testing.assert_array_equal(f(x), np.pad(x, ((2, 3), (5, 1)), mode=mode))

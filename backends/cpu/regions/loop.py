@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from llvmlite import ir
@@ -46,17 +47,21 @@ def emit_loop(
     outputs = [
         Array(output.pointer, root.shape) if output.shape.is_row_major else output for output, root in zip(outputs, roots)
     ]
-    bindings = dict(zip(computation.parameters, arguments))
-    dimensions = roots[0].shape.dimensions
-    lanes = lanes_for(target, computation, dimensions[-1])
-    across = _dimension_read_across(computation, arguments)
-    if across is not None and lanes > 1 and dimensions[across] > 1:
-        _emit_blocks(builder, bindings, roots, outputs, across, VectorLoop(builder, lanes, in_place))
+    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place)
+    if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
+        nest.emit_concatenate(roots[0])
         return
-    with loop_nest(builder, dimensions[:-1]) as outer:
-        VectorLoop(builder, lanes, in_place).emit(
-            dimensions[-1], lambda inner, lanes, mask: _store(builder, bindings, roots, outputs, (*outer, inner), lanes, mask)
-        )
+    across = _dimension_read_across(computation, arguments)
+    if across is None:
+        nest.emit(roots)
+    else:
+        nest.emit_blocks(roots, across)
+
+
+def _interleaves(concatenate: Instruction) -> bool:
+    """Whether operands take turns within a vector of the result."""
+    (along,), shape = concatenate.attributes["dimensions"], concatenate.shape
+    return along == shape.rank - 1 and shape.dimensions[along] < _BLOCK < shape.size
 
 
 def _dimension_read_across(computation: Computation, arguments: list[Binding]) -> int | None:
@@ -80,34 +85,72 @@ def _dimension_read_across(computation: Computation, arguments: list[Binding]) -
 _BLOCK = 16
 
 
-def _emit_blocks(
-    builder: ir.IRBuilder,
-    bindings: dict[Instruction, Binding],
-    roots: tuple[Instruction, ...],
-    outputs: list[Array],
-    across: int,
-    loop: VectorLoop,
-) -> None:
-    """The loop nest with a few indices of one dimension as its innermost loop.
+@dataclass(frozen=True)
+class _Nest:
+    """Loop nests that write into the same outputs; ``bindings`` are the values of the computation's parameters."""
 
-    A vector that gathers elements from as many cache lines is followed by those that find theirs in the same lines.
-    """
-    b, sizes = builder, roots[0].shape.dimensions
-    outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
-    with loop_nest(b, outer_sizes) as outer, counted_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
-        start = b.mul(i64(block), I64(_BLOCK))
-        stop = b.add(start, I64(_BLOCK))
-        stop = b.select(b.icmp_signed("<", stop, I64(sizes[across])), stop, I64(sizes[across]))
+    builder: ir.IRBuilder
+    target: Target
+    computation: Computation
+    bindings: dict[Instruction, Binding]
+    outputs: list[Array]
+    in_place: bool
 
-        def emit(inner: Affine, lanes: int, mask: ir.Value | None) -> None:
-            def store(position: ir.Value, nothing: list) -> list:
-                index = (*outer[:across], Affine(position), *outer[across + 1 :], inner)
-                _store(b, bindings, roots, outputs, index, lanes, mask)
-                return nothing
+    def emit(self, roots: tuple[Instruction, ...], origin: Index | None = None) -> None:
+        """Compute the roots' elements into the outputs, whose first element for them is at the origin."""
+        *outer_sizes, size = roots[0].shape.dimensions
+        with loop_nest(self.builder, outer_sizes) as outer:
+            self._vectors(roots).emit(size, lambda inner, lanes, mask: self._store(roots, (*outer, inner), lanes, mask, origin))
 
-            carried_loop(b, start, stop, 1, [], store, "across")
+    def emit_concatenate(self, root: Instruction) -> None:
+        """Each operand by loops of its own, which need not ask where they are."""
+        (along,) = root.attributes["dimensions"]
+        start = 0
+        for operand in root.operands:
+            if operand.shape.size:
+                origin = tuple(Affine(start if d == along else 0) for d in range(operand.shape.rank))
+                self.emit((operand,), origin)
+            start += operand.shape.dimensions[along]
 
-        loop.emit(sizes[-1], emit)
+    def emit_blocks(self, roots: tuple[Instruction, ...], across: int) -> None:
+        """A few indices of one dimension are the innermost loop.
+
+        A vector that gathers elements from as many cache lines is followed by those that find theirs in the same lines.
+        """
+        b, sizes = self.builder, roots[0].shape.dimensions
+        outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
+        with loop_nest(b, outer_sizes) as outer, counted_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
+            start = b.mul(i64(block), I64(_BLOCK))
+            stop = b.add(start, I64(_BLOCK))
+            stop = b.select(b.icmp_signed("<", stop, I64(sizes[across])), stop, I64(sizes[across]))
+
+            def emit(inner: Affine, lanes: int, mask: ir.Value | None) -> None:
+                def store(position: ir.Value, nothing: list) -> list:
+                    self._store(roots, (*outer[:across], Affine(position), *outer[across + 1 :], inner), lanes, mask)
+                    return nothing
+
+                carried_loop(b, start, stop, 1, [], store, "across")
+
+            self._vectors(roots).emit(sizes[-1], emit)
+
+    def _vectors(self, roots: tuple[Instruction, ...]) -> VectorLoop:
+        lanes = _lanes_for(self.target, self.computation, roots[0].shape.dimensions)
+        return VectorLoop(self.builder, lanes, self.in_place)
+
+    def _store(
+        self,
+        roots: tuple[Instruction, ...],
+        index: Index,
+        lanes: int,
+        mask: ir.Value | None,
+        origin: Index | None = None,
+    ) -> None:
+        emitter = ElementalEmitter(self.builder, lanes, self.bindings)
+        values = [emitter.emit(root, index, mask) for root in roots]
+        if origin is not None:
+            index = tuple(indices.add(self.builder, component, first.base) for component, first in zip(index, origin))
+        for output, value in zip(self.outputs, values):
+            output.store(self.builder, index, value, lanes, mask)
 
 
 def reshaped_arguments(arguments: list[Binding], computation: Computation) -> list[Binding]:
@@ -127,29 +170,14 @@ def result_roots(computation: Computation) -> tuple[Instruction, ...]:
     return computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
 
 
-def _store(
-    builder: ir.IRBuilder,
-    bindings: dict[Instruction, Binding],
-    roots: tuple[Instruction, ...],
-    outputs: list[Array],
-    index: Index,
-    lanes: int,
-    mask: ir.Value | None,
-) -> None:
-    emitter = ElementalEmitter(builder, lanes, bindings)
-    values = [emitter.emit(root, index, mask) for root in roots]
-    for output, value in zip(outputs, values):
-        output.store(builder, index, value, lanes, mask)
-
-
-def lanes_for(target: Target, computation: Computation, size: int) -> int:
+def _lanes_for(target: Target, computation: Computation, dimensions: tuple[int, ...]) -> int:
     """Lanes such that the widest element type fills one vector register, and no more than the loop has iterations."""
     if has_control_flow([computation]):
         return 1
     widest = max((register_bytes(i.shape.element_type) for i in computation.instructions if not i.shape.is_tuple), default=8)
-    small = prod(result_roots(computation)[0].shape.dimensions) * widest <= _SMALL_BYTES
+    small = prod(dimensions) * widest <= _SMALL_BYTES
     lanes = min(target.vector_bytes, _SMALL_VECTOR_BYTES if small else target.vector_bytes) // widest
-    while lanes > 1 and lanes >= 2 * size:
+    while lanes > 1 and lanes >= 2 * dimensions[-1]:
         lanes //= 2
     return lanes
 
