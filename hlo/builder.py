@@ -6,25 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .builder_aliases import AliasMethods
+from .builder_collectives import CollectiveMethods
 from .builder_convolutions import ConvolutionMethods
+from .builder_effects import EffectMethods
 from .element_type import PRED, ElementType
 from .errors import require
 from .instruction import Computation, Instruction, Module, SourceLocation, make_instruction
 from .operation import ELEMENTWISE, OPERATIONS
+from .ops.reshaping import reshaped_dynamic_dimensions
 from .shape import AnyShape, Shape
 from .window import WindowDimension, make_window, with_padding
 
 Where = Callable[[], "SourceLocation | None"]
 
 
-class Builder(AliasMethods, ConvolutionMethods):
+class Builder(AliasMethods, CollectiveMethods, ConvolutionMethods, EffectMethods):
     """Builds one computation.
 
     ``where``, if given, is called for each instruction and tells where in the user's code it comes from.
@@ -48,11 +51,17 @@ class Builder(AliasMethods, ConvolutionMethods):
         return instruction
 
     def emit(
-        self, opcode: str, *operands: Instruction, shape: AnyShape | None = None, name: str = "", **attributes: Any
+        self,
+        opcode: str,
+        *operands: Instruction,
+        shape: AnyShape | None = None,
+        name: str = "",
+        annotations: Mapping[str, str] | None = None,
+        **attributes: Any,
     ) -> Instruction:
         """Append the instruction; ``shape`` is the result shape where the operation cannot infer it. Raises ShapeError."""
         source = self.where() if self.where is not None else None
-        return self.append(make_instruction(opcode, operands, attributes, shape, name, source))
+        return self.append(make_instruction(opcode, operands, attributes, shape, name, source, annotations))
 
     def parameter(self, shape: AnyShape, name: str = "") -> Instruction:
         """The next parameter of the computation."""
@@ -77,11 +86,15 @@ class Builder(AliasMethods, ConvolutionMethods):
         dimensions = tuple(dimensions)
         if operand.shape.dimensions == dimensions:
             return operand
-        return self.emit("reshape", operand, shape=operand.shape.with_dimensions(dimensions))
+        dynamic = reshaped_dynamic_dimensions(operand.shape, dimensions) if operand.shape.dynamic_dimensions else ()
+        return self.emit("reshape", operand, shape=operand.shape.with_dimensions(dimensions, dynamic))
 
     def broadcast(self, operand: Instruction, dimensions: Sequence[int], broadcast_dimensions: Sequence[int]) -> Instruction:
         """The operand's dimension i becomes dimension broadcast_dimensions[i] of the result's dimensions."""
-        shape = operand.shape.with_dimensions(tuple(dimensions))
+        dynamic = [False] * len(dimensions) if operand.shape.dynamic_dimensions else []
+        for position, dimension in enumerate(broadcast_dimensions if dynamic else ()):
+            dynamic[dimension] = operand.shape.is_dynamic(position)
+        shape = operand.shape.with_dimensions(tuple(dimensions), dynamic)
         return self.emit("broadcast", operand, shape=shape, dimensions=tuple(broadcast_dimensions))
 
     def broadcast_in_dim(
@@ -96,9 +109,12 @@ class Builder(AliasMethods, ConvolutionMethods):
         return self.broadcast(squeezed, dimensions, [broadcast_dimensions[i] for i in kept])
 
     def build(self, root: Instruction | None = None) -> Computation:
-        """The computation that returns root (by default the last instruction)."""
+        """The computation that returns root (by default the last instruction that is not a trace)."""
         require(bool(self.instructions), f"computation {self.name} has no instructions")
-        return Computation(self.name, tuple(self.instructions), root if root is not None else self.instructions[-1])
+        if root is None:
+            values = (instruction for instruction in reversed(self.instructions) if instruction.opcode != "trace")
+            root = next(values, self.instructions[-1])
+        return Computation(self.name, tuple(self.instructions), root)
 
     def build_module(self, root: Instruction | None = None) -> Module:
         return Module(self.name, self.build(root))

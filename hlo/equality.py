@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 from .instruction import Computation, Instruction
 from .shape import AnyShape
 
+_CONTROL_PREDECESSORS = "control-predecessors"
+_NAME = re.compile(r"[\w.\-]+", re.ASCII)
 _Equal = set[tuple[Computation, Computation]]  # pairs already found equal, so that shared ones are compared once
 
 
@@ -17,7 +21,7 @@ def same_computation(first: Computation, second: Computation, equal: _Equal | No
     equal = set() if equal is None else equal
     if first is second or (first, second) in equal:
         return True
-    if len(first.instructions) != len(second.instructions):
+    if len(first.instructions) != len(second.instructions) or first.execution_thread != second.execution_thread:
         return False
     position = {instruction: number for number, instruction in enumerate(first.instructions)}
     other = {instruction: number for number, instruction in enumerate(second.instructions)}
@@ -27,6 +31,8 @@ def same_computation(first: Computation, second: Computation, equal: _Equal | No
         if [position[operand] for operand in mine.operands] != [other[operand] for operand in yours.operands]:
             return False
         if not same_operation(mine, yours, equal):
+            return False
+        if _CONTROL_PREDECESSORS in mine.annotations and _predecessors(mine, position) != _predecessors(yours, other):
             return False
     equal.add((first, second))
     return True
@@ -38,9 +44,19 @@ def same_operation(first: Instruction, second: Instruction, equal: _Equal | None
     return (
         first.operation is second.operation
         and same_shape(first.shape, second.shape)
-        and dict(first.annotations) == dict(second.annotations)
+        and _without_names(first.annotations) == _without_names(second.annotations)
         and all(_same_value(first.attributes[name], second.attributes[name], equal) for name in first.operation.attributes)
     )
+
+
+def _without_names(annotations: Mapping[str, str]) -> dict[str, str]:
+    """The annotations; of one that names instructions only that it is there."""
+    return {key: "" if key == _CONTROL_PREDECESSORS else text for key, text in annotations.items()}
+
+
+def _predecessors(instruction: Instruction, position: dict[Instruction, int]) -> set[int]:
+    names = set(_NAME.findall(instruction.annotations[_CONTROL_PREDECESSORS]))
+    return {number for other, number in position.items() if other.name in names}
 
 
 def same_shape(first: AnyShape, second: AnyShape) -> bool:
@@ -79,5 +95,6 @@ def _same_value(first: Any, second: Any, equal: _Equal) -> bool:
         return same_length and all(_same_value(mine, yours, equal) for mine, yours in zip(first, second))
     if isinstance(first, np.ndarray):
         # Bits, not values: NaN equals itself and -0 differs from +0.
-        return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
-    return first == second
+        same_type = isinstance(second, np.ndarray) and first.dtype == second.dtype
+        return same_type and first.shape == second.shape and first.tobytes() == second.tobytes()
+    return not isinstance(second, np.ndarray) and first == second

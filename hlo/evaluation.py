@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .dynamic_evaluation import actual_operation, is_dynamic
 from .instruction import Computation, Instruction, make_instruction
 from .operation import ELEMENTWISE
 from .shape import AnyShape, shape_of
@@ -23,6 +24,7 @@ class Evaluator:
 
     def __init__(self, observer: Observer | None = None, environment: Any = None) -> None:
         self.observer, self._environment = observer, environment
+        self.instruction: Instruction | None = None  # the one that is evaluated, for evaluations that depend on which it is
 
     @property
     def environment(self) -> Any:
@@ -73,6 +75,10 @@ def _runs_on_arrays(instruction: Instruction) -> bool:
 
 def evaluate_instruction(instruction: Instruction, operands: tuple[Any, ...], run: Evaluator) -> Any:
     """The value of one instruction, given the values of its operands."""
+    run.instruction = instruction
+    if is_dynamic(instruction):
+        operands, attributes, shape, operand_shapes = actual_operation(instruction, operands)
+        return instruction.operation.evaluate(operands, attributes, shape, run, operand_shapes)
     operand_shapes = tuple([operand.shape for operand in instruction.operands])
     return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run, operand_shapes)
 

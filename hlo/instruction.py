@@ -11,21 +11,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .attributes import REQUIRED, CalledComputation, CalledComputations
-from .errors import ShapeError
+from .errors import HloError, ShapeError
 from .operation import OPERATIONS, Operation
 from .shape import AnyShape, TupleShape
 
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """Where in the user's code an instruction comes from."""
+    """Where in the user's code an instruction comes from.
+
+    ``metadata`` is all that a dump says of it, ``{op_type="add" op_name="jit(f)/add" ...}``, as text; it does not count in
+    comparisons. ``file`` is empty where the dump names none.
+    """
 
     file: str
     line: int
     function: str = ""
+    metadata: str = field(default="", compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.file or self.function)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
+        return " in ".join(filter(None, (f"{self.file}:{self.line}" if self.file else "", self.function)))
 
 
 class Instruction:
@@ -126,11 +134,15 @@ def _complete_attributes(record: Operation, given: Mapping[str, Any]) -> dict[st
 
 @dataclass(eq=False)
 class Computation:
-    """A function: parameters, instructions in an order in which they can run, and the root, which is the result."""
+    """A function: parameters, instructions in an order in which they can run, and the root, which is the result.
+
+    ``execution_thread`` is the name of the thread that XLA would run it on, kept as text; empty for the main one.
+    """
 
     name: str
     instructions: tuple[Instruction, ...]
     root: Instruction
+    execution_thread: str = ""
     parameters: tuple[Instruction, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -155,12 +167,14 @@ class Module:
     """A program: the entry computation and, through it, all computations that it calls.
 
     ``attributes`` keeps what the module's header says besides (``input_output_alias``, ``replica_count``, ...), by
-    name, as text. Two modules are equal if their programs are: names, source locations and order do not count.
+    name, as text, and ``source_tables`` the tables of files and stack frames. Two modules are equal if their programs are:
+    names, source locations and order do not count.
     """
 
     name: str
     entry: Computation
     attributes: dict[str, str] = field(default_factory=dict)
+    source_tables: str = ""
 
     def computations(self) -> list[Computation]:
         """All computations, callees before their callers, the entry last."""
@@ -176,6 +190,26 @@ class Module:
 
         visit(self.entry)
         return list(ordered)
+
+    @property
+    def replica_count(self) -> int:
+        """How many replicas the program runs as, by the header's ``replica_count``. Raises HloError where that is no count."""
+        return self._count("replica_count")
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions each replica has, by the header's ``num_partitions``. Raises HloError where that is no count."""
+        return self._count("num_partitions")
+
+    @property
+    def device_count(self) -> int:
+        return self.replica_count * self.partition_count
+
+    def _count(self, name: str) -> int:
+        text = self.attributes.get(name, "1")
+        if not text.isascii() or not text.isdecimal() or int(text) < 1:
+            raise HloError(f"module {self.name}: {name} must be an integer above 0, got {text}")
+        return int(text)
 
     def instruction_count(self) -> int:
         return sum(len(computation.instructions) for computation in self.computations())

@@ -30,8 +30,9 @@ from typing import Any
 import numpy as np
 
 from .attributes import AttributeKind
+from .dynamic_operations import DYNAMIC_OPERATIONS
 from .errors import ShapeError
-from .shape import AnyShape
+from .shape import AnyShape, has_dynamic_dimensions
 
 # Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
 # DATA_MOVEMENT: every element of the result is an element of an operand, found by index arithmetic alone.
@@ -77,6 +78,7 @@ class Operation:
 
     ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
     operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
+    ``takes_dynamic_dimensions`` tells that shape function and evaluation know them (see dynamic_operations.py).
     """
 
     opcode: str
@@ -89,6 +91,7 @@ class Operation:
     samples_function: Callable[[], Iterable[Sample | InvalidSample]] | None = None
     wants_stated_shape: bool = False
     evaluation_wants: frozenset[str] = frozenset()
+    takes_dynamic_dimensions: bool = False
 
     def __repr__(self) -> str:
         return f"<operation {self.opcode}>"
@@ -123,6 +126,10 @@ class Operation:
         ``stated`` is the result shape as the program states it. Operations that cannot infer theirs (convert, reshape,
         iota, ...) check and return it; the others ignore it.
         """
+        if not self.takes_dynamic_dimensions and any(map(has_dynamic_dimensions, operands)):
+            raise NotImplementedError(
+                f"{self.opcode} of dynamic dimensions is not implemented: {', '.join(map(str, operands))}"
+            )
         if self.wants_stated_shape:
             return self.shape_function(*operands, stated=stated, **attributes)
         return self.shape_function(*operands, **attributes)
@@ -192,6 +199,7 @@ def operation(
             frozenset(traits),
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
+            takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
         )
         OPERATIONS[opcode] = record
         return record

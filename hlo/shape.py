@@ -6,6 +6,7 @@ with dimension sizes, and a layout says in which order the dimensions lie in mem
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -44,12 +45,12 @@ class Layout:
 class Shape:
     """An array shape: element type, dimension sizes, and optionally a layout and dynamic dimensions.
 
-    A layout of None means row-major. ``dynamic_dimensions`` is empty or tells for each dimension whether its size is
-    only an upper bound (``f32[<=10]``).
+    A layout of None means row-major. ``dynamic_dimensions`` tells for each dimension whether its size is only an upper bound
+    (``f32[<=10]``); it is empty where no dimension is so.
 
     >>> from phlox.hlo import F32
-    >>> print(Shape(F32, (2, 3)))
-    f32[2,3]
+    >>> print(Shape(F32, (2, 3)), Shape(F32, (10, 3), dynamic_dimensions=(True, False)))
+    f32[2,3] f32[<=10,3]
     """
 
     element_type: ElementType
@@ -58,6 +59,14 @@ class Shape:
     dynamic_dimensions: tuple[bool, ...] = ()
 
     is_tuple = False
+
+    def __post_init__(self) -> None:
+        if not self.dynamic_dimensions:
+            return
+        if len(self.dynamic_dimensions) != len(self.dimensions):
+            raise ValueError(f"{len(self.dimensions)} dimensions, but {len(self.dynamic_dimensions)} dynamic_dimensions")
+        if not any(self.dynamic_dimensions):
+            object.__setattr__(self, "dynamic_dimensions", ())
 
     @property
     def rank(self) -> int:
@@ -92,11 +101,19 @@ class Shape:
 
     @property
     def has_dynamic_dimensions(self) -> bool:
-        return any(self.dynamic_dimensions)
+        return bool(self.dynamic_dimensions)
 
-    def with_dimensions(self, dimensions: tuple[int, ...]) -> Shape:
+    def is_dynamic(self, dimension: int) -> bool:
+        """Whether the size of this dimension is known at run time only."""
+        return bool(self.dynamic_dimensions) and self.dynamic_dimensions[dimension]
+
+    def with_dimensions(self, dimensions: Iterable[int], dynamic_dimensions: Iterable[bool] = ()) -> Shape:
         """The same element type with other dimensions, in row-major layout."""
-        return Shape(self.element_type, tuple(dimensions))
+        return Shape(self.element_type, tuple(dimensions), None, tuple(dynamic_dimensions))
+
+    def static(self) -> Shape:
+        """The shape whose dimensions have the sizes that are bounds here, in row-major layout."""
+        return Shape(self.element_type, self.dimensions)
 
     def with_element_type(self, element_type: ElementType) -> Shape:
         return replace(self, element_type=element_type)
@@ -170,6 +187,26 @@ def leaves(shape: AnyShape) -> list[Shape]:
 def array_leaves(shape: AnyShape) -> list[Shape]:
     """The leaves of a shape that hold data: all but its tokens."""
     return [leaf for leaf in leaves(shape) if leaf.element_type is not TOKEN]
+
+
+def has_dynamic_dimensions(shape: AnyShape) -> bool:
+    """Whether a leaf of the shape has a dynamic dimension."""
+    return any(leaf.dynamic_dimensions for leaf in leaves(shape)) if shape.is_tuple else bool(shape.dynamic_dimensions)
+
+
+def merged_dynamic_dimensions(shapes: Iterable[Shape]) -> tuple[bool, ...]:
+    """Of shapes of one rank: for each dimension whether it is dynamic in any of them.
+
+    >>> from phlox.hlo import F32
+    >>> merged_dynamic_dimensions([Shape(F32, (2, 3)), Shape(F32, (2, 3), dynamic_dimensions=(False, True))])
+    (False, True)
+    """
+    merged: tuple[bool, ...] = ()
+    for shape in shapes:
+        if shape.dynamic_dimensions:
+            dynamic = shape.dynamic_dimensions
+            merged = tuple(a or b for a, b in zip(merged, dynamic)) if merged else dynamic
+    return merged
 
 
 def row_major_strides(dimensions: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,19 +1,27 @@
 """The records of all operations, one file a family; importing this package fills OPERATIONS."""
 
 from . import (
+    asynchronous,
     collectives,
+    collectives_exchange,
     contractions,
     control_flow,
     convolution,
+    custom_call,
     data_movement,
+    distributions,
+    effects,
     elementwise,
     fourier,
     indexing,
     linear_algebra,
     normalization,
+    ragged_dot,
     random_numbers,
     reductions,
+    scaled_dot,
     scan,
+    shuffle,
     sizes,
     sorting,
     structural,
@@ -21,6 +29,8 @@ from . import (
 )
 
 __all__ = [
-    "collectives", "contractions", "control_flow", "convolution", "data_movement", "elementwise", "fourier", "indexing", "linear_algebra",
-    "normalization", "random_numbers", "reductions", "scan", "sizes", "sorting", "structural", "windows",
+    "asynchronous", "collectives", "collectives_exchange", "contractions", "control_flow", "convolution", "custom_call",
+    "data_movement", "distributions", "effects", "elementwise", "fourier", "indexing", "linear_algebra", "normalization",
+    "ragged_dot", "random_numbers", "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting", "structural",
+    "windows",
 ]  # fmt: skip

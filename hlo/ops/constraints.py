@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..element_type import PRED, ElementType
 from ..errors import require
-from ..shape import AnyShape, Shape, TupleShape
+from ..shape import AnyShape, Shape, TupleShape, merged_dynamic_dimensions
 
 KINDS_IN_WORDS = {
     "pred": "pred",
@@ -37,12 +38,32 @@ def require_kind(opcode: str, name: str, shape: AnyShape, kinds: Iterable[str]) 
 
 
 def require_same_shape(opcode: str, **shapes: AnyShape) -> Shape:
-    """All shapes agree (but for layouts); returns it."""
+    """All shapes agree (but for layouts); returns it. A dimension is dynamic where it is so in any of them."""
     (first_name, first), *others = shapes.items()
     for name, shape in others:
-        if shape is not first and shape.without_layout() != first.without_layout():
+        if shape is not first and shape.without_layout() != first.without_layout() and not _agree(shape, first):
             require(False, f"{opcode}: {first_name} and {name} must have the same shape, got {first} and {shape}")
-    return first.without_layout()
+    return with_dynamic_dimensions_of(first.without_layout(), shapes.values())
+
+
+def _agree(first: AnyShape, second: AnyShape) -> bool:
+    """Whether two arrays have the same dimensions, dynamic or not."""
+    return not first.is_tuple and not second.is_tuple and first.static() == second.static()
+
+
+def with_dynamic_dimensions_of(shape: AnyShape, others: Iterable[AnyShape]) -> AnyShape:
+    """The shape, dynamic where one of the others, arrays of its rank or scalars, is; a tuple as it is."""
+    if shape.is_tuple:
+        return shape
+    dynamic = merged_dynamic_dimensions([other for other in others if not other.is_tuple and other.dynamic_dimensions])
+    return shape if dynamic == shape.dynamic_dimensions or not dynamic else replace(shape, dynamic_dimensions=dynamic)
+
+
+def require_static(opcode: str, name: str, shape: Shape, dimensions: Iterable[int], reason: str) -> None:
+    """None of these dimensions is dynamic."""
+    for dimension in dimensions:
+        if shape.is_dynamic(dimension):
+            require(False, f"{opcode}: dimension {dimension} of {name} must not be dynamic, {reason}; got {shape}")
 
 
 def require_dimensions(opcode: str, name: str, dimensions: tuple[int, ...], rank: int) -> None:
@@ -57,6 +78,28 @@ def require_scalar(opcode: str, name: str, shape: AnyShape, element_type: Elemen
     require(shape.rank == 0, f"{opcode}: {name} must be a scalar, got {shape}")
     if element_type is not None:
         require(shape.element_type is element_type, f"{opcode}: {name} must be {element_type.name}[], got {shape}")
+
+
+def require_preferred_type(opcode: str, lhs: Shape, rhs: Shape, stated: AnyShape | None) -> None:
+    """The stated result, where there is one, has an element type in which products of the operands can be summed.
+
+    As XLA's users may ask for: integers in integers or floats, floats in floats, complex numbers in complex numbers, pred in
+    any real type.
+    """
+    if stated is None:
+        return
+    require_kind(opcode, "result", stated, KINDS_IN_WORDS)
+    preferred = stated.element_type.kind
+    for name, shape in (("lhs", lhs), ("rhs", rhs)):
+        kind = shape.element_type.kind
+        fits = {
+            "pred": preferred != "complex",
+            "signed": preferred in ("signed", "unsigned", "float"),
+            "unsigned": preferred in ("signed", "unsigned", "float"),
+            "float": preferred == "float",
+            "complex": preferred == "complex",
+        }
+        require(fits[kind], f"{opcode}: products of {name} {shape} cannot be summed in {stated.element_type.name}")
 
 
 def require_index(opcode: str, name: str, shape: AnyShape) -> None:

@@ -9,12 +9,9 @@ import numpy as np
 
 from ..attributes import IntegerList
 from ..element_type import BF16, C64, F16, F32, F64, S8, S32, U8
-from ..errors import require
 from ..operation import InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
-from .constraints import require_dimensions, require_kind
-
-_KINDS = ("pred", "signed", "unsigned", "float", "complex")
+from .dot_dimensions import DotDimensions, dot_shape, sums_of_products
 
 
 @operation(
@@ -27,62 +24,19 @@ def dot(
 ):
     """DotGeneral(lhs, rhs, dimension_numbers, preferred_element_type): sums of products over the contracting dimensions.
 
+    The contracting dimensions of lhs and rhs are paired in the order in which they are named, and so are the batch dimensions,
+    along which the product is one for each index; both dimensions of a pair have the same size. No dimension is named twice.
     The result's dimensions are the batch dimensions, then the remaining ones of lhs, then those of rhs. The preferred
     element type, in which products are summed, is that of the stated result shape; without one it is that of the operands.
     """
-    require_kind("dot", "lhs", lhs, _KINDS)
-    require_kind("dot", "rhs", rhs, _KINDS)
-    for name, shape, batch, contracting in (
-        ("lhs", lhs, lhs_batch_dimensions, lhs_contracting_dimensions),
-        ("rhs", rhs, rhs_batch_dimensions, rhs_contracting_dimensions),
-    ):
-        require_dimensions("dot", f"{name} batch and contracting dimensions", (*batch, *contracting), shape.rank)
-    for role, of_lhs, of_rhs in (
-        ("batch", lhs_batch_dimensions, rhs_batch_dimensions),
-        ("contracting", lhs_contracting_dimensions, rhs_contracting_dimensions),
-    ):
-        require(
-            len(of_lhs) == len(of_rhs), f"dot: lhs and rhs must have equally many {role} dimensions, got {of_lhs} and {of_rhs}"
-        )
-        for left, right in zip(of_lhs, of_rhs):
-            require(
-                lhs.dimensions[left] == rhs.dimensions[right],
-                f"dot: {role} dimensions {left} of lhs {lhs} and {right} of rhs {rhs} must have the same size",
-            )
-    require(
-        lhs.element_type is rhs.element_type or stated is not None,
-        f"dot: lhs {lhs} and rhs {rhs} differ in element type: a preferred element type is required",
-    )
-    if stated is not None:
-        require_kind("dot", "result", stated, _KINDS)
-    element_type = lhs.element_type if stated is None else stated.element_type
-    batch_sizes = tuple(lhs.dimensions[d] for d in lhs_batch_dimensions)
-    lhs_sizes = _free_sizes(lhs, lhs_batch_dimensions, lhs_contracting_dimensions)
-    rhs_sizes = _free_sizes(rhs, rhs_batch_dimensions, rhs_contracting_dimensions)
-    return Shape(element_type, (*batch_sizes, *lhs_sizes, *rhs_sizes))
-
-
-def _free_sizes(shape: Shape, batch: tuple[int, ...], contracting: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(size for d, size in enumerate(shape.dimensions) if d not in batch and d not in contracting)
+    numbers = DotDimensions(lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch_dimensions, rhs_contracting_dimensions)
+    return dot_shape("dot", lhs, rhs, numbers, stated)
 
 
 @dot.evaluation
 def _(lhs, rhs, *, lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch_dimensions, rhs_contracting_dimensions, shape):
-    lhs, rhs = np.asarray(lhs), np.asarray(rhs)
-    lhs_free = [d for d in range(lhs.ndim) if d not in lhs_batch_dimensions and d not in lhs_contracting_dimensions]
-    rhs_free = [d for d in range(rhs.ndim) if d not in rhs_batch_dimensions and d not in rhs_contracting_dimensions]
-    batch = [lhs.shape[d] for d in lhs_batch_dimensions]
-    terms = int(np.prod([lhs.shape[d] for d in lhs_contracting_dimensions], dtype=int))
-    rows = int(np.prod([lhs.shape[d] for d in lhs_free], dtype=int))
-    columns = int(np.prod([rhs.shape[d] for d in rhs_free], dtype=int))
-    # Types that NumPy's matmul lacks or would round too early are summed in a wider one.
-    wide = {"f": np.float32, "V": np.float32}.get(shape.dtype.kind) if shape.dtype.itemsize <= 2 else None
-    dtype = shape.dtype if wide is None or not shape.element_type.is_float else np.dtype(wide)
-    left = lhs.transpose(*lhs_batch_dimensions, *lhs_free, *lhs_contracting_dimensions).reshape(*batch, rows, terms)
-    right = rhs.transpose(*rhs_batch_dimensions, *rhs_contracting_dimensions, *rhs_free).reshape(*batch, terms, columns)
-    with np.errstate(all="ignore"):
-        product = np.matmul(left.astype(dtype), right.astype(dtype))
-        return product.astype(shape.dtype).reshape(shape.dimensions)
+    numbers = DotDimensions(lhs_batch_dimensions, lhs_contracting_dimensions, rhs_batch_dimensions, rhs_contracting_dimensions)
+    return sums_of_products(lhs, rhs, numbers, shape)
 
 
 @dot.sampling
@@ -113,6 +67,9 @@ def _():
     yield Sample([Shape(BF16, (3, 4)), Shape(BF16, (4, 20))], contract, Shape(F32, (3, 20)))
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (5, 6))], contract, "must have the same size")
     yield InvalidSample([Shape(F32, (3, 4)), Shape(S32, (4, 6))], contract, "a preferred element type is required")
+    for element_type, preferred in ((C64, F32), (F32, C64), (BF16, S32), (S8, C64)):
+        operands, result = [Shape(element_type, (3, 4)), Shape(element_type, (4, 5))], Shape(preferred, (3, 5))
+        yield InvalidSample(operands, contract, "cannot be summed in", shape=result)
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (3,))], contract, "must be in")
     result = TupleShape((Shape(F32, (3, 5)),))
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (4, 5))], contract, "result must be an array", shape=result)

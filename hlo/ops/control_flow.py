@@ -12,12 +12,17 @@ from ..element_type import F32, PRED, S32
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
-from .constraints import PRED_SCALAR, require_array, require_scalar, require_signature
+from .constraints import PRED_SCALAR, require_array, require_scalar, require_signature, with_dynamic_dimensions_of
 
 
 @operation("while", "init", builder="While", traits={CALLS}, condition=CalledComputation(), body=CalledComputation())
 def while_(init, *, condition, body):
-    """While(condition, body, init): runs the body on its own result for as long as the condition holds of it."""
+    """While(condition, body, init): runs the body on its own result for as long as the condition holds of it.
+
+    The condition takes a value of the shape of init and returns pred[]; the body takes such a value and returns one. The
+    condition is asked before every run of the body: where it does not hold of init, init is the result. The state is usually a
+    tuple; its shape is the same in all iterations. Loops may be nested.
+    """
     require_signature("while", "condition", condition, (init,), PRED_SCALAR)
     require_signature("while", "body", body, (init,), init)
     return init
@@ -66,8 +71,9 @@ def init_value(instruction):
 def conditional(predicate, *operands, true_computation, false_computation, branch_computations):
     """Conditional(pred or branch_index, operands, computations): runs one of the computations, on its own operand.
 
-    With pred[] the true computation runs on the first operand or the false one on the second. With an s32[] branch index,
-    an index out of range runs the last branch.
+    With pred[] the true computation runs on the first operand or the false one on the second. With an s32[] branch index i it
+    is ``branch_computations[i]`` on operand i; an index out of range, a negative one too, runs the last branch. Each
+    computation takes its operand's shape, and all return the same one. The effects of the others do not take place.
     """
     branches = _branches(true_computation, false_computation, branch_computations)
     require(len(branches) > 0, "conditional: true_computation and false_computation, or branch_computations, are required")
@@ -131,7 +137,11 @@ def _():
     to_apply=CalledComputation(), is_composite=Choice("true", "false", default="false"),
 )  # fmt: skip
 def call(*arguments, to_apply, is_composite):
-    """Call(computation, args...): the computation's result on these arguments."""
+    """Call(computation, args...): the computation's result on these arguments.
+
+    The computation has a parameter of each argument's shape. With ``is_composite`` (CompositeCall) the computation spells out
+    an operation that has a name of its own elsewhere; here it runs as any other does.
+    """
     require_signature("call", "to_apply", to_apply, arguments, None)
     return to_apply.shape.without_layout()
 
@@ -156,7 +166,12 @@ def _():
     kind=Choice("kLoop", "kInput", "kOutput", "kCustom", default="kLoop", always_printed=True), calls=CalledComputation(),
 )  # fmt: skip
 def fusion(*arguments, kind, calls):
-    """Fusion(kind, computation, args...): a call whose computation is emitted as one loop nest."""
+    """Fusion(kind, computation, args...): a call whose computation is emitted as one loop nest.
+
+    The optimizer makes it; what it computes is the computation's result on the arguments, whatever the kind, which says what
+    gives the loops their form: kLoop the elements of the root, kInput a reduction, kOutput an operation whose result is worked
+    on further, kCustom something else. Source: ``HloInstruction::FusionKind`` of XLA.
+    """
     require_signature("fusion", "calls", calls, arguments, None)
     return calls.shape.without_layout()
 
@@ -179,7 +194,11 @@ def _():
 
 @operation("map", "*operands", builder="Map", traits={CALLS}, dimensions=IntegerList(()), to_apply=CalledComputation())
 def map_(*operands, dimensions, to_apply):
-    """Map(operands..., computation): the scalar computation on corresponding elements of all operands."""
+    """Map(operands..., computation): the scalar computation on corresponding elements of all operands.
+
+    The operands have the same dimensions, which are the result's too. The computation takes one scalar of each operand's
+    element type and returns one scalar, of the result's. ``dimensions``, where it is given, names all dimensions in order.
+    """
     require(len(operands) > 0, "map: at least one operand is required")
     for number, operand in enumerate(operands):
         require_array("map", f"operand {number}", operand)
@@ -191,7 +210,8 @@ def map_(*operands, dimensions, to_apply):
     require(
         not to_apply.shape.is_tuple and to_apply.shape.rank == 0, f"map: to_apply must return a scalar, got {to_apply.shape}"
     )
-    return operands[0].without_layout().with_element_type(to_apply.shape.element_type)
+    shape = with_dynamic_dimensions_of(operands[0].without_layout(), operands)
+    return shape.with_element_type(to_apply.shape.element_type)
 
 
 @map_.evaluation
@@ -206,6 +226,8 @@ def _():
     from ..builder import scalar_computation
 
     multiply = scalar_computation("multiply", F32)
+    operands, products = np.array([[1, 2, 3], [4, 5, 6]], np.float32), np.array([4, 10, 18], np.float32)
+    yield Sample(list(operands), {"to_apply": multiply}, expected=products)
     yield Sample([Shape(F32, (3, 20)), Shape(F32, (3, 20))], {"dimensions": (0, 1), "to_apply": multiply})
     yield Sample([Shape(F32), Shape(F32)], {"to_apply": multiply})
     yield InvalidSample([Shape(F32, (3,))], {"to_apply": multiply}, "to_apply must take")

@@ -17,7 +17,7 @@ from ..errors import require
 from ..operation import InvalidSample, Sample, operation
 from ..shape import Shape
 from ..window import Window, dilated_size, make_window, output_sizes, require_window
-from .constraints import require_kind
+from .constraints import require_kind, require_preferred_type, require_static
 
 _KINDS = ("pred", "signed", "unsigned", "float", "complex")
 
@@ -45,8 +45,7 @@ def convolution(lhs, rhs, *, window, dim_labels, feature_group_count, batch_grou
         lhs.element_type is rhs.element_type or stated is not None,
         f"convolution: lhs {lhs} and rhs {rhs} differ in element type: a preferred element type is required",
     )
-    if stated is not None:
-        require_kind("convolution", "result", stated, _KINDS)
+    require_preferred_type("convolution", lhs, rhs, stated)
     require_window("convolution", window, rank - 2)
     sizes, spatial = tuple(d.size for d in window), tuple(rhs.dimensions[d] for d in numbers.kernel_spatial)
     require(sizes == spatial, f"convolution: the window must be as large as the kernel, {spatial}, got {sizes}")
@@ -75,7 +74,18 @@ def convolution(lhs, rhs, *, window, dim_labels, feature_group_count, batch_grou
     result[numbers.output_batch], result[numbers.output_feature] = batch // batch_group_count, kernel_out
     for d, size in zip(numbers.output_spatial, output_sizes(window, [lhs.dimensions[d] for d in numbers.input_spatial])):
         result[d] = size
-    return Shape(lhs.element_type if stated is None else stated.element_type, tuple(result))
+    dynamic = [False] * rank
+    dynamic[numbers.output_batch], dynamic[numbers.output_feature] = (
+        lhs.is_dynamic(numbers.input_batch), rhs.is_dynamic(numbers.kernel_output_feature),
+    )  # fmt: skip
+    for d, of_input, of_kernel in zip(numbers.output_spatial, numbers.input_spatial, numbers.kernel_spatial):
+        dynamic[d] = lhs.is_dynamic(of_input)
+        require_static("convolution", "rhs", rhs, [of_kernel], "as the window says its size")
+    if feature_group_count * batch_group_count > 1 and (lhs.dynamic_dimensions or rhs.dynamic_dimensions):
+        require_static("convolution", "lhs", lhs, [numbers.input_batch, numbers.input_feature], "as it is in groups")
+        of_kernel = [numbers.kernel_input_feature, numbers.kernel_output_feature]
+        require_static("convolution", "rhs", rhs, of_kernel, "as it is in groups")
+    return Shape(lhs.element_type if stated is None else stated.element_type, tuple(result), None, tuple(dynamic))
 
 
 @convolution.evaluation
@@ -189,6 +199,7 @@ def _():
 
     lhs, rhs, good = Shape(F32, (2, 9, 4)), Shape(F32, (3, 4, 6)), {"window": make_window((3,)), "dim_labels": "b0f_0io->b0f"}
     yield InvalidSample([lhs, Shape(S32, (3, 4, 6))], good, "a preferred element type is required")
+    yield InvalidSample([lhs, rhs], good, "cannot be summed in", shape=Shape(S32, (2, 6, 7)))
     yield InvalidSample([Shape(F32, (2, 9)), rhs], good, r"dim_labels name 3 dimensions, but lhs is f32\[2,9\]")
     yield InvalidSample([lhs, Shape(F32, (3, 3, 4, 6))], good, "dim_labels name 3 dimensions, but rhs")
     yield InvalidSample([lhs, rhs], {**good, "window": ()}, "the window must have 1 dimensions, got 0")

@@ -13,16 +13,27 @@ from ..attributes import Integer, IntegerList, PaddingDimensions, SliceDimension
 from ..element_type import F32, PRED, S32, S64, U8
 from ..errors import require
 from ..operation import DATA_MOVEMENT, InvalidSample, Sample, operation
-from ..shape import Shape, TupleShape
+from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
-from .constraints import require_array, require_dimensions, require_index, require_kind, require_scalar, require_stated_array
+from .constraints import (
+    require_array,
+    require_dimensions,
+    require_index,
+    require_kind,
+    require_scalar,
+    require_stated_array,
+    require_static,
+)
+from .reshaping import reshaped_groups
 
 
 @operation("broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, dimensions=IntegerList())
 def broadcast(operand, *, dimensions, stated):
     """BroadcastInDim(operand, shape, broadcast_dimensions): operand dimension i becomes result dimension dimensions[i].
 
-    The result repeats the operand along all other dimensions.
+    The result repeats the operand along all other dimensions. ``dimensions`` are distinct, and each has the size of the
+    operand's dimension. The builder's BroadcastInDim also stretches dimensions of size 1, by a reshape; its Broadcast inserts
+    new dimensions on the left.
     """
     require_array("broadcast", "operand", operand)
     require_stated_array("broadcast", stated)
@@ -38,6 +49,11 @@ def broadcast(operand, *, dimensions, stated):
             require(False, f"broadcast: {where[0]} must have the size of {where[1]}")
     same = operand.element_type is stated.element_type
     require(same, "broadcast: cannot change the element type, ", operand, " to ", stated)
+    if operand.dynamic_dimensions or stated.dynamic_dimensions:
+        dynamic = [d in dimensions and operand.is_dynamic(dimensions.index(d)) for d in range(rank)]
+        wanted = stated.with_dimensions(stated.dimensions, dynamic)
+        fits = stated.without_layout() == wanted
+        require(fits, f"broadcast: of {operand} the result must be {wanted}, but {stated} was stated")
     return stated.without_layout()
 
 
@@ -68,7 +84,12 @@ def _():
 
 @operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT})
 def reshape(operand, *, stated):
-    """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements."""
+    """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements.
+
+    In that order the last dimension varies most quickly, whatever the layouts are; a scalar counts as one element. The builder
+    takes the preview's Reshape(operand, dimensions, new_sizes) too, which transposes to that order of dimensions first, and
+    Collapse, which makes one dimension of several consecutive ones.
+    """
     require_array("reshape", "operand", operand)
     require_stated_array("reshape", stated)
     require(
@@ -76,6 +97,8 @@ def reshape(operand, *, stated):
         f"reshape: operand {operand} has {operand.size} elements, but the result {stated} has {stated.size}",
     )
     require(operand.element_type is stated.element_type, f"reshape: cannot change the element type, {operand} to {stated}")
+    if operand.dynamic_dimensions or stated.dynamic_dimensions:
+        reshaped_groups(operand, stated)
     return stated.without_layout()
 
 
@@ -99,13 +122,17 @@ def _():
 
 @operation("transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, dimensions=IntegerList())
 def transpose(operand, *, dimensions):
-    """Transpose(operand, permutation): result dimension i is operand dimension dimensions[i]."""
+    """Transpose(operand, permutation): result dimension i is operand dimension dimensions[i].
+
+    ``dimensions`` is a permutation of all dimensions of the operand. Trans(operand) of the preview is that of a matrix.
+    """
     require_array("transpose", "operand", operand)
     require(
         sorted(dimensions) == list(range(operand.rank)),
         f"transpose: dimensions must be a permutation of the {operand.rank} dimensions of {operand}, got {dimensions}",
     )
-    return operand.with_dimensions(tuple(operand.dimensions[dimension] for dimension in dimensions))
+    dynamic = operand.dynamic_dimensions and [operand.dynamic_dimensions[dimension] for dimension in dimensions]
+    return operand.with_dimensions([operand.dimensions[dimension] for dimension in dimensions], dynamic)
 
 
 @transpose.evaluation
@@ -115,6 +142,8 @@ def _(operand, *, dimensions):
 
 @transpose.sampling
 def _():
+    x = np.array([[0, 1, 2], [3, 4, 5]], np.float32)
+    yield Sample([x], {"dimensions": (1, 0)}, expected=np.array([[0, 3], [1, 4], [2, 5]], np.float32))
     yield Sample([Shape(F32, (3, 5))], {"dimensions": (1, 0)})
     yield Sample([Shape(S32, (2, 3, 17))], {"dimensions": (2, 0, 1)})
     yield Sample([Shape(PRED)], {"dimensions": ()})
@@ -125,7 +154,14 @@ def _():
 
 @operation("slice", "operand", builder="Slice", traits={DATA_MOVEMENT}, slice=SliceDimensions())
 def slice_(operand, *, slice):
-    """Slice(operand, start_indices, limit_indices, strides): every stride-th element from start up to below limit."""
+    """Slice(operand, start_indices, limit_indices, strides): every stride-th element from start up to below limit.
+
+    There is one range for each dimension, with 0 <= start <= limit <= size and a positive stride, which is 1 where it is left
+    out; its result has ceil((limit - start) / stride) elements.
+
+    Of a dynamic dimension it is those of them that there are, in a dynamic dimension again; except for a slice of one element,
+    which is static (its element is zero where there is none).
+    """
     require_array("slice", "operand", operand)
     require(len(slice) == operand.rank, f"slice: {operand.rank} ranges are required for {operand}, got {len(slice)}")
     sizes = []
@@ -137,7 +173,8 @@ def slice_(operand, *, slice):
             f"slice: dimension {dimension} of {operand} needs 0 <= start <= limit <= {size}, got start {start}, limit {limit}",
         )
         sizes.append(-(-(limit - start) // stride))
-    return operand.with_dimensions(tuple(sizes))
+    dynamic = operand.dynamic_dimensions and [d and size != 1 for d, size in zip(operand.dynamic_dimensions, sizes)]
+    return operand.with_dimensions(sizes, dynamic)
 
 
 @slice_.evaluation
@@ -166,7 +203,9 @@ def _():
 def pad(operand, padding_value, *, padding):
     """Pad(operand, padding_value, padding_config): elements added at both edges and between the elements.
 
-    Negative edge padding removes elements, after the interior padding has been added.
+    ``padding`` holds low, high and interior for each dimension: how many elements are added before, after, and between each
+    two. Negative edge padding removes elements, after the interior padding has been added; the interior padding is never
+    negative. The padding value is a scalar of the operand's element type.
     """
     require_array("pad", "operand", operand)
     require_scalar("pad", "padding_value", padding_value, operand.element_type)
@@ -180,7 +219,7 @@ def pad(operand, padding_value, *, padding):
         padded = size + max(size - 1, 0) * interior + low + high
         require(padded >= 0, f"pad: dimension {dimension} of {operand} padded by {low} and {high} has negative size {padded}")
         sizes.append(padded)
-    return operand.with_dimensions(tuple(sizes))
+    return operand.with_dimensions(sizes, operand.dynamic_dimensions)
 
 
 @pad.evaluation
@@ -202,6 +241,8 @@ def _(operand, padding_value, *, padding, shape):
 
 @pad.sampling
 def _():
+    operands, result = [np.array([1, 2, 3], np.int32), np.int32(0)], np.array([0, 0, 1, 0, 2, 0, 3, 0], np.int32)
+    yield Sample(operands, {"padding": [(2, 1, 1)]}, expected=result)
     yield Sample([Shape(F32, (3,)), Shape(F32)], {"padding": [(1, 2, 0)]})
     yield Sample([Shape(S32, (3, 20)), Shape(S32)], {"padding": [(0, 1, 2), (3, 0, 1)]})
     yield Sample([Shape(F32, (5, 30)), Shape(F32)], {"padding": [(-1, -2, 0), (-3, 4, 1)]})
@@ -216,7 +257,10 @@ def _():
 
 @operation("concatenate", "operand", "*more", builder="ConcatInDim", traits={DATA_MOVEMENT}, dimensions=IntegerList())
 def concatenate(*operands, dimensions):
-    """ConcatInDim(operands, dimension): the operands one after another along one dimension."""
+    """ConcatInDim(operands, dimension): the operands one after another along one dimension.
+
+    They have the same element type and the same size in all other dimensions. Scalars cannot be concatenated.
+    """
     for number, operand in enumerate(operands):
         require_array("concatenate", f"operand {number}", operand)
     first = operands[0]
@@ -229,7 +273,8 @@ def concatenate(*operands, dimensions):
         fits = fits and all(a == b for d, (a, b) in enumerate(zip(operand.dimensions, first.dimensions)) if d != along)
         require(fits, f"concatenate: operand {number} {operand} must agree with {first} in all but dimension {along}")
     total = sum(operand.dimensions[along] for operand in operands)
-    return first.with_dimensions((*first.dimensions[:along], total, *first.dimensions[along + 1 :]))
+    sizes = (*first.dimensions[:along], total, *first.dimensions[along + 1 :])
+    return first.with_dimensions(sizes, merged_dynamic_dimensions(operands))
 
 
 @concatenate.evaluation
@@ -253,7 +298,10 @@ def _():
 
 @operation("reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, dimensions=IntegerList())
 def reverse(operand, *, dimensions):
-    """Rev(operand, dimensions): index i becomes N - 1 - i along each of the dimensions."""
+    """Rev(operand, dimensions): index i becomes N - 1 - i along each of the dimensions.
+
+    N is the dimension's size. The dimensions are distinct; without any, the result is the operand.
+    """
     require_array("reverse", "operand", operand)
     require_dimensions("reverse", "dimensions", dimensions, operand.rank)
     return operand.without_layout()
@@ -266,6 +314,7 @@ def _(operand, *, dimensions):
 
 @reverse.sampling
 def _():
+    yield Sample([np.array([1, 2, 3], np.int32)], {"dimensions": (0,)}, expected=np.array([3, 2, 1], np.int32))
     yield Sample([Shape(F32, (3, 20))], {"dimensions": (0,)})
     yield Sample([Shape(S32, (3, 20))], {"dimensions": (0, 1)})
     yield Sample([Shape(PRED, (33,))], {"dimensions": (0,)})
@@ -276,10 +325,14 @@ def _():
 
 @operation("iota", builder="Iota", traits={DATA_MOVEMENT}, iota_dimension=Integer())
 def iota(*, iota_dimension, stated):
-    """Iota(shape, iota_dimension): each element is its own index along one dimension."""
+    """Iota(shape, iota_dimension): each element is its own index along one dimension.
+
+    The result has at least one dimension and numbers for elements, to which the indices 0, 1, ... are converted as by convert.
+    """
     require(stated is not None, "iota: a result shape is required")
     require_kind("iota", "result", stated, ("signed", "unsigned", "float", "complex"))
     require(stated.rank > 0, "iota: a scalar has no dimension to count along")
+    require_static("iota", "the result", stated, range(stated.rank), "as nothing says its size")
     require_dimensions("iota", "iota_dimension", (iota_dimension,), stated.rank)
     return stated.without_layout()
 
@@ -309,7 +362,9 @@ def _():
 def dynamic_slice(operand, *start_indices, sizes):
     """DynamicSlice(operand, start_indices, size_indices): the block of these sizes from run-time start indices.
 
-    Each start index is clamped into [0, dimension size - block size], so that the block lies inside the operand.
+    There is one scalar integer start index for each dimension, all of one type.
+    Each start index is clamped into [0, dimension size - block size], so that the block lies inside the operand. Where a
+    dynamic dimension is smaller than the block, the block is filled up with zeros (XLA leaves them unspecified).
     """
     require_array("dynamic-slice", "operand", operand)
     _require_start_indices("dynamic-slice", operand, start_indices)
@@ -359,6 +414,8 @@ def _():
 def dynamic_update_slice(operand, update, *start_indices):
     """DynamicUpdateSlice(operand, update, start_indices): the operand with a block replaced by update.
 
+    The update has the operand's element type and rank and is nowhere larger. There is one scalar integer start index for each
+    dimension, all of one type.
     Each start index is clamped into [0, dimension size - block size], so that the block lies inside the operand.
     """
     require_array("dynamic-update-slice", "operand", operand)
@@ -367,6 +424,12 @@ def dynamic_update_slice(operand, update, *start_indices):
     fits = update.element_type is operand.element_type and update.rank == operand.rank
     fits = fits and all(part <= full for part, full in zip(update.dimensions, operand.dimensions))
     require(fits, f"dynamic-update-slice: update {update} must fit into operand {operand}")
+    for dimension in range(operand.rank):
+        # XLA takes the size of a full update for the result's.
+        full = update.is_dynamic(dimension) and update.dimensions[dimension] == operand.dimensions[dimension]
+        if full and not operand.is_dynamic(dimension):
+            reason = "as it is as large as the operand's, which is not"
+            require_static("dynamic-update-slice", "update", update, [dimension], reason)
     return operand.without_layout()
 
 

@@ -1,4 +1,4 @@
-"""Elementwise operations: one line each, in tables.
+"""Elementwise operations: element i of the result is made of the elements i of the operands.
 
 Source of the semantics: "Element-wise unary functions", "Element-wise binary arithmetic operations", "Element-wise comparison
 operations", "Clamp", "Select" and "ConvertElementType" of XLA's Operation Semantics. Where that page leaves a value to the
@@ -37,7 +37,16 @@ from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
 from ..shape import AnyShape, Shape, TupleShape
 from . import numerics
-from .constraints import PRED_SCALAR, require_array, require_kind, require_same_shape
+from .constraints import (
+    PRED_SCALAR,
+    require_array,
+    require_kind,
+    require_same_shape,
+    require_static,
+    with_dynamic_dimensions_of,
+)
+from .elementwise_examples import elementwise_example
+from .elementwise_meanings import BINARY_MEANINGS, BINARY_SHAPES, UNARY_MEANINGS
 
 INTEGERS = ("signed", "unsigned")
 FLOATS = ("float", "complex")
@@ -61,7 +70,7 @@ def sample_types(kinds: tuple[str, ...]) -> list[ElementType]:
 def _elementwise_samples(arity: int, kinds: tuple[str, ...]) -> Iterator[Sample | InvalidSample]:
     for element_type, dimensions in product(sample_types(kinds), _SAMPLE_DIMENSIONS):
         yield Sample([Shape(element_type, dimensions)] * arity)
-    for kind in set(_SAMPLE_TYPES) - set(kinds):
+    for kind in (kind for kind in _SAMPLE_TYPES if kind not in kinds):
         yield InvalidSample([Shape(_SAMPLE_TYPES[kind][0], (3,))] * arity, {}, "must have a .* element type")
     if arity == 2:
         first = _SAMPLE_TYPES[kinds[0]][0]
@@ -76,10 +85,10 @@ def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable
         shape = operand.without_layout()
         return shape if result is None else shape.with_element_type(result(shape.element_type))
 
-    shape_function.__doc__ = f"{builder}(operand): {_UNARY_MEANING[opcode]}, element by element."
+    shape_function.__doc__ = f"{builder}(operand): element by element, {UNARY_MEANINGS[opcode]}."
     record = operation(opcode, "operand", builder=builder, traits={ELEMENTWISE})(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
-    record.sampling(lambda: _elementwise_samples(1, kinds))
+    record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(1, kinds)])
     return record
 
 
@@ -88,49 +97,13 @@ def _binary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callabl
         require_kind(opcode, "lhs", lhs, kinds)
         return require_same_shape(opcode, lhs=lhs, rhs=rhs)
 
-    shape_function.__doc__ = f"{builder}(lhs, rhs): {_BINARY_MEANING[opcode]}, element by element."
+    shape_function.__doc__ = f"{builder}(lhs, rhs): element by element, {BINARY_MEANINGS[opcode]}.\n\n{BINARY_SHAPES}"
     record = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits})(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
-    record.sampling(lambda: _elementwise_samples(2, kinds))
+    record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(2, kinds)])
     return record
 
 
-_UNARY_MEANING = {
-    "abs": "the absolute value; of the most negative integer, itself; of a complex number, its real modulus",
-    "negate": "the negative; integers wrap",
-    "sign": "-1, 0 or 1; keeps -0, +0 and NaN; of a complex number z/|z|, and 0 of 0",
-    "exponential": "e to the power x",
-    "exponential-minus-one": "e to the power x, minus 1, accurate near 0",
-    "log": "the natural logarithm",
-    "log-plus-one": "the natural logarithm of 1 + x, accurate near 0",
-    "sqrt": "the square root",
-    "rsqrt": "1 / sqrt(x)",
-    "cbrt": "the cube root, with the sign of x",
-    "sine": "the sine of x in radians",
-    "cosine": "the cosine of x in radians",
-    "tan": "the tangent of x in radians",
-    "acos": "the angle in radians whose cosine is x, in [0, pi]",
-    "asin": "the angle in radians whose sine is x, in [-pi/2, pi/2]",
-    "atan": "the angle in radians whose tangent is x, in [-pi/2, pi/2]",
-    "cosh": "the hyperbolic cosine",
-    "sinh": "the hyperbolic sine",
-    "tanh": "the hyperbolic tangent",
-    "acosh": "the number of nonnegative real part whose hyperbolic cosine is x",
-    "asinh": "the number whose hyperbolic sine is x",
-    "atanh": "the number whose hyperbolic tangent is x",
-    "logistic": "1 / (1 + exp(-x))",
-    "erf": "the error function",
-    "ceil": "the least integer not below x",
-    "floor": "the greatest integer not above x",
-    "round-nearest-afz": "the nearest integer, ties away from zero",
-    "round-nearest-even": "the nearest integer, ties to even",
-    "real": "the real part; of a real number, itself",
-    "imag": "the imaginary part; of a real number, 0",
-    "is-finite": "whether x is neither infinite nor NaN",
-    "not": "logical not of pred, bitwise not of integers",
-    "popcnt": "the number of bits set",
-    "count-leading-zeros": "the number of zero bits above the highest bit set",
-}
 
 ABS = _unary("abs", "Abs", NUMBERS, numerics.absolute, component_type)
 NEGATE = _unary("negate", "Neg", NUMBERS, np.negative)
@@ -167,24 +140,6 @@ NOT = _unary("not", "Not", ("pred", *INTEGERS), np.invert)
 POPULATION_COUNT = _unary("popcnt", "PopulationCount", INTEGERS, numerics.population_count)
 COUNT_LEADING_ZEROS = _unary("count-leading-zeros", "Clz", INTEGERS, numerics.count_leading_zeros)
 
-_BINARY_MEANING = {
-    "add": "the sum; integers wrap; of pred, logical or",
-    "subtract": "the difference; integers wrap",
-    "multiply": "the product; integers wrap; of pred, logical and",
-    "mulhi": "the high half of the product of two integers, which has twice their width",
-    "divide": "the quotient; of integers, truncated towards zero",
-    "remainder": "what remains of the truncated quotient; it has the dividend's sign",
-    "power": "lhs to the power rhs",
-    "maximum": "the larger; NaN if either is; +0 is larger than -0",
-    "minimum": "the smaller; NaN if either is; -0 is smaller than +0",
-    "atan2": "the angle of the point (rhs, lhs) in radians, in [-pi, pi]",
-    "and": "logical and of pred, bitwise and of integers",
-    "or": "logical or of pred, bitwise or of integers",
-    "xor": "logical exclusive or of pred, bitwise of integers",
-    "shift-left": "lhs shifted left by rhs bits; 0 where rhs is not below the width",
-    "shift-right-arithmetic": "lhs shifted right by rhs bits, filled with the sign; all sign where rhs is not below the width",
-    "shift-right-logical": "lhs shifted right by rhs bits, filled with zeros; 0 where rhs is not below the width",
-}
 _ALGEBRA = (COMMUTATIVE, ASSOCIATIVE)
 
 ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA)
@@ -207,7 +162,10 @@ SHIFT_RIGHT_LOGICAL = _binary("shift-right-logical", "ShiftRightLogical", INTEGE
 
 @operation("complex", "real", "imag", builder="Complex", traits={ELEMENTWISE})
 def complex_(real, imag):
-    """Complex(real, imag): the complex number with these parts."""
+    """Complex(real, imag): the complex number with these parts, element by element.
+
+    Parts of type f32 make numbers of type c64, those of f64 c128. Both have the same shape.
+    """
     require_kind("complex", "real", real, ("float",))
     shape = require_same_shape("complex", real=real, imag=imag)
     require(shape.element_type in (F32, F64), f"complex: parts must be f32 or f64, got {shape}")
@@ -223,6 +181,8 @@ def _(real, imag):
 
 @complex_.sampling
 def _():
+    parts = [np.array([1, 3], np.float32), np.array([2, -4], np.float32)]
+    yield Sample(parts, expected=np.array([1 + 2j, 3 - 4j], np.complex64))
     yield from (Sample([Shape(t, d), Shape(t, d)]) for t in (F32, F64) for d in _SAMPLE_DIMENSIONS)
     yield InvalidSample([Shape(F16), Shape(F16)], {}, "parts must be f32 or f64")
     yield InvalidSample([Shape(F32), Shape(F64)], {}, "must have the same shape")
@@ -239,7 +199,9 @@ def compare(lhs, rhs, *, direction, type):
     """Compare(lhs, rhs, direction, type): whether the relation holds, element by element, as pred.
 
     TOTALORDER compares floats in the order -NaN < -Inf < -Finite < -0 < +0 < +Finite < +Inf < +NaN; without it, IEEE 754
-    comparison holds (NaN is unequal to everything).
+    comparison holds (NaN is unequal to everything). The other types (FLOAT, SIGNED, UNSIGNED) say what the element type says
+    already, and may be left out. Complex numbers have no order: they are compared by EQ and NE. The builder's Eq, Ne, Ge, Gt,
+    Le and Lt name the direction, and with TotalOrder behind it the type; they broadcast as the arithmetic operations do.
     """
     require_kind("compare", "lhs", lhs, ANY)
     shape = require_same_shape("compare", lhs=lhs, rhs=rhs)
@@ -262,6 +224,8 @@ def _(lhs, rhs, *, direction, type):
 
 @compare.sampling
 def _():
+    operands = [np.array([1, 2, np.nan], np.float32), np.array([1, 3, np.nan], np.float32)]
+    yield Sample(operands, {"direction": "GE"}, expected=np.array([True, False, False]))
     for element_type, direction in product(sample_types(("pred", *INTEGERS, "float")), _DIRECTIONS):
         yield Sample([Shape(element_type, (3, 5))] * 2, {"direction": direction})
     for element_type, direction in product((BF16, F16, F32, F64), _DIRECTIONS):
@@ -290,7 +254,7 @@ def clamp(min, operand, max):
         require_array("clamp", name, bound)
         fits = bound.element_type is shape.element_type and bound.dimensions in ((), shape.dimensions)
         require(fits, f"clamp: {name} must have the operand's shape {shape} or be its scalar, got {bound}")
-    return shape
+    return with_dynamic_dimensions_of(shape, (min, operand, max))
 
 
 @clamp.evaluation
@@ -316,13 +280,14 @@ def _():
 def select(pred, on_true, on_false):
     """Select(pred, on_true, on_false): the element of on_true where pred holds, of on_false elsewhere; pred may be a scalar.
 
+    Both have the same shape, which is the result's; pred has its dimensions or is a scalar, which then chooses the whole.
     Tuples count as scalars: their elements are selected together.
     """
     shape = require_same_shape("select", on_true=on_true, on_false=on_false)
     require_kind("select", "pred", pred, ("pred",))
     dimensions = () if shape.is_tuple else shape.dimensions
     require(pred.dimensions in ((), dimensions), f"select: pred must be a scalar or have the dimensions of {shape}, got {pred}")
-    return shape
+    return with_dynamic_dimensions_of(shape, (pred, shape))
 
 
 @select.evaluation
@@ -353,13 +318,14 @@ def _():
 def convert(operand, *, stated):
     """ConvertElementType(operand, new_element_type): the value in another type.
 
-    Floats become integers by truncation towards zero, saturating at the limits, NaN giving 0; to pred by comparison with 0;
-    complex to real drops the imaginary part.
+    Floats become integers by truncation towards zero, saturating at the limits, NaN giving 0; integers become other integers by
+    keeping the low bits, and floats by rounding to nearest even, as floats do where they become narrower. Everything becomes
+    pred by comparison with 0. A complex number becomes real by dropping its imaginary part. The dimensions stay.
     """
     require_kind("convert", "operand", operand, ANY)
     require(stated is not None, "convert: a result shape is required")
     require_kind("convert", "result", stated, ANY)
-    same = stated.dimensions == operand.dimensions
+    same = stated.dimensions == operand.dimensions and stated.dynamic_dimensions == operand.dynamic_dimensions
     require(same, f"convert: operand {operand} and result {stated} must have the same dimensions")
     return stated.without_layout()
 
@@ -386,7 +352,8 @@ def _():
 def reduce_precision(operand, *, exponent_bits, mantissa_bits):
     """ReducePrecision(operand, exponent_bits, mantissa_bits): rounded to nearest even to a float of that format.
 
-    Values too large become infinite; values below the format's smallest normal number become zero of their sign.
+    The element type stays. Values too large become infinite; values below the format's smallest normal number become zero of
+    their sign. Exponents have at least one bit; bits beyond those of the element type change nothing.
     """
     require_kind("reduce-precision", "operand", operand, ("float",))
     require(exponent_bits >= 1, f"reduce-precision: exponent_bits must be at least 1, got {exponent_bits}")
@@ -401,6 +368,8 @@ def _(operand, *, exponent_bits, mantissa_bits):
 
 @reduce_precision.sampling
 def _():
+    x, rounded = np.array([1 / 3, 70000, -1e-5], np.float32), np.array([1365 / 4096, np.inf, -0.0], np.float32)
+    yield Sample([x], {"exponent_bits": 5, "mantissa_bits": 10}, expected=rounded)
     for element_type, bits in product((F16, BF16, F32, F64), ((5, 10), (8, 7), (4, 3), (11, 52), (2, 0))):
         yield Sample([Shape(element_type, (65,))], {"exponent_bits": bits[0], "mantissa_bits": bits[1]})
     yield InvalidSample([Shape(F32)], {"exponent_bits": 0, "mantissa_bits": 3}, "exponent_bits must be at least 1")
@@ -411,7 +380,8 @@ def _():
 def bitcast_convert(operand, *, stated):
     """BitcastConvertType(operand, new_element_type): the same bits read as another type.
 
-    A narrower result type adds a minor dimension, a wider one drops it; the first element holds the lowest bits.
+    A narrower result type adds a minor dimension, a wider one drops it; the first element holds the lowest bits. A complex
+    number is read as complex numbers only. pred is not taken: its width in memory is not that of its value.
     """
     require_kind("bitcast-convert", "operand", operand, NUMBERS)
     require(stated is not None, "bitcast-convert: a result shape is required")
@@ -429,9 +399,11 @@ def bitcast_convert(operand, *, stated):
         fits = operand.rank > 0 and operand.dimensions[-1] == ratio
         require(fits, f"bitcast-convert: {operand} to {new.name} needs a minor dimension of {ratio}")
         expected = operand.dimensions[:-1]
-    require(
-        stated.dimensions == expected, f"bitcast-convert: {operand} to {new.name} gives {expected}, but {stated} was stated"
-    )
+    dynamic = operand.dynamic_dimensions and (*operand.dynamic_dimensions, False)[: len(expected)]
+    wanted = stated.with_dimensions(expected, dynamic)
+    fits = stated.without_layout() == wanted
+    require(fits, f"bitcast-convert: {operand} to {new.name} gives {expected}, but {stated} was stated")
+    require_static("bitcast-convert", "operand", operand, range(len(expected), operand.rank), "as its elements become one")
     return stated.without_layout()
 
 
@@ -442,6 +414,8 @@ def _(operand, *, shape):
 
 @bitcast_convert.sampling
 def _():
+    bits = np.array([0x3F800000, -0x40000000], np.int32)
+    yield Sample([np.array([1, -2], np.float32)], shape=Shape(S32, (2,)), expected=bits)
     yield Sample([Shape(F32, (3, 5))], shape=Shape(S32, (3, 5)))
     yield Sample([Shape(F32, (10,))], shape=Shape(F16, (10, 2)))
     yield Sample([Shape(F32)], shape=Shape(F16, (2,)))

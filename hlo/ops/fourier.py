@@ -12,7 +12,7 @@ from ..element_type import BF16, C64, C128, F32, F64
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
 from ..shape import Shape
-from .constraints import require_array
+from .constraints import require_array, require_static
 
 _REAL = {C64: F32, C128: F64}
 _COMPLEX = {F32: C64, F64: C128}
@@ -36,7 +36,8 @@ def fft(operand, *, fft_type, fft_length):
     ``fft_length`` is the length of each of them in the time domain. FFT and its inverse IFFT, which divides by the product of
     the lengths, map complex to complex numbers. RFFT transforms real numbers and keeps the frequencies up to the Nyquist
     frequency of the last dimension; IRFFT is its inverse, which takes the others for their conjugates. A length of 0 leaves
-    nothing.
+    nothing. The dimensions have the sizes in ``fft_length``, except that n // 2 + 1 frequencies stand for the last length n in
+    the result of RFFT and in the operand of IRFFT. f32 goes with c64, f64 with c128; leading dimensions are those of a batch.
     """
     require_array("fft", "operand", operand)
     rank, count = operand.rank, len(fft_length)
@@ -55,10 +56,11 @@ def fft(operand, *, fft_type, fft_length):
         sizes == wanted,
         f"fft: the last dimensions of the operand of {fft_type} must be {wanted} for fft_length {fft_length}, got {operand}",
     )
+    require_static("fft", "the operand", operand, range(rank - count, rank), "as fft_length says its size")
     if fft_type in ("FFT", "IFFT"):
         return operand.without_layout()
     last = half_length(fft_length[-1]) if fft_type == "RFFT" else fft_length[-1]
-    return Shape(numbers[operand.element_type], (*operand.dimensions[:-1], last))
+    return Shape(numbers[operand.element_type], (*operand.dimensions[:-1], last), None, operand.dynamic_dimensions)
 
 
 @fft.evaluation

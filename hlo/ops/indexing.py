@@ -12,7 +12,7 @@ from ..attributes import Boolean, CalledComputation, Integer, IntegerList
 from ..element_type import BF16, C64, F32, F64, PRED, S8, S32, S64, U8, U32, U64
 from ..errors import require
 from ..operation import CALLS, DATA_MOVEMENT, InvalidSample, Sample, operation
-from ..shape import Shape
+from ..shape import Shape, merged_dynamic_dimensions
 from ..slices import operand_indices, slice_dimensions
 from .constraints import (
     one_or_tuple,
@@ -145,7 +145,17 @@ def gather(
     window_sizes = iter([size for dimension, size in enumerate(slice_sizes) if dimension not in removed])
     rank = len(offset_dims) + start_indices.rank - (index_vector_dim < start_indices.rank)
     _require_ascending("gather", "offset_dims", offset_dims, rank)
-    return operand.with_dimensions(tuple(next(window_sizes if d in offset_dims else batch_sizes) for d in range(rank)))
+    sizes = tuple([next(window_sizes if d in offset_dims else batch_sizes) for d in range(rank)])
+    if not operand.dynamic_dimensions and not start_indices.dynamic_dimensions:
+        return operand.with_dimensions(sizes)
+    for dimension in operand_batching_dims:
+        other = start_indices_batching_dims[operand_batching_dims.index(dimension)]
+        same = operand.is_dynamic(dimension) == start_indices.is_dynamic(other)
+        require(same, f"gather: batching dimension {dimension} of {operand} must be dynamic where that of {start_indices} is")
+    of_batch = iter([start_indices.is_dynamic(d) for d in range(start_indices.rank) if d != index_vector_dim])
+    kept = [d for d in range(operand.rank) if d not in removed]
+    of_slices = iter([operand.is_dynamic(d) and slice_sizes[d] == operand.dimensions[d] for d in kept])
+    return operand.with_dimensions(sizes, [next(of_slices if d in offset_dims else of_batch) for d in range(rank)])
 
 
 @gather.evaluation
@@ -322,7 +332,8 @@ def scatter(
         )
     scalars = scalars_of(arrays)
     require_signature("scatter", "to_apply", to_apply, scalars * 2, one_or_tuple(list(scalars)))
-    return one_or_tuple([array.without_layout() for array in arrays])
+    dynamic = merged_dynamic_dimensions(arrays)
+    return one_or_tuple([array.with_dimensions(array.dimensions, dynamic) for array in arrays])
 
 
 @scatter.evaluation

@@ -25,6 +25,7 @@ def _require_matrices(opcode: str, name: str, shape: Shape) -> None:
 
 def _require_square(opcode: str, name: str, shape: Shape) -> None:
     square = shape.dimensions[-1] == shape.dimensions[-2]
+    square = square and shape.is_dynamic(-1) == shape.is_dynamic(-2)
     require(square, f"{opcode}: {name} must be square in its last two dimensions, got {shape}")
 
 
@@ -34,6 +35,7 @@ def cholesky(a, *, lower):
 
     Only the triangle that ``lower`` names is read, of the diagonal only the real part. The other triangle of the result is
     zero; where a matrix is not positive definite, its result's triangle is NaN. (XLA leaves both to the implementation.)
+    The matrices stand in the last two dimensions, which are equal; those before are of the batch.
     """
     _require_matrices("cholesky", "a", a)
     _require_square("cholesky", "a", a)
@@ -82,6 +84,9 @@ def triangular_solve(a, b, *, left_side, lower, unit_diagonal, transpose_a):
     side, words = (-2, "rows") if left_side else (-1, "columns")
     fits = b.dimensions[side] == a.dimensions[-1]
     require(fits, f"triangular-solve: b must have as many {words} as a, got {a} and {b}")
+    if a.dynamic_dimensions or b.dynamic_dimensions:
+        same = all(a.is_dynamic(d) == b.is_dynamic(d) for d in range(a.rank - 2)) and a.is_dynamic(-1) == b.is_dynamic(side)
+        require(same, f"triangular-solve: a {a} and b {b} must be dynamic in the same dimensions")
     return b.without_layout()
 
 

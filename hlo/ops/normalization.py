@@ -21,7 +21,7 @@ def _check(opcode: str, operand: Shape, feature_index: int, **of_features: Shape
     require_kind(opcode, "operand", operand, ("float",))
     in_range = 0 <= feature_index < operand.rank
     require(in_range, f"{opcode}: feature_index must be a dimension of the operand {operand}, got {feature_index}")
-    wanted = operand.with_dimensions((operand.dimensions[feature_index],))
+    wanted = operand.with_dimensions((operand.dimensions[feature_index],), (operand.is_dynamic(feature_index),))
     for name, shape in of_features.items():
         require_kind(opcode, name, shape, ("float",))
         fits = shape.without_layout() == wanted
@@ -34,7 +34,8 @@ def batch_norm_training(operand, scale, offset, *, epsilon, feature_index):
     """BatchNormTraining(operand, scale, offset, epsilon, feature_index): normalizes each feature by its mean and variance.
 
     The result is the tuple (scale * (x - mean) / sqrt(variance + epsilon) + offset, mean, variance), mean and variance over all
-    dimensions but that of the features; the variance is that of the population.
+    dimensions but that of the features; the variance is that of the population. ``feature_index`` is the dimension of the
+    features; scale and offset, and the mean and variance of the result, have one element for each of them.
     """
     features = _check("batch-norm-training", operand, feature_index, scale=scale, offset=offset)
     return TupleShape((operand.without_layout(), features, features))
@@ -45,7 +46,8 @@ def batch_norm_inference(operand, scale, offset, mean, variance, *, epsilon, fea
     """BatchNormInference(operand, scale, offset, mean, variance, epsilon, feature_index): normalizes by a given mean and
     variance.
 
-    The result is scale * (x - mean) / sqrt(variance + epsilon) + offset.
+    The result is scale * (x - mean) / sqrt(variance + epsilon) + offset, of the operand's shape. scale, offset, mean and
+    variance have one element for each feature, along dimension ``feature_index`` of the operand.
     """
     _check("batch-norm-inference", operand, feature_index, scale=scale, offset=offset, mean=mean, variance=variance)
     return operand.without_layout()
@@ -56,7 +58,8 @@ def batch_norm_grad(operand, scale, mean, variance, grad_output, *, epsilon, fea
     """BatchNormGrad(operand, scale, mean, variance, grad_output, epsilon, feature_index): the gradients of
     batch-norm-training with respect to operand, scale and offset, as a tuple.
 
-    ``mean`` and ``variance`` are those of the operand, ``grad_output`` is the gradient with respect to the normalized result.
+    ``mean`` and ``variance`` are those of the operand, ``grad_output`` is the gradient with respect to the normalized result,
+    of its shape. The gradients of scale and offset have one element for each feature, as scale has.
     """
     features = _check("batch-norm-grad", operand, feature_index, scale=scale, mean=mean, variance=variance)
     require_kind("batch-norm-grad", "grad_output", grad_output, ("float",))

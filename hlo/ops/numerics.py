@@ -187,7 +187,11 @@ def remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if x.dtype.kind not in "iu":
+    if x.dtype.kind == "f":
+        # NumPy takes a square root where all exponents are the same 0.5; it differs at -inf and -0.
+        half = (y == 0.5) & ((x == 0) | np.isneginf(x))
+        return np.where(half, np.abs(x), np.power(x, y)).astype(x.dtype)
+    if x.dtype.kind == "c":
         return np.power(x, y)
     if x.dtype.kind == "u":
         return np.power(x, y)

@@ -15,7 +15,7 @@ from ..attributes import Choice
 from ..element_type import BF16, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64
 from ..errors import require
 from ..operation import ELEMENTWISE, InvalidSample, Sample, operation
-from ..shape import Shape, TupleShape
+from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import require_array, require_kind
 
@@ -56,7 +56,7 @@ def rng_bit_generator(initial_state, *, algorithm, stated):
 def _(initial_state, *, algorithm, shape):
     bits = shape.elements[1]
     with np.errstate(over="ignore"):  # counters wrap
-        state, words = (_threefry_bits if algorithm == "rng_three_fry" else _philox_bits)(initial_state, bits)
+        state, words = (_threefry_bits if algorithm == "rng_three_fry" else philox_bits)(initial_state, bits)
     return state, numerics.wrap(words.reshape(bits.dimensions), bits.element_type)
 
 
@@ -92,7 +92,8 @@ def _threefry_bits(state: np.ndarray, bits: Shape) -> tuple[np.ndarray, np.ndarr
     return after, pairs.reshape(rounded)[tuple(map(slice, bits.dimensions))]
 
 
-def _philox_bits(state: np.ndarray, bits: Shape) -> tuple[np.ndarray, np.ndarray]:
+def philox_bits(state: np.ndarray, bits: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """The state after, and words of 32 or 64 bits, as many as the shape has elements, by Philox4x32."""
     wide = bits.element_type.bits == 64
     count = -(-bits.size * (2 if wide else 1) // 4)
     low = state[1] + np.arange(count, dtype=np.uint64)
@@ -186,7 +187,8 @@ def stochastic_convert(operand, random, *, stated):
     require(fits, f"stochastic-convert: random must have the dimensions and the width of the operand {operand}, got {random}")
     require(stated is not None, "stochastic-convert: a result shape is required")
     require_kind("stochastic-convert", "result", stated, ("signed", "unsigned"))
-    same = stated.dimensions == operand.dimensions
+    dynamic = merged_dynamic_dimensions((operand, random))
+    same = stated.dimensions == operand.dimensions and stated.dynamic_dimensions == dynamic
     require(same, f"stochastic-convert: operand {operand} and result {stated} must have the same dimensions")
     return stated.without_layout()
 

@@ -13,7 +13,7 @@ from ..attributes import CalledComputation, IntegerList
 from ..element_type import F32, F64, PRED, S32, U8
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
-from ..shape import Shape
+from ..shape import Shape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import one_or_tuple, require_array, require_dimensions, require_scalar, require_signature, scalars_of
 
@@ -27,6 +27,9 @@ def reduce(*operands, dimensions, to_apply):
 
     The computation takes N accumulators and N elements and returns the N new accumulators; the order in which elements are
     combined is not defined, and neither is how often an init value enters, so it should be an identity of the computation.
+    The N operands have the same dimensions, the init values are scalars of their element types, and the dimensions to reduce
+    are distinct. The results have the remaining dimensions, in order; there is a tuple of them where N is more than 1. Where
+    there is nothing to combine, they are the init values.
     """
     require(
         len(operands) >= 2 and len(operands) % 2 == 0,
@@ -42,8 +45,11 @@ def reduce(*operands, dimensions, to_apply):
     require_dimensions("reduce", "dimensions", dimensions, arrays[0].rank)
     scalars = scalars_of(arrays)
     require_signature("reduce", "to_apply", to_apply, scalars * 2, one_or_tuple(list(scalars)))
-    kept = tuple(size for dimension, size in enumerate(arrays[0].dimensions) if dimension not in dimensions)
-    return one_or_tuple([array.with_dimensions(kept) for array in arrays])
+    kept = [dimension for dimension in range(arrays[0].rank) if dimension not in dimensions]
+    dynamic = merged_dynamic_dimensions(arrays)
+    dynamic = dynamic and tuple([dynamic[dimension] for dimension in kept])
+    sizes = tuple([arrays[0].dimensions[dimension] for dimension in kept])
+    return one_or_tuple([array.with_dimensions(sizes, dynamic) for array in arrays])
 
 
 _UFUNCS = {

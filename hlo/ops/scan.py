@@ -1,6 +1,6 @@
 """Scan: a computation on the slices of arrays, one after the other, that hands values on from each to the next.
 
-Source of the semantics: ``kScan`` in XLA's ``xla/hlo/ir/hlo_instructions.h`` and its expansion, ``xla/service/scan_expander.cc``.
+Source of the semantics: ``HloScanInstruction`` of XLA and its expansion, ``xla/service/scan_expander.cc``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sizes as values, and values under sizes that are known only at run time.
 
-Source of the semantics: "GetDimensionSize" of XLA's Operation Semantics; ``InferDynamicReshapeShape`` of XLA.
+Source of the semantics: "GetDimensionSize" and "SetDimensionSize" of XLA's Operation Semantics; ``InferSetDimensionSizeShape``
+and ``InferDynamicReshapeShape`` of XLA.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from ..attributes import IntegerList
 from ..element_type import F32, S32
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
+from ..resizing import resized
 from ..shape import Shape, TupleShape
 from .constraints import require_array, require_dimensions, require_scalar, require_stated_array
 
 
 @operation("get-dimension-size", "operand", builder="GetDimensionSize", dimensions=IntegerList())
 def get_dimension_size(operand, *, dimensions):
-    """GetDimensionSize(operand, dimension): the size of one dimension, as s32[]."""
+    """GetDimensionSize(operand, dimension): the size of one dimension, as s32[]; of a dynamic one that at run time."""
     require_array("get-dimension-size", "operand", operand)
     require(len(dimensions) == 1, f"get-dimension-size: one dimension is required, got {dimensions}")
     require_dimensions("get-dimension-size", "dimension", dimensions, operand.rank)
@@ -42,11 +44,62 @@ def _():
     yield InvalidSample([TupleShape(())], {"dimensions": (0,)}, "must be an array")
 
 
+@operation("set-dimension-size", "operand", "size", builder="SetDimensionSize", dimensions=IntegerList())
+def set_dimension_size(operand, size, *, dimensions, stated):
+    """SetDimensionSize(operand, size, dimension): the operand with a dimension of this size, known at run time.
+
+    The size is s32[], from 0 to the dimension's bound; another one raises ValueError at run time. Elements behind the size are
+    gone; where it is larger than before, the new elements are zeros (XLA leaves them unspecified). The dimension is dynamic in
+    the result, unless a shape is stated in which it is static: then the size must be the bound.
+
+    >>> from phlox import hlo
+    >>> shape = hlo.Shape(F32, (10,), dynamic_dimensions=(True,))
+    >>> hlo.evaluate_operation("set-dimension-size", np.arange(10, dtype=np.float32), np.int32(3), shape=shape, dimensions=(0,))
+    array([0., 1., 2.], dtype=float32)
+    """
+    require_array("set-dimension-size", "operand", operand)
+    require(len(dimensions) == 1, f"set-dimension-size: one dimension is required, got {dimensions}")
+    require_dimensions("set-dimension-size", "dimension", dimensions, operand.rank)
+    require_scalar("set-dimension-size", "size", size, S32)
+    dynamic = list(operand.dynamic_dimensions or [False] * operand.rank)
+    dynamic[dimensions[0]] = True
+    inferred = operand.with_dimensions(operand.dimensions, dynamic)
+    if stated is None:
+        return inferred
+    require_array("set-dimension-size", "result", stated)
+    dynamic[dimensions[0]] = stated.is_dynamic(dimensions[0]) if stated.rank == operand.rank else True
+    return operand.with_dimensions(operand.dimensions, dynamic)
+
+
+@set_dimension_size.evaluation
+def _(operand, size, *, dimensions, shape):
+    (dimension,) = dimensions
+    bound, place = shape.dimensions[dimension], f"set-dimension-size: dimension {dimension} of {shape}"
+    if not shape.is_dynamic(dimension) and size != bound:
+        raise ValueError(f"{place} is static: the size must be {bound}, got {size}")
+    if not 0 <= size <= bound:
+        raise ValueError(f"{place}: the size must be in [0, {bound}], got {size}")
+    return resized(operand, dimension, int(size))
+
+
+@set_dimension_size.sampling
+def _():
+    first = {"dimensions": (0,)}
+    whole = Shape(F32, (10,))
+    yield Sample([whole, np.int32(10)], first, whole)
+    yield InvalidSample([whole, Shape(S32)], {"dimensions": (1,)}, "must be in")
+    yield InvalidSample([whole, Shape(F32)], first, r"size must be s32\[\]")
+    yield InvalidSample([whole, Shape(S32, (1,))], first, "size must be a scalar")
+    yield InvalidSample([whole, Shape(S32)], {"dimensions": (0, 0)}, "one dimension is required")
+    yield InvalidSample([TupleShape(()), Shape(S32)], first, "must be an array")
+
+
 @operation("dynamic-reshape", "operand", "*dim_sizes", builder="DynamicReshape")
 def dynamic_reshape(operand, *dim_sizes, stated):
     """DynamicReshape(operand, dim_sizes, new_size_bounds): the elements in dimensions of sizes known at run time.
 
-    A dimension that is not dynamic in the stated shape has its stated size.
+    A dimension that is not dynamic in the stated shape has its stated size. There must be as many elements as the operand has;
+    else, or where a size is beyond its bound, ValueError is raised at run time.
     """
     require_array("dynamic-reshape", "operand", operand)
     require_stated_array("dynamic-reshape", stated)
@@ -67,9 +120,14 @@ def dynamic_reshape(operand, *dim_sizes, stated):
 
 @dynamic_reshape.evaluation
 def _(operand, *dim_sizes, shape):
-    if shape.has_dynamic_dimensions:
-        raise NotImplementedError(f"dynamic-reshape to dynamic dimensions is not implemented: {shape}")
-    return np.reshape(operand, shape.dimensions)
+    sizes = [int(size) if shape.is_dynamic(d) else shape.dimensions[d] for d, size in enumerate(dim_sizes)]
+    for dimension, (size, bound) in enumerate(zip(sizes, shape.dimensions)):
+        if not 0 <= size <= bound:
+            place = f"dynamic-reshape: dimension {dimension} of {shape}"
+            raise ValueError(f"{place}: the size must be in [0, {bound}], got {size}")
+    if prod(sizes) != np.size(operand):
+        raise ValueError(f"dynamic-reshape: {np.size(operand)} elements cannot have the dimensions {tuple(sizes)} of {shape}")
+    return np.reshape(operand, sizes)
 
 
 @dynamic_reshape.sampling

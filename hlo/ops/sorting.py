@@ -11,7 +11,7 @@ from ..attributes import Boolean, CalledComputation, Integer, IntegerList
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8, U16, element_type_of
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
-from ..shape import Shape, TupleShape
+from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_dimensions, require_kind, require_signature
 
@@ -24,7 +24,9 @@ def sort(*operands, dimensions, is_stable, to_apply):
     """Sort(operands, comparator, dimension, is_stable): sorts along one dimension, all operands together.
 
     The comparator takes two elements of each operand, in turn, and tells whether the first ones come before the second ones; it
-    must be a strict weak order, else the result is some permutation. With ``is_stable`` equal elements keep their order.
+    must be a strict weak order, else the result is some permutation. With ``is_stable`` equal elements keep their order. All
+    operands have the same dimensions; the result of several is a tuple. The builder's default is the last dimension and the
+    ascending order of the first operand, floats in total order.
     """
     require(len(operands) >= 1, "sort: at least one operand is required")
     for number, array in enumerate(operands):
@@ -35,7 +37,8 @@ def sort(*operands, dimensions, is_stable, to_apply):
     require_dimensions("sort", "dimensions", dimensions, operands[0].rank)
     scalars = tuple(Shape(array.element_type) for array in operands for _ in range(2))
     require_signature("sort", "to_apply", to_apply, scalars, PRED_SCALAR)
-    return one_or_tuple([array.with_dimensions(array.dimensions) for array in operands])
+    dynamic = merged_dynamic_dimensions(operands)
+    return one_or_tuple([array.with_dimensions(array.dimensions, dynamic) for array in operands])
 
 
 @sort.evaluation
@@ -88,13 +91,15 @@ def topk(operand, *, k, largest):
     """TopK(operand, k, largest): the k largest (or smallest) elements along the last dimension, and their s32 positions.
 
     They come in order, of equal elements the one at the lower position first. Floats are in total order: -0 is less than +0,
-    a positive NaN is larger than all numbers.
+    a positive NaN is larger than all numbers. The result is a tuple of two arrays whose last dimension is k; the operand's has
+    at least k elements, at run time too where it is dynamic.
     """
     require_kind("topk", "operand", operand, ("pred", "signed", "unsigned", "float"))
     require(operand.rank >= 1, f"topk: operand must have at least one dimension, got {operand}")
     size = operand.dimensions[-1]
     require(0 <= k <= size, f"topk: k must be in [0, {size}], the size of the last dimension, got {k}")
-    shape = operand.with_dimensions((*operand.dimensions[:-1], k))
+    dynamic = operand.dynamic_dimensions and (*operand.dynamic_dimensions[:-1], False)
+    shape = operand.with_dimensions((*operand.dimensions[:-1], k), dynamic)
     return TupleShape((shape, shape.with_element_type(S32)))
 
 

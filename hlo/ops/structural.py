@@ -8,13 +8,16 @@ from ..attributes import Integer, LiteralValue, ParameterNumber, RawText
 from ..element_type import F32, F64, PRED, S32, U32
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
-from ..shape import Layout, Shape, TupleShape, compatible, shape_of
+from ..shape import AnyShape, Layout, Shape, TupleShape, compatible, shape_of
 from . import numerics
 
 
 @operation("parameter", number=ParameterNumber())
 def parameter(*, number, stated):
-    """Parameter(number, shape, name): the computation's argument with this number, of the stated shape."""
+    """Parameter(number, shape, name): the computation's argument with this number, of the stated shape.
+
+    A computation's parameters are numbered 0, 1, ... once each. The name is metadata.
+    """
     require(number >= 0, f"parameter: number must not be negative, got {number}")
     require(stated is not None, "parameter: a shape is required")
     return stated
@@ -24,11 +27,24 @@ def parameter(*, number, stated):
 def constant(*, literal, stated):
     """ConstantLiteral(literal): a value known when the program is built.
 
+    The literal is an array, a scalar, or a tuple of literals.
     Source: ConstantR0 to ConstantR4 and ConstantLiteral of the 2017 preview.
     """
     shape = shape_of(literal)
-    require(stated is None or compatible(shape, stated), f"constant: the literal has shape {shape}, but {stated} was stated")
+    fits = stated is None or compatible(shape, stated) or _is_within(shape, stated)
+    require(fits, f"constant: the literal has shape {shape}, but {stated} was stated")
     return stated or shape
+
+
+def _is_within(shape: AnyShape, stated: AnyShape) -> bool:
+    """Whether a literal of the one shape is one of the other, which has dynamic dimensions."""
+    if shape.is_tuple or stated.is_tuple:
+        both = shape.is_tuple and stated.is_tuple and len(shape.elements) == len(stated.elements)
+        return both and all(map(_is_within, shape.elements, stated.elements))
+    if shape.element_type is not stated.element_type or shape.rank != stated.rank:
+        return False
+    pairs = enumerate(zip(shape.dimensions, stated.dimensions))
+    return all(size == bound or (size < bound and stated.is_dynamic(d)) for d, (size, bound) in pairs)
 
 
 @constant.evaluation
@@ -47,7 +63,10 @@ def _():
 
 @operation("tuple", "*elements")
 def tuple_(*elements):
-    """Tuple(elements...): a tuple of any number of values, each with its own shape."""
+    """Tuple(elements...): a tuple of any number of values, each with its own shape.
+
+    Elements may be tuples, and there may be none. Source: "Tuple" of XLA's Operation Semantics.
+    """
     return TupleShape(elements)
 
 
@@ -58,6 +77,8 @@ def _(*elements):
 
 @tuple_.sampling
 def _():
+    pair = np.array([1, 2], np.float32), np.int32(7)
+    yield Sample(list(pair), expected=pair)
     yield Sample([])
     yield Sample([Shape(F32, (2,)), Shape(S32)])
     yield Sample([TupleShape((Shape(PRED, (0, 3)),)), Shape(F32)])
@@ -65,7 +86,10 @@ def _():
 
 @operation("get-tuple-element", "operand", builder="GetTupleElement", index=Integer())
 def get_tuple_element(operand, *, index):
-    """GetTupleElement(operand, index): the element of a tuple at a constant index."""
+    """GetTupleElement(operand, index): the element of a tuple at a constant index.
+
+    The index is constant so that the result's shape is known. Source: "GetTupleElement" of XLA's Operation Semantics.
+    """
     require(operand.is_tuple, "get-tuple-element: operand must be a tuple, got ", operand)
     count = len(operand.elements)
     require(0 <= index < count, f"get-tuple-element: index must be in [0, {count}) for {operand}, got {index}")
@@ -79,6 +103,7 @@ def _(operand, *, index):
 
 @get_tuple_element.sampling
 def _():
+    yield Sample([(np.array([1, 2], np.float32), np.int32(7))], {"index": 1}, expected=np.int32(7))
     pair = TupleShape((Shape(F32, (10,)), Shape(S32)))
     yield Sample([pair], {"index": 0})
     yield Sample([pair], {"index": 1})
@@ -153,7 +178,11 @@ def _():
 
 @operation("opt-barrier", "operand", builder="OptimizationBarrier")
 def optimization_barrier(operand):
-    """OptimizationBarrier(operand): the value itself; no pass moves computation across it."""
+    """OptimizationBarrier(operand): the value itself; no pass moves computation across it.
+
+    The operand may be a tuple: all its elements are then computed before any of them is used. Source: "OptimizationBarrier" of
+    XLA's Operation Semantics.
+    """
     return operand
 
 

@@ -15,7 +15,7 @@ from ..attributes import CalledComputation
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
-from ..shape import Shape
+from ..shape import Shape, merged_dynamic_dimensions
 from ..window import Window, WindowDimension, make_window, output_sizes, require_window, running_dimension, with_padding
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scalar, require_signature, scalars_of
 
@@ -29,7 +29,10 @@ def reduce_window(*operands, window, to_apply):
 
     The result has one element for each place at which the window lies inside the dilated and padded base. The computation
     takes N accumulators and N elements and returns the N new accumulators; the order in which elements are combined is not
-    defined (so a reversed window is the same as one that is not), and the init value should be an identity.
+    defined (so a reversed window is the same as one that is not), and the init value should be an identity. Operands have the
+    same dimensions, init values are scalars of their element types. The window has a size, a stride, a padding (low and high,
+    also negative), and a dilation of the base and of itself for each dimension. The builder's ReduceWindow takes "SAME" for the
+    padding that makes the result of stride 1 as large as the operand, and "VALID" for none.
     """
     require(
         len(operands) >= 2 and len(operands) % 2 == 0,
@@ -46,7 +49,8 @@ def reduce_window(*operands, window, to_apply):
     scalars = scalars_of(arrays)
     require_signature("reduce-window", "to_apply", to_apply, scalars * 2, one_or_tuple(list(scalars)))
     sizes = output_sizes(window, arrays[0].dimensions)
-    return one_or_tuple([array.with_dimensions(sizes) for array in arrays])
+    dynamic = merged_dynamic_dimensions(arrays)
+    return one_or_tuple([array.with_dimensions(sizes, dynamic) for array in arrays])
 
 
 @reduce_window.evaluation
@@ -125,7 +129,9 @@ def select_and_scatter(operand, source, init_value, *, window, select, scatter):
     scalars = scalars_of([operand])
     require_signature("select-and-scatter", "select", select, scalars * 2, PRED_SCALAR)
     require_signature("select-and-scatter", "scatter", scatter, scalars * 2, scalars[0])
-    return operand.with_dimensions(operand.dimensions)
+    same = source.dynamic_dimensions == operand.dynamic_dimensions
+    require(same, f"select-and-scatter: source {source} must be dynamic where operand {operand} is")
+    return operand.without_layout()
 
 
 @select_and_scatter.evaluation

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from ..errors import HloSyntaxError
 
 # Possessive repetition (++, *+): blanks that no token follows must not be matched in all possible ways.
-_SKIPPED = r"(?: \s++ | /\* .*? (?: \*/ | \Z ) | // [^\n]*+ )*+"
+_SKIPPED = r"(?: \s++ | /\* .*? (?: \*/ | \Z ) | // [^\n\r]*+ )*+"
 _TOKEN = r"""(?:
     %? [A-Za-z_] [\w.\-]*+ (?: (?<= \b nan ) \( 0x [0-9a-fA-F]++ \) )?+
   | -? (?: [0-9]++ (?: \. [0-9]*+ )? | \. [0-9]++ ) (?: [eE] [+\-]? [0-9]++ )?
@@ -33,6 +33,7 @@ _ONE_TOKEN = re.compile(_TOKEN, _FLAGS)
 _INTEGER = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
+_OPEN_COMMENT = re.compile(r"(?: \s++ | /\* .*? \*/ | // [^\n\r]*+ )*+ (/\*)", _FLAGS)
 _NAME = re.compile(r"%?([\w.\-]+)", re.ASCII)
 _WORD = re.compile(r"[^\s,=(){}\[\]]*")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -46,7 +47,8 @@ END = ""  # the token behind the last one
 class Cursor:
     """A position among the tokens of a text.
 
-    ``resolve_computation`` is called with the name behind ``to_apply=`` and its like, and returns the computation.
+    ``resolve_computation`` is called with the name behind ``to_apply=`` and its like, or with an empty name at the brace that
+    opens a computation written there, and returns the computation.
     """
 
     def __init__(self, text: str, file: str = "", resolve_computation: Callable[[str], Any] | None = None) -> None:
@@ -60,6 +62,9 @@ class Cursor:
         self.tokens = [piece if piece[-1] not in " \n\t\r\f\v/" else _without_blanks(piece) for piece in pieces]
         self.tokens.append(END)
         self.position = 0
+        end = self.starts[-2] + len(self.tokens[-2]) if pieces else 0
+        if (comment := _OPEN_COMMENT.match(text, end)) is not None:
+            self._fail_at(comment.start(1), "this comment is never closed")
 
     @property
     def token(self) -> str:
@@ -120,8 +125,8 @@ class Cursor:
             self.fail(f"a string in double quotes expected, found {self.description()}")
         try:
             result = unescaped(token[1:-1])
-        except UnicodeDecodeError:
-            self.fail("the escaped bytes of the string are not UTF-8")
+        except UnicodeError:
+            self.fail("the bytes of the string are not UTF-8")
         self.position += 1
         return result
 
@@ -139,7 +144,9 @@ class Cursor:
             start = self.starts[self.position]
             self.skip_brackets()
             return self.text[start : self.starts[self.position - 1] + 1]
-        if token[:1] == '"' and len(token) > 1:
+        if token[:1] == '"':
+            if len(token) == 1:
+                self.fail("this string is never closed")
             self.position += 1
             return token
         return self.word() or self.fail(f"a value expected, found {self.description()}")
@@ -162,7 +169,7 @@ class Cursor:
 
     def computation(self) -> Any:
         place = self.position
-        name = self.name("the name of a computation")
+        name = "" if self.token == "{" else self.name("the name of a computation")
         if self.resolve_computation is None:
             self.fail("no computation can be named here", place)
         return self.resolve_computation(name)
@@ -176,13 +183,17 @@ class Cursor:
 
     def line_and_column(self, position: int | None = None) -> tuple[int, int]:
         """Line and column, from 1, of a token (by default the current one)."""
-        offset = self.starts[self.position if position is None else position]
+        return self._line_and_column_at(self.starts[self.position if position is None else position])
+
+    def _line_and_column_at(self, offset: int) -> tuple[int, int]:
         return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:
         """Raise HloSyntaxError at a token (by default the current one)."""
-        line, column = self.line_and_column(position)
-        offset = self.starts[self.position if position is None else position]
+        self._fail_at(self.starts[self.position if position is None else position], message)
+
+    def _fail_at(self, offset: int, message: str) -> NoReturn:
+        line, column = self._line_and_column_at(offset)
         end = self.text.find("\n", offset)
         source_line = self.text[offset - column + 1 : end if end >= 0 else None]
         raise HloSyntaxError(message, line, column, source_line, self.file)

@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..element_type import ElementType, component_type
+from ..element_type import U64, ElementType, component_type
 from ..shape import AnyShape, Shape
 from .lexer import Cursor
 from .shapes import MAX_TUPLE_DEPTH
@@ -153,10 +153,9 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     element_type = shape.element_type
     if element_type.dtype is None:
         cursor.fail(f"there are no literals of {element_type.name} type")
-    if shape.has_dynamic_dimensions:
-        raise NotImplementedError(f"line {cursor.line_and_column()[0]}: literals with dynamic dimensions are not supported")
     places: list[int] = []
     seen = [0] * shape.rank
+    found: list[int | None] = [None if dynamic else size for size, dynamic in zip(shape.dimensions, _is_dynamic(shape))]
     depth = 0
     tokens, is_complex = cursor.tokens, element_type.is_complex
     while True:
@@ -185,8 +184,10 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
         # An element is complete: close as many braces as stand here.
         while tokens[cursor.position] == "}" and depth > 0:
             depth -= 1
-            if seen[depth] != shape.dimensions[depth]:
-                cursor.fail(f"dimension {depth} of {shape} has {shape.dimensions[depth]} elements, found {seen[depth]}")
+            if found[depth] is None:
+                found[depth] = seen[depth]
+            if seen[depth] != found[depth]:
+                cursor.fail(f"dimension {depth} of {shape} has {found[depth]} elements, found {seen[depth]}")
             seen[depth] = 0
             cursor.position += 1
         if depth == 0:
@@ -198,7 +199,11 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     values = _element_values(cursor, places, part)
     if is_complex:
         values = values.view(element_type.dtype)
-    return values.reshape(shape.dimensions)
+    return values.reshape([size or 0 for size in found])  # a dimension inside of an empty one is not seen
+
+
+def _is_dynamic(shape: Shape) -> tuple[bool, ...]:
+    return shape.dynamic_dimensions or (False,) * shape.rank
 
 
 def _count_element(cursor: Cursor, shape: Shape, seen: list[int], depth: int) -> None:
@@ -244,6 +249,8 @@ def _integer_values(cursor: Cursor, places: list[int], tokens: list[str], elemen
         if _INTEGER.fullmatch(token) is None:
             cursor.fail(f"an integer of type {element_type.name} expected, found {token[:60]!r}", place)
         value = int(token) if len(token) < 100 else high + 1
+        if element_type is U64 and -(2**63) <= value < 0:
+            value += 2**64  # as XLA reads it
         if not low <= value <= high:
             cursor.fail(f"{token[:60]} is out of range for {element_type.name}, [{low}, {high}]", place)
         values.append(value)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, NamedTuple
 
-from ..attributes import CalledComputation, CalledComputations, LiteralValue
+import numpy as np
+
+from ..attributes import CalledComputation, CalledComputations, LiteralValue, quoted
 from ..element_type import ELEMENT_TYPES
 from ..instruction import Computation, Instruction, Module
 from ..shape import AnyShape
@@ -80,6 +83,8 @@ class _Printer:
         name = "module" if self.canonical else valid_name(self.module.name)
         header = "".join(f", {key}={value}" for key, value in attributes.items())
         parts = [f"HloModule {name}{header}\n"]
+        if self.metadata and self.module.source_tables:
+            parts.append(f"{self.module.source_tables}\n")
         for computation in self.computations:
             parts.append(self.computation_text(computation))
         return "\n".join(parts)
@@ -91,7 +96,8 @@ class _Printer:
         for instruction in computation.instructions:
             root = "ROOT " if instruction is computation.root else ""
             lines.append(f"  {root}{self.instruction_text(instruction, computation)}")
-        return "\n".join(lines) + "\n}\n"
+        thread = computation.execution_thread
+        return "\n".join(lines) + ("\n}\n" if not thread else f"\n}}, execution_thread={quoted(thread)}\n")
 
     def instruction_text(self, instruction: Instruction, computation: Computation) -> str:
         inside = ["%" + self.names[operand] for operand in instruction.operands]
@@ -101,14 +107,14 @@ class _Printer:
             if kind.stands_in_parentheses:
                 text = literal_text(value, instruction.shape) if isinstance(kind, LiteralValue) else kind.print(value)
                 inside.append(text)
-            elif kind.always_printed or value != kind.default:
+            elif kind.always_printed or isinstance(value, np.ndarray) or value != kind.default:
                 behind.append(f", {kind.spelling or name}={kind.print(self._with_names(kind, value))}")
         for name, text in instruction.annotations.items():
             if name == "control-predecessors":
-                text = self._control_predecessors(text, computation)
+                text = self._control_predecessors(text, instruction, computation)
             behind.append(f", {name}={text}" if text else "")
         if self.metadata and instruction.source is not None:
-            behind.append(f", metadata={metadata_text(instruction.source)}")
+            behind.append(f", metadata={metadata_text(instruction.source, bool(self.module.source_tables))}")
         shape = full_shape_text(instruction.shape)
         return f"%{self.names[instruction]} = {shape} {instruction.opcode}({counted(inside)}){''.join(behind)}"
 
@@ -120,9 +126,10 @@ class _Printer:
             return _Named(self.computation_names[value])
         return value
 
-    def _control_predecessors(self, text: str, computation: Computation) -> str:
-        """The list with the names under which the instructions are printed; those no longer there are left out."""
-        named = {instruction.name: instruction for instruction in computation.instructions}
+    def _control_predecessors(self, text: str, instruction: Instruction, computation: Computation) -> str:
+        """The list with the names under which the instructions are printed; left out are those no longer before it."""
+        before = takewhile(lambda other: other is not instruction, computation.instructions)
+        named = {other.name: other for other in before}
         kept = [self.names[named[name]] for name in _REFERENCE.findall(text) if name in named]
         return "{" + ", ".join("%" + name for name in kept) + "}" if kept else ""
 

@@ -14,6 +14,7 @@ MAX_RANK = 64  # of a NumPy array
 MAX_TUPLE_DEPTH = 32
 
 _PLAIN = re.compile(r"[a-z]\w*\[([0-9]+(?:,[0-9]+)*)?\](?:\{[0-9,]*\})?")
+_LEVELS = re.compile(r"D\(([^)]*)\)")
 _known: dict[str, tuple[Shape, int]] = {}  # shapes that were read before, with the number of their tokens
 
 
@@ -42,7 +43,7 @@ def counted(texts: list[str]) -> str:
 
 def starts_shape(cursor: Cursor) -> bool:
     """Whether a shape stands here, rather than a name or an opcode."""
-    return cursor.token == "(" or cursor.following() == "["
+    return cursor.token == "(" or cursor.following() == "[" or (cursor.token == "b" and cursor.following() == "(")
 
 
 def parse_shape(cursor: Cursor, depth: int = 0) -> AnyShape:
@@ -97,6 +98,8 @@ def _parse_array(cursor: Cursor) -> Shape:
             cursor.fail(f"a dimension's size must not be negative, got {size}", cursor.position - 1)
         dimensions.append(size)
         dynamic.append(bounded)
+    if dimensions and element_type.dtype is None:
+        cursor.fail(f"{element_type.name} has no dimensions", first)
     if len(dimensions) > MAX_RANK:
         cursor.fail(f"at most {MAX_RANK} dimensions are supported, got {len(dimensions)}", first)
     if prod(max(size, 1) for size in dimensions) * element_type.byte_size >= 2**63:
@@ -107,6 +110,8 @@ def _parse_array(cursor: Cursor) -> Shape:
 
 def _parse_element_type(cursor: Cursor) -> ElementType:
     name = cursor.token
+    if name == "b" and cursor.following() == "(":
+        cursor.fail("buffer shapes, b(...), are not supported")
     if name not in ELEMENT_TYPES:
         cursor.fail(f"an element type (such as f32, s64 or pred) expected, found {cursor.description()}")
     cursor.position += 1
@@ -139,5 +144,8 @@ def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
     except HloSyntaxError:
         cursor.fail("the layout is never closed", first)
     annotation = cursor.text[cursor.starts[closing] : cursor.starts[cursor.position - 1]]
+    levels = _LEVELS.search(annotation)
+    if levels is not None and set(levels.group(1)) - set("D, "):
+        cursor.fail("sparse layouts are not supported: every level must be dense, D", first)
     layout = Layout(tuple(order), annotation=annotation)
     return None if layout.is_row_major and not annotation else layout

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from ..attributes import quoted
 from ..instruction import SourceLocation
 from .lexer import Cursor
 
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_STACK_FRAME = re.compile(r'("(?:[^"\\]|\\.)*")|\bstack_frame_id=[0-9]+', re.DOTALL)
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
@@ -15,13 +20,15 @@ class SourceTables:
     def __init__(self) -> None:
         self.tables: dict[str, dict[int, str | dict[str, str]]] = {name: {} for name in _TABLES}
 
-    def parse(self, cursor: Cursor) -> None:
-        """Read the tables that stand here, if any."""
+    def parse(self, cursor: Cursor) -> str:
+        """Read the tables that stand here, if any; returns their text."""
+        start = cursor.starts[cursor.position]
         while cursor.token in _TABLES:
             table = self.tables[cursor.identifier()]
-            while cursor.token.isdigit():
+            while _NUMBER.fullmatch(cursor.token):
                 number = cursor.integer()
                 table[number] = _fields(cursor) if cursor.token == "{" else cursor.string()
+        return cursor.text[start : cursor.starts[cursor.position]].strip()
 
     def location(self, stack_frame: str) -> SourceLocation | None:
         """The innermost source line of a stack frame; None if the tables do not tell it."""
@@ -29,32 +36,51 @@ class SourceTables:
         place = self._row("FileLocations", frame.get("file_location_id", ""))
         file = self._name("FileNames", place.get("file_name_id", ""))
         line = place.get("line", "")
-        if not file or not line.isdigit():
+        if not file or not _NUMBER.fullmatch(line):
             return None
-        return SourceLocation(file, int(line[:9]), self._name("FunctionNames", place.get("function_name_id", "")))
+        return SourceLocation(file, int(line), self._name("FunctionNames", place.get("function_name_id", "")))
 
     def _row(self, table: str, number: str) -> dict[str, str]:
-        row = self.tables[table].get(int(number)) if number.isdigit() and len(number) < 10 else None
+        row = self.tables[table].get(int(number)) if _NUMBER.fullmatch(number) else None
         return row if isinstance(row, dict) else {}
 
     def _name(self, table: str, number: str) -> str:
-        name = self.tables[table].get(int(number)) if number.isdigit() and len(number) < 10 else None
+        name = self.tables[table].get(int(number)) if _NUMBER.fullmatch(number) else None
         return name if isinstance(name, str) else ""
 
 
 def parse_metadata(cursor: Cursor, tables: SourceTables) -> SourceLocation | None:
-    """``{op_name="..." source_file="..." source_line=7}``: the place in the source, if it is told."""
+    """``{op_name="..." source_file="..." source_line=7}``: the place in the source, with all that is said of it."""
+    start = cursor.starts[cursor.position]
     fields = _fields(cursor)
+    if not fields:
+        return None
+    text = cursor.text[start : cursor.starts[cursor.position - 1] + 1]
+    name = fields.get("op_name", "")
     if "source_file" in fields:
-        line = fields.get("source_line", "0")
-        return SourceLocation(fields["source_file"], int(line[:9]) if line.isdigit() else 0, fields.get("op_name", ""))
-    return tables.location(fields.get("stack_frame_id", ""))
+        line = fields.get("source_line", "")
+        return SourceLocation(fields["source_file"], int(line) if _NUMBER.fullmatch(line) else 0, name, text)
+    location = tables.location(fields.get("stack_frame_id", ""))
+    return SourceLocation("", 0, name, text) if location is None else replace(location, metadata=text)
 
 
-def metadata_text(source: SourceLocation) -> str:
-    """The place as an instruction's ``metadata`` value."""
-    name = f"op_name={quoted(source.function)} " if source.function else ""
-    return f"{{{name}source_file={quoted(source.file)} source_line={source.line}}}"
+def metadata_text(source: SourceLocation, with_tables: bool) -> str:
+    """The place as an instruction's ``metadata`` value: as it was spelled, if it was.
+
+    A stack frame is replaced by its source line where the module has no tables that would tell it.
+
+    >>> metadata_text(SourceLocation("a.py", 3, "f"), False)
+    '{op_name="f" source_file="a.py" source_line=3}'
+    >>> metadata_text(SourceLocation("a.py", 3, "f", '{op_type="add" stack_frame_id=2}'), False)
+    '{op_type="add" source_file="a.py" source_line=3}'
+    """
+    place = f"source_file={quoted(source.file)} source_line={source.line}"
+    if not source.metadata:
+        name = f"op_name={quoted(source.function)} " if source.function else ""
+        return f"{{{name}{place}}}"
+    if with_tables or not source.file:
+        return source.metadata
+    return _STACK_FRAME.sub(lambda match: match.group(1) or place, source.metadata)
 
 
 def _fields(cursor: Cursor) -> dict[str, str]:

@@ -1,0 +1,280 @@
+"""HLO text to instructions: ``[ROOT] name = shape opcode(operands), attribute=value, ...``.
+
+Source of the grammar: ``HloParserImpl::ParseInstruction`` (``xla/hlo/parser/hlo_parser.cc``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+from ..attributes import AttributeKind, LiteralValue
+from ..errors import HloError, HloSyntaxError
+from ..instruction import Computation, Instruction, SourceLocation, make_instruction
+from ..operation import OPERATIONS, Operation
+from ..shape import AnyShape, compatible
+from .asynchronous import short_spelling, start_of, started
+from .lexer import Cursor
+from .literals import parse_literal
+from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
+from .shapes import parse_shape, starts_shape
+from .source_tables import SourceTables, parse_metadata
+
+MAX_OPERAND_DEPTH = 32  # of instructions that are written as operands of others
+
+# Attributes of instructions that do not change what they compute, kept as they are spelled.
+ANNOTATIONS = frozenset({
+    "algorithm", "async_execution_thread", "backend_config", "control-predecessors", "frontend_attributes", "inner_tile",
+    "operand_precision", "origin", "original_value", "outer_dimension_partitions", "output_to_operand_aliasing",
+    "parameter_replication", "result_accuracy", "schedule", "sharding", "statistics",
+})  # fmt: skip
+# Those that only a few operations may have.
+_OWN_ANNOTATIONS = {
+    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"}, "convolution": {"conv_kind"},
+    "custom-call": {"batch_group_count", "feature_group_count", "literal"}, "reshape": {"inferred_dimension"},
+}  # fmt: skip
+_NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
+
+
+@dataclass(eq=False)
+class Body:
+    """A computation that is being read: its header, where its next instruction stands, and what has been read."""
+
+    name: str
+    is_entry: bool
+    place: int  # of its name, among the tokens
+    signature: tuple[list[AnyShape], AnyShape] | None
+    position: int
+    instructions: list[Instruction] = field(default_factory=list)
+    by_name: dict[str, Instruction] = field(default_factory=dict)
+    root: Instruction | None = None
+    computation: Computation | None = None
+    execution_thread: str = ""
+    end: int = 0  # behind its closing brace
+    names_its_parameters: bool = True  # no: it is a single instruction, whose operands become the parameters
+
+
+class InstructionParser:
+    """Reads instructions, one at a time, into a body."""
+
+    def __init__(self, cursor: Cursor, sources: SourceTables) -> None:
+        self.cursor, self.sources = cursor, sources
+
+    def read(self, body: Body) -> None:
+        """``[ROOT] name = ...``"""
+        cursor = self.cursor
+        is_root = cursor.accept("ROOT")
+        place = cursor.position
+        name = cursor.name("the name of an instruction")
+        if name in body.by_name:
+            cursor.fail(f"two instructions of {body.name} have the name {name}", place)
+        if is_root and body.root is not None:
+            cursor.fail(f"computation {body.name} has two ROOT instructions", place)
+        cursor.expect("=")
+        # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
+        nested: list[Instruction] = []
+        instruction = self.right_hand_side(body, name, nested)
+        body.instructions += nested
+        body.instructions.append(instruction)
+        body.by_name[name] = instruction
+        if is_root:
+            body.root = instruction
+
+    def right_hand_side(self, body: Body, name: str, nested: list[Instruction], depth: int = 0) -> Instruction:
+        """``shape opcode(operands), attribute=value, ...``; an operand that is an instruction is put among the nested ones.
+
+        An instruction that is an operand, at a depth above 0, has no attributes: a comma behind it belongs to the operands.
+        """
+        cursor = self.cursor
+        if depth > MAX_OPERAND_DEPTH:
+            cursor.fail(f"operands are nested deeper than {MAX_OPERAND_DEPTH}")
+        shape = parse_shape(cursor) if starts_shape(cursor) else None
+        place = cursor.position
+        given: dict[str, object] = {}
+        record, half = self._operation(given)
+        operands = self._parentheses(record, body, shape, given, nested, depth)
+        if half in ("update", "done"):
+            self._check_chain(f"{record.opcode}-{half}", record, operands, place)
+            record = OPERATIONS[f"async-{half}"]
+        annotations, source = self._attributes(record, body, given, operands) if depth == 0 else ({}, None)
+        if record.opcode == "broadcast" and len(operands) == 1 and _is_scalar(operands[0].shape):
+            given.setdefault("dimensions", ())
+        try:
+            operands = scalar_start_indices(record.opcode, operands, nested)
+            if half == "start":
+                return started(record, operands, given, shape, name, source, annotations)
+            return make_instruction(record.opcode, operands, given, shape, name, source, annotations)
+        except HloSyntaxError:
+            raise
+        except HloError as error:
+            cursor.fail(str(error), place)
+
+    def _operation(self, given: dict[str, object]) -> tuple[Operation, str]:
+        """The operation, and the half of it that a short spelling names, or an empty string.
+
+        The attributes that an older opcode stands for are put among the given ones.
+        """
+        cursor = self.cursor
+        place = cursor.position
+        opcode = cursor.identifier()
+        record = OPERATIONS.get(opcode)
+        if record is not None:
+            return record, ""
+        if opcode in OPCODES:
+            opcode, attributes = OPCODES[opcode]
+            given.update(attributes)
+            return OPERATIONS[opcode], ""
+        if (short := short_spelling(opcode)) is not None:
+            return short
+        if opcode == "sparse":  # f32[10]sparse{3}, until 2020
+            cursor.fail("sparse arrays are not supported; XLA has none any more", place)
+        if cursor.token != "(":
+            cursor.fail(f"'shape opcode(operands)' expected, found {opcode!r}", place)
+        line, column = cursor.line_and_column(place)
+        where = f"{cursor.file}, " if cursor.file else ""
+        raise NotImplementedError(f"{where}line {line}, column {column}: operation {opcode} is not implemented")
+
+    def _check_chain(self, opcode: str, record: Operation, operands: list[Instruction], place: int) -> None:
+        """``add-done`` must be that of an ``add-start``."""
+        start = start_of(operands[0]) if len(operands) == 1 else None
+        if start is None:
+            self.cursor.fail(f"{opcode}: one operand is required, the result of {record.opcode}-start", place)
+        begun = start.attributes["calls"].root.opcode
+        if begun != record.opcode:
+            self.cursor.fail(f"{opcode}: the operand must come from {record.opcode}-start, it comes from {begun}-start", place)
+
+    def _parentheses(
+        self, record: Operation, body: Body, shape: AnyShape | None, given: dict[str, object], nested: list[Instruction],
+        depth: int,
+    ) -> list[Instruction]:  # fmt: skip
+        """The operands; or the attribute that stands in their place, put among the given ones."""
+        cursor = self.cursor
+        cursor.expect("(")
+        operands: list[Instruction] = []
+        inside = [(name, kind) for name, kind in record.attributes.items() if kind.stands_in_parentheses]
+        for name, kind in inside:
+            if isinstance(kind, LiteralValue):
+                if shape is None:
+                    cursor.fail("a constant needs its shape stated")
+                given[name] = parse_literal(cursor, shape)
+            else:
+                given[name] = kind.parse(cursor)
+        while not inside and cursor.token != ")":
+            if operands:
+                cursor.expect(",")
+            operands.append(self._operand(body, nested, depth))
+        cursor.expect(")")
+        return operands
+
+    def _operand(self, body: Body, nested: list[Instruction], depth: int) -> Instruction:
+        """``name``, ``shape name``, or an instruction, ``shape opcode(operands)``."""
+        cursor = self.cursor
+        first = cursor.position
+        if cursor.following() in ",)":
+            operand = body.by_name.get(cursor.token.removeprefix("%"))
+            if operand is not None:
+                cursor.position += 1
+                return operand
+        stated = parse_shape(cursor) if starts_shape(cursor) else None
+        if cursor.following() == "(" and cursor.token[:1] != "%":
+            opcode = cursor.token
+            cursor.position = first
+            nested.append(self.right_hand_side(body, f"{opcode}.anon", nested, depth + 1))
+            return nested[-1]
+        place = cursor.position
+        if not body.names_its_parameters:
+            return self._new_parameter(body, stated)
+        name = cursor.name("an operand")
+        operand = body.by_name.get(name)
+        if operand is None:
+            cursor.fail(f"operand {name} is not defined before it is used", place)
+        if stated is not None and not compatible(stated, operand.shape):
+            cursor.fail(f"operand {name} is stated to have shape {stated}, but it has {operand.shape}", place)
+        return operand
+
+    def _new_parameter(self, body: Body, shape: AnyShape | None) -> Instruction:
+        """The parameter that an operand of a single instruction becomes: ``shape name`` or ``shape``."""
+        cursor = self.cursor
+        place = cursor.position
+        name = "" if cursor.token in (",", ")") else cursor.name("an operand")
+        if name in body.by_name:
+            return body.by_name[name]
+        if shape is None:
+            cursor.fail(f"an instruction that stands alone needs the shapes of its operands: 'shape {name}' expected", place)
+        number = {"number": len(body.instructions)}
+        parameter = make_instruction("parameter", (), number, shape, name or f"parameter.{len(body.instructions)}")
+        body.instructions.append(parameter)
+        if name:
+            body.by_name[name] = parameter
+        return parameter
+
+    def _attributes(
+        self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction]
+    ) -> tuple[dict[str, str], SourceLocation | None]:
+        """``, name=value`` as often as it stands there: known ones are put among the given, the others returned."""
+        cursor = self.cursor
+        annotations: dict[str, str] = {}
+        source = None
+        spellings = _spellings(record.opcode)
+        seen = set(given)
+        while cursor.accept(","):
+            place = cursor.position
+            spelling = cursor.identifier()
+            spelling = ATTRIBUTES.get((record.opcode, spelling), spelling)
+            cursor.expect("=")
+            if spelling in seen:
+                cursor.fail(f"{record.opcode} has two attributes {spelling}", place)
+            seen.add(spelling)
+            if spelling in spellings:
+                name, kind = spellings[spelling]
+                given[name] = kind.parse(cursor)
+            elif spelling == "metadata":
+                source = parse_metadata(cursor, self.sources)
+            elif spelling == "calls" and record.opcode in ("async-update", "async-done"):
+                self._check_started(operands, place)
+            elif spelling in ANNOTATIONS or spelling in _OWN_ANNOTATIONS.get(record.opcode, ()):
+                value = cursor.position
+                annotations[spelling] = self._shaped_literal() if spelling == "literal" else cursor.raw_value()
+                if spelling == "control-predecessors":
+                    self._check_predecessors(body, annotations[spelling], value)
+            else:
+                known = ", ".join(spellings) or "none"
+                cursor.fail(f"{record.opcode} has no attribute {spelling}; its own are: {known}", place)
+        return annotations, source
+
+    def _shaped_literal(self) -> str:
+        """The text of ``s32[2]{0} {1, 2}``, or of ``(s32[] 1, f32[2] {1, 2})``."""
+        cursor = self.cursor
+        start = cursor.starts[cursor.position]
+        if cursor.token != "(":
+            parse_shape(cursor)
+        cursor.raw_value()
+        last = cursor.position - 1
+        return cursor.text[start : cursor.starts[last] + len(cursor.tokens[last])]
+
+    def _check_started(self, operands: list[Instruction], place: int) -> None:
+        """``calls=`` of an update or done, in older dumps, repeats that of the start."""
+        computation = self.cursor.computation()
+        start = start_of(operands[0]) if operands else None
+        if start is not None and start.attributes["calls"] is not computation:
+            self.cursor.fail(f"the start calls {start.attributes['calls'].name}, not {computation.name}", place)
+
+    def _check_predecessors(self, body: Body, text: str, place: int) -> None:
+        for name in _NAMES.findall(text):
+            if name not in body.by_name:
+                self.cursor.fail(f"control predecessor {name} is not defined before this instruction", place)
+
+
+def _is_scalar(shape: AnyShape) -> bool:
+    return not shape.is_tuple and shape.rank == 0
+
+
+@cache
+def _spellings(opcode: str) -> dict[str, tuple[str, AttributeKind]]:
+    """The attributes of an operation by their names in HLO text."""
+    return {
+        kind.spelling or name: (name, kind)
+        for name, kind in OPERATIONS[opcode].attributes.items()
+        if not kind.stands_in_parentheses
+    }
