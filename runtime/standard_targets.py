@@ -1,0 +1,67 @@
+"""Custom-call targets that programs dumped by JAX and XLA contain, besides those that users register.
+
+Source: the custom calls that JAX's lowering rules and XLA's frontends make (``jax/_src/interpreters/mlir.py``,
+``xla/service/custom_call_sharding_helper.h``, ``xla/hlo/builder/lib/approx_topk.cc``, ``xla/service/topk_rewriter.cc``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .custom_calls import PythonTarget, Target, register_family
+
+# Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
+_IDENTITIES = frozenset({
+    "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
+    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
+})  # fmt: skip
+# Python functions of the process that made the dump, which the text names by a number or an address of that process only.
+_CALLBACKS = frozenset({
+    "xla_ffi_partitioned_python_cpu_callback", "xla_ffi_python_cpu_callback", "xla_ffi_python_gpu_callback",
+    "xla_python_cpu_callback", "xla_python_gpu_callback",
+})  # fmt: skip
+_FORMS_OF_APPROXIMATION = frozenset({"ApproxTopK", "PartialReduce"})
+
+
+def _identity(x: Any) -> Any:
+    return x
+
+
+def top_k(x: np.ndarray, *, shape: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The largest elements along the last dimension, and their indices; equal ones in order, NaN before all numbers."""
+    count = shape.elements[0].dimensions[-1]
+    # Read from its end, the stably sorted reversed array is in descending order, equal elements from the first on.
+    keys = x if x.dtype.kind in "biuf" else x.astype(np.float64)
+    order = np.argsort(keys[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    indices = (x.shape[-1] - 1 - order)[..., :count]
+    return np.take_along_axis(x, indices, -1), indices.astype(shape.elements[1].dtype)
+
+
+def _find_standard(name: str) -> Target | None:
+    if name in _IDENTITIES:
+        return PythonTarget(name, _identity)
+    if name in ("TopK", "mhlo.topk"):
+        return PythonTarget(name, top_k)
+    if name in _CALLBACKS:
+        raise NotImplementedError(
+            f"custom-call to {name!r}: the program calls a Python function of the process that dumped it, of which the text "
+            f"holds no more than a number; register what is to be called with phlox.register_custom_call({name!r}, function)"
+        )
+    if name in _FORMS_OF_APPROXIMATION:
+        raise NotImplementedError(
+            f"custom-call to {name!r}: the approximation of XLA's backends is not implemented; dump the program before "
+            "it is compiled for one of them, or use an exact top_k"
+        )
+    return None
+
+
+def _find_lapack(name: str) -> Target | None:
+    from .lapack import find_lapack
+
+    return find_lapack(name)
+
+
+register_family("lapack_", _find_lapack)
+register_family("", _find_standard)
