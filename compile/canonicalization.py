@@ -15,7 +15,7 @@ from .pass_manager import module_pass
 from .traversal import on_operands, same_layout, transform_callees, transform_computations, with_entry
 
 # Their result lies in memory as their shape says, or as their operand does.
-_LAYOUT_MATTERS = frozenset({"copy", "get-tuple-element", "custom-call", "opt-barrier"})
+_LAYOUT_MATTERS = frozenset({"copy", "get-tuple-element", "opt-barrier"})
 # Their operands' layouts are those of other instructions: a loop's state, a branch's argument.
 _SHARES_OPERANDS = frozenset({"tuple", "while", "conditional", "call"})
 
@@ -36,7 +36,7 @@ def _inner_without_layouts(computation: Computation) -> Computation:
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         if instruction.opcode == "custom-call":
-            return _with_shape(instruction, operands, _without_row_major(instruction.shape))
+            return _row_major(_with_shape(instruction, operands, _without_row_major(instruction.shape)))
         return _with_shape(instruction, operands, instruction.shape.without_layout())
 
     return rebuild(computation, transform)
@@ -59,6 +59,8 @@ def _entry_without_layouts(computation: Computation) -> Computation:
             result = _with_shape(instruction, operands, operands[0].shape.elements[instruction.attributes["index"]])
         elif opcode == "opt-barrier":
             result = _with_shape(instruction, operands, operands[0].shape)
+        elif opcode == "custom-call":
+            result = _row_major(_with_shape(instruction, operands, _without_row_major(shape)))
         elif opcode in _LAYOUT_MATTERS:
             result = _with_shape(instruction, operands, _without_row_major(shape))
         else:

@@ -28,9 +28,9 @@ def _eliminate(computation: Computation, keys: dict[Computation, Any], known: di
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         traits = instruction.operation.traits
-        if instruction.opcode == "parameter" or EFFECTFUL in traits:
+        if instruction.opcode == "parameter":
             return on_operands(instruction, operands)
-        if CALLS in traits and has_effects(instruction, known):
+        if (CALLS in traits or EFFECTFUL in traits) and has_effects(instruction, known):
             return on_operands(instruction, operands)
         return seen.setdefault(_key(instruction, operands, keys), on_operands(instruction, operands))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..hlo import Computation, Instruction, Module, Shape, make_instruction, rebuild
 from ..hlo.operation import ELEMENTWISE
 from .pass_manager import module_pass
-from .traversal import on_operands, transform_computations
+from .traversal import has_effects, on_operands, transform_computations
 
 
 def inlined(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
@@ -46,6 +46,30 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
     return values[computation.root]
 
 
+def _with_effects_inlined(computation: Computation) -> Computation:
+    """The computation with the calls that have effects replaced by all of their instructions, in order.
+
+    `inlined` keeps what the root needs alone, which may leave effects out.
+    """
+    values: dict[Instruction, Instruction] = {}
+    instructions: list[Instruction] = []
+    for instruction in computation.instructions:
+        operands = tuple([values[operand] for operand in instruction.operands])
+        if instruction.opcode != "call" or not has_effects(instruction):
+            values[instruction] = on_operands(instruction, operands)
+            instructions.append(values[instruction])
+            continue
+        callee, inner = instruction.attributes["to_apply"], {}
+        for called in callee.instructions:
+            if called.opcode == "parameter":
+                inner[called] = operands[called.attributes["number"]]
+            else:
+                inner[called] = called.with_operands([inner[operand] for operand in called.operands])
+                instructions.append(inner[called])
+        values[instruction] = inner[callee.root]
+    return Computation(computation.name, tuple(instructions), values[computation.root])
+
+
 @module_pass("inline-calls")
 def inline_calls(module: Module) -> Module:
     """Replaces call and fusion by the instructions of their computations, and map by those on whole arrays where its
@@ -59,6 +83,8 @@ def inline_calls(module: Module) -> Module:
 def _inline(computation: Computation) -> Computation:
     if not any(instruction.opcode in ("call", "fusion", "map") for instruction in computation.instructions):
         return computation
+    if any(instruction.opcode == "call" and has_effects(instruction) for instruction in computation.instructions):
+        computation = _with_effects_inlined(computation)
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         opcode = instruction.opcode

@@ -6,7 +6,7 @@ from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction
 from ..hlo.operation import ELEMENTWISE
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
-from .trip_count import loop_invariant_elements
+from .trip_count import known_trip_count, loop_invariant_elements
 
 # Free: index arithmetic or an alias. Never moved for its own sake, since reading the result costs more than computing it.
 _FREE = frozenset({
@@ -27,7 +27,7 @@ def hoist_loop_invariants(module: Module) -> Module:
 
     The results become new elements of the state. Invariant is what depends on constants and on state that the body hands on
     unchanged. A loop that never runs computes it in vain, but to no harm: operations have no faults, and what has effects
-    stays.
+    stays, as does a loop inside that may not end.
     """
     return transform_computations(module, _hoist)
 
@@ -80,12 +80,21 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
             continue
         if opcode == "parameter" or not all(operand in invariant for operand in instruction.operands):
             continue
-        if has_effects(instruction):
+        if has_effects(instruction) or _may_run_for_ever(instruction):
             continue
         invariant.add(instruction)
         below = sum(costs[operand] for operand in instruction.operands)
         costs[instruction] = min(_own_cost(instruction) + below, _ENOUGH_CHEAP_OPERATIONS)
     return invariant, costs
+
+
+def _may_run_for_ever(instruction: Instruction) -> bool:
+    """Whether it is, or runs, a loop of which the number of rounds is not known."""
+    if instruction.opcode == "while" and known_trip_count(instruction) is None:
+        return True
+    return any(
+        _may_run_for_ever(inner) for computation in instruction.called_computations for inner in computation.instructions
+    )
 
 
 def _own_cost(instruction: Instruction) -> int:

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import TypeAlias
 
 from ..hlo import Module, VerificationError, verify
+from .traversal import has_dynamic_shapes
 
 ModulePass: TypeAlias = Callable[[Module], Module]
 
@@ -51,6 +52,8 @@ Step: TypeAlias = str | Pass | FixedPoint
 
 PASSES: dict[str, Pass] = {}
 
+PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"  # the only pass that takes modules with dynamic dimensions
+
 
 def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
     """Decorator: this function is the pass with this name."""
@@ -67,9 +70,14 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
 def run_passes(module: Module, steps: Iterable[Step]) -> Module:
     """The module after these steps; the same object where none changed anything.
 
-    Raises ValueError for a name that no pass has, VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of
-    the language (the message names the pass).
+    Raises NotImplementedError for a module with dynamic dimensions, unless these are padded first; ValueError for a name that
+    no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the language (the message names the
+    pass).
     """
+    steps = tuple(steps)
+    if has_dynamic_shapes(module) and steps and steps[0] != PAD_DYNAMIC_DIMENSIONS:
+        first = f"pass {PAD_DYNAMIC_DIMENSIONS} must run before all others"
+        raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")
     runner = _Runner()
     runner.begin(module)
     for step in steps:

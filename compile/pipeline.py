@@ -11,6 +11,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     conditional_simplification,
     constant_folding,
     dead_code_elimination,
+    dynamic_padding,
     expansion,
     fusion,
     inlining,
@@ -19,7 +20,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     loop_unrolling,
     simplification,
 )
-from .pass_manager import PASSES, FixedPoint, Pass, Step, run_passes
+from .pass_manager import PAD_DYNAMIC_DIMENSIONS, PASSES, FixedPoint, Pass, Step, run_passes
 
 # HLO to simpler HLO; any backend gains from it, and its result is as readable as its input.
 SIMPLIFICATION: tuple[Step, ...] = (
@@ -44,8 +45,11 @@ SIMPLIFICATION: tuple[Step, ...] = (
 # HLO to HLO whose top level is what a backend emits one by one: fused loop nests, contractions, control flow.
 FUSION: tuple[Step, ...] = ("fuse",)
 
+# HLO with dynamic dimensions to HLO without, for backends that know static shapes only; before all others.
+PADDING: tuple[Step, ...] = (PAD_DYNAMIC_DIMENSIONS,)
+
 # HLO to HLO without the operations that are written as others; for backends that have no code for them.
-EXPANSION: tuple[Step, ...] = ("expand",)
+EXPANSION: tuple[Step, ...] = ("expand-collectives", "expand")
 
 DEFAULT: tuple[Step, ...] = (*SIMPLIFICATION, *FUSION)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.operation import CALLS, EFFECTFUL
-from ..hlo.shape import AnyShape
+from ..hlo.shape import AnyShape, has_dynamic_dimensions
 
 # The attributes whose computations are control flow: their instructions work on arrays as those of the entry do.
 # Computations of reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
@@ -83,7 +83,7 @@ def has_effects(instruction: Instruction, known: dict[Computation, bool] | None 
     """
     traits = instruction.operation.traits
     if EFFECTFUL in traits:
-        return True
+        return instruction.attributes.get("custom_call_has_side_effect", True)
     if CALLS not in traits:
         return False
     known = {} if known is None else known
@@ -105,3 +105,22 @@ def same_layout(first: AnyShape, second: AnyShape) -> bool:
     if first.layout is None and second.layout is None:
         return True
     return first.minor_to_major == second.minor_to_major
+
+
+def has_dynamic_shapes(module: Module) -> bool:
+    """Whether the module has dynamic dimensions, or sets the size of one, so that it must be padded before other passes run."""
+    seen = {module.entry}
+    waiting = [module.entry]
+    while waiting:
+        for instruction in waiting.pop().instructions:
+            shape = instruction.shape
+            if shape.is_tuple:
+                if has_dynamic_dimensions(shape):
+                    return True
+            elif shape.dynamic_dimensions or instruction.opcode == "set-dimension-size":
+                return True
+            if CALLS in instruction.operation.traits:
+                called = [computation for computation in instruction.called_computations if computation not in seen]
+                seen.update(called)
+                waiting.extend(called)
+    return False

@@ -5,12 +5,17 @@ Each family has a file; a pass, ``expand``, applies the table. The reference bac
 
 from . import (  # noqa: F401  (importing a family fills the table)
     bitcast_convert,
+    collectives,
     convolution,
+    distributions,
     fourier,
     linear_algebra,
     normalization,
+    ragged_dot,
     random_numbers,
+    scaled_dot,
     scan,
+    shuffle,
     sorting,
     structural,
 )

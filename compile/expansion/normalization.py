@@ -17,7 +17,12 @@ class _Features:
         self.axis = normalization.attributes["feature_index"]
         self.epsilon = self.number(normalization.attributes["epsilon"])
         self.others = tuple(d for d in range(self.shape.rank) if d != self.axis)
-        self.count = self.number(np.prod([self.shape.dimensions[d] for d in self.others], dtype=np.float64))
+        static = [d for d in self.others if not self.shape.is_dynamic(d)]
+        self.count = self.number(np.prod([self.shape.dimensions[d] for d in static], dtype=np.float64))
+        for dimension in self.others:
+            if self.shape.is_dynamic(dimension):
+                size = b.convert(b.GetDimensionSize(operand, dimension), self.element_type)
+                self.count = b.Mul(self.count, b.broadcast(size, self.count.shape.dimensions, ()))
 
     def number(self, value: float) -> Instruction:
         """The number, for each feature."""

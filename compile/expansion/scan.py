@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...hlo import Builder, Instruction, Shape, TupleShape
@@ -16,6 +18,8 @@ def expand_scan(b: Builder, scan: Instruction, operands: tuple[Instruction, ...]
     shapes = scan.shape.elements if scan.shape.is_tuple else (scan.shape,)
     outputs = [shape.without_layout() for shape in shapes[: len(shapes) - carries]]
     inputs, inits = operands[: count - carries], operands[count - carries :]
+    if along and any(shape.rank == along + 1 for shape in (*(x.shape for x in inputs), *outputs)):
+        return _along_the_first_dimension(b, scan, inputs, inits, outputs)
     steps = (inputs[0].shape if inputs else outputs[0]).dimensions[along]
     empty = [b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ()) for shape in outputs]
     if not steps:
@@ -29,6 +33,30 @@ def expand_scan(b: Builder, scan: Instruction, operands: tuple[Instruction, ...]
     first_output = 1 + count
     results = [b.get_tuple_element(loop, first_output + number) for number in range(len(outputs))]
     results += [b.get_tuple_element(loop, 1 + number) for number in range(carries)]
+    return b.emit("tuple", *results) if scan.shape.is_tuple else results[0]
+
+
+def _along_the_first_dimension(
+    b: Builder, scan: Instruction, inputs: Sequence[Instruction], inits: Sequence[Instruction], outputs: list[Shape]
+) -> Instruction:
+    """The scan between transposes: they make neighbours of the elements of a slice."""
+    (along,) = scan.attributes["dimensions"]
+
+    def to_front(rank: int) -> list[int]:
+        return [along, *(d for d in range(rank) if d != along)]
+
+    moved = [b.emit("transpose", x, dimensions=to_front(x.shape.rank)) for x in inputs]
+    shapes = [shape.with_dimensions([shape.dimensions[d] for d in to_front(shape.rank)]) for shape in outputs]
+    shapes += [init.shape.without_layout() for init in inits]
+    shape = TupleShape(tuple(shapes)) if scan.shape.is_tuple else shapes[0]
+    attributes = {**scan.attributes, "dimensions": (0,)}
+    inner = b.emit("scan", *moved, *inits, shape=shape, **attributes)
+    results = [inner]
+    if scan.shape.is_tuple:
+        results = [b.get_tuple_element(inner, number) for number in range(len(shapes))]
+    for number, shape in enumerate(outputs):
+        order = [*range(1, along + 1), 0, *range(along + 1, shape.rank)]
+        results[number] = b.emit("transpose", results[number], dimensions=order)
     return b.emit("tuple", *results) if scan.shape.is_tuple else results[0]
 
 

@@ -1,10 +1,10 @@
-"""Operations on tuples as operations on their elements, and operations that only name a value."""
+"""Operations on tuples as operations on their elements, operations that only name a value, and those in two halves."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...hlo import Builder, Instruction
+from ...hlo import TOKEN, Builder, Instruction
 from ...hlo.shape import AnyShape
 from ..traversal import on_operands
 from .table import expansion
@@ -71,3 +71,51 @@ def expand_dynamic_reshape(b: Builder, reshape: Instruction, operands: tuple[Ins
     if reshape.shape.has_dynamic_dimensions or operands[0].shape.has_dynamic_dimensions:
         return on_operands(reshape, operands)
     return b.emit("reshape", operands[0], shape=reshape.shape)
+
+
+@expansion("fusion")
+def expand_fusion(b: Builder, fusion: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """fusion(x), calls=f -> call(x), to_apply=f: what another compiler has fused is expanded, and fused again"""
+    return b.emit("call", *operands, to_apply=fusion.attributes["calls"])
+
+
+@expansion("async-start")
+def expand_async_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """async-start(x, y), calls=f -> tuple(tuple(x, y), call(x, y), 0)"""
+    result = b.emit("call", *operands, to_apply=start.attributes["calls"])
+    contexts = [_zeros(b, shape) for shape in start.shape.elements[2:]]
+    return b.emit("tuple", b.emit("tuple", *operands), result, *contexts)
+
+
+def _zeros(b: Builder, shape: AnyShape) -> Instruction:
+    if shape.is_tuple:
+        return b.emit("tuple", *(_zeros(b, element) for element in shape.elements))
+    if shape.element_type is TOKEN:
+        return b.emit("after-all")
+    return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+
+
+@expansion("async-update")
+@expansion("add-dependency")
+def expand_to_operand(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """async-update(x) -> x; add-dependency(x, token) -> x, since native code stands in the order of the instructions"""
+    return operands[0]
+
+
+@expansion("async-done")
+def expand_async_done(b: Builder, done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """async-done(x) -> get-tuple-element(x), index=1"""
+    return b.get_tuple_element(operands[0], 1)
+
+
+@expansion("copy-start")
+def expand_copy_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """copy-start(x) -> tuple(copy(x), x, 0)"""
+    copy = b.emit("copy", operands[0], shape=start.shape.elements[0])
+    return b.emit("tuple", copy, operands[0], _zeros(b, start.shape.elements[2]))
+
+
+@expansion("copy-done")
+def expand_copy_done(b: Builder, done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """copy-done(x) -> get-tuple-element(x), index=0"""
+    return b.get_tuple_element(operands[0], 0)

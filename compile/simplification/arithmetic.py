@@ -29,6 +29,11 @@ def _is_float(instruction: Instruction) -> bool:
     return instruction.shape.element_type.is_float
 
 
+def _is_negated(instruction: Instruction) -> bool:
+    """Whether it is a negate of a type with negative numbers; of f8e8m0fnu, which has none, every negate is NaN."""
+    return instruction.opcode == "negate" and instruction.shape.element_type.name != "f8e8m0fnu"
+
+
 def _sides(opcode, first, second):
     """A sample: the operation on a parameter and a constant array."""
 
@@ -122,16 +127,16 @@ def combination_with_itself(operation: Instruction) -> Instruction | None:
 def add_of_negate(add: Instruction) -> Instruction | None:
     """add(x, negate(y)) -> subtract(x, y)"""
     x, other = add.operands
-    if other.opcode != "negate":
+    if not _is_negated(other):
         x, other = other, x
-    return new("subtract", x, other.operands[0]) if other.opcode == "negate" else None
+    return new("subtract", x, other.operands[0]) if _is_negated(other) else None
 
 
 @rule("subtract", fires=[lambda b: b.Sub(f32(b, 3), b.Neg(f32(b, 3))), lambda b: b.Sub(s32(b), b.Neg(s32(b)))])
 def subtract_of_negate(subtract: Instruction) -> Instruction | None:
     """subtract(x, negate(y)) -> add(x, y)"""
     x, other = subtract.operands
-    return new("add", x, other.operands[0]) if other.opcode == "negate" else None
+    return new("add", x, other.operands[0]) if _is_negated(other) else None
 
 
 @rule(
@@ -142,7 +147,7 @@ def subtract_of_negate(subtract: Instruction) -> Instruction | None:
 def product_of_negates(operation: Instruction) -> Instruction | None:
     """multiply(negate(x), negate(y)) -> multiply(x, y), and so for divide, of floats (integers wrap)"""
     lhs, rhs = operation.operands
-    if _is_float(operation) and lhs.opcode == rhs.opcode == "negate":
+    if _is_float(operation) and _is_negated(lhs) and _is_negated(rhs):
         return operation.with_operands((lhs.operands[0], rhs.operands[0]))
     return None
 
@@ -252,7 +257,7 @@ def constants_together(operation: Instruction) -> Instruction | None:
 def negate_of_negate(negate: Instruction) -> Instruction | None:
     """negate(negate(x)) -> x"""
     inner = negate.operands[0]
-    return inner.operands[0] if inner.opcode == "negate" else None
+    return inner.operands[0] if _is_negated(inner) else None
 
 
 @rule(
@@ -265,7 +270,7 @@ def abs_of_abs(absolute: Instruction) -> Instruction | None:
     inner = absolute.operands[0]
     if inner.opcode == "abs":
         return inner
-    if inner.opcode == "negate" and absolute.operands[0].shape.element_type.kind != "unsigned":
+    if _is_negated(inner) and inner.shape.element_type.kind != "unsigned":
         return new("abs", inner.operands[0])
     return None
 

@@ -64,6 +64,8 @@ def conditional_with_one_outcome(conditional: Instruction) -> Instruction | None
         chosen = 0
     else:
         return None
+    if any(map(has_effects, branches[chosen].instructions)):
+        return None  # what is inlined is what the result needs
     return inlined(branches[chosen], (operands[chosen],))
 
 
@@ -91,5 +93,7 @@ def loop_of_one_round(loop: Instruction) -> Instruction | None:
     if real_value(condition.root) == 0:
         count = 0
     if count not in (0, 1) or any(map(has_effects, condition.instructions)):
+        return None
+    if count and any(map(has_effects, body.instructions)):
         return None
     return inlined(body, (init,)) if count else init

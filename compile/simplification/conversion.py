@@ -58,9 +58,9 @@ _EXACT_FLOATS = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"
 
 
 def _keeps_values(source: ElementType, middle: ElementType) -> bool:
-    """Whether every value of the one type is a value of the other, of the same kind (pred fits everywhere)."""
+    """Whether every value of the one type is a value of the other, of the same kind (pred fits where there is a zero)."""
     if source.kind == "pred":
-        return middle.kind in ("signed", "unsigned", "float", "complex")
+        return middle.kind in ("signed", "unsigned", "float", "complex") and middle.name != "f8e8m0fnu"
     if source.is_integer and middle.is_integer:
         if source.kind == middle.kind:
             return middle.bits >= source.bits

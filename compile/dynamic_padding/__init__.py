@@ -1,0 +1,72 @@
+"""Programs with dynamic dimensions as programs without: each value becomes an array of its bounds, and its sizes.
+
+Source of the idea: ``dynamic_padder.cc`` and ``dynamic_dimension_inference.cc`` of XLA. What is behind a size is unspecified;
+operations whose result would depend on it are written so that it does not. For backends that know static shapes only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...hlo import S32, Module, Shape, leaves
+from ...hlo.shape import TOKEN_SHAPE, array_leaves
+from ..pass_manager import PAD_DYNAMIC_DIMENSIONS, module_pass
+from ..traversal import has_dynamic_shapes
+from . import algebra, control_flow, indexing, movement, reductions, sizes  # noqa: F401  (importing them fills the table)
+from .padder import Error, Padder, flat, nested
+
+__all__ = ["PaddedModule", "pad_dynamic_dimensions"]
+
+
+@dataclass(frozen=True)
+class PaddedModule:
+    """``module`` takes the leaves of the parameters that hold data, as arrays of the bounds (row-major where padded), then the
+    size (s32[]) of each dynamic dimension. It returns a tuple of the same for the result, then an s32[]: 0, or n where
+    ``errors[n - 1]`` has the exception that is to be raised, and its message.
+    """
+
+    module: Module
+    errors: tuple[Error, ...]
+
+
+def pad_dynamic_dimensions(module: Module) -> PaddedModule:
+    """The module without dynamic dimensions.
+
+    Raises NotImplementedError, naming it, for an operation that cannot be written so.
+
+    >>> from phlox.hlo import parse_module
+    >>> padded = pad_dynamic_dimensions(parse_module('''
+    ... HloModule m
+    ... ENTRY e {
+    ...   x = f32[<=10] parameter(0)
+    ...   ROOT y = f32[<=10] negate(x)
+    ... }'''))
+    >>> print(padded.module.entry)
+    <computation e: (f32[10], s32[]) -> (f32[10], s32[], s32[])>
+    """
+    errors: list[Error] = []
+    entry = module.entry
+    p = Padder(entry.name, errors)
+    names = [f"{parameter.name}.{n}" if parameter.shape.is_tuple else parameter.name
+             for parameter in entry.parameters for n in range(len(array_leaves(parameter.shape)))]  # fmt: skip
+    shapes = [leaf for parameter in entry.parameters for leaf in array_leaves(parameter.shape)]
+    # A layout is kept where it can matter, to a bitcast; padded arrays are row-major.
+    bounds = [shape.static() if shape.dynamic_dimensions else shape for shape in shapes]
+    arrays = iter([p.b.parameter(shape, name) for shape, name in zip(bounds, names)])
+    given = iter([p.b.parameter(Shape(S32)) for shape in shapes for dynamic in shape.dynamic_dimensions if dynamic])
+    arguments = []
+    for parameter in entry.parameters:
+        found = leaves(parameter.shape)
+        parts = [p.b.emit("after-all") if leaf == TOKEN_SHAPE else next(arrays) for leaf in found]
+        parts += [next(given) for leaf in found for dynamic in leaf.dynamic_dimensions if dynamic]
+        arguments.append(nested(parts, parameter.shape))
+    result = flat(p.run(entry, arguments), entry.shape)
+    results = [part for part in result if part.shape != TOKEN_SHAPE]
+    root = p.b.emit("tuple", *results, p.error_or_none())
+    return PaddedModule(Module(module.name, p.b.build(root)), tuple(errors))
+
+
+@module_pass(PAD_DYNAMIC_DIMENSIONS)
+def padded_module(module: Module) -> Module:
+    """Dynamic dimensions as arrays of their bounds and sizes; parameters and results change (see ``PaddedModule``)."""
+    return pad_dynamic_dimensions(module).module if has_dynamic_shapes(module) else module

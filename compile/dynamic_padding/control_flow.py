@@ -1,0 +1,164 @@
+"""Tuples, calls, branches and loops: sizes go along with the arrays, and so does the error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...hlo import S32, Computation, Instruction, Shape, TupleShape
+from ...hlo.shape import AnyShape, has_dynamic_dimensions
+from .padder import Padded, Padder, Value, flat, nested, padded
+
+
+def mentions_dynamic_dimensions(computation: Computation) -> bool:
+    """Whether an instruction of the computation, or of one that it calls, has dynamic dimensions."""
+    return any(
+        has_dynamic_dimensions(instruction.shape) or any(map(mentions_dynamic_dimensions, instruction.called_computations))
+        for instruction in computation.instructions
+    )
+
+
+@padded("tuple", always=True)
+def pad_tuple(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    return tuple(operands)
+
+
+@padded("get-tuple-element", always=True)
+def pad_get_tuple_element(p: Padder, instruction: Instruction, operands: list[Any]) -> Value:
+    return operands[0][instruction.attributes["index"]]
+
+
+@padded("copy", "opt-barrier", "domain", "add-dependency")
+def pad_copy(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    shape = instruction.shape
+    parts = flat(operands[0], shape)
+    if instruction.opcode == "opt-barrier":
+        whole = p.b.emit("opt-barrier", p.b.emit("tuple", *parts))
+        return nested([p.b.get_tuple_element(whole, number) for number in range(len(parts))], shape)
+    return operands[0]
+
+
+@padded("constant")
+def pad_constant(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    return _constant(p, instruction.attributes["literal"], instruction.shape)
+
+
+def _constant(p: Padder, literal: Any, shape: AnyShape) -> Value:
+    if shape.is_tuple:
+        return tuple(_constant(p, part, element) for part, element in zip(literal, shape.elements))
+    bounds = np.zeros(shape.dimensions, np.asarray(literal).dtype)
+    bounds[tuple(map(slice, np.shape(literal)))] = literal
+    sizes = {d: p.s32(size) for d, size in enumerate(np.shape(literal)) if shape.is_dynamic(d)}
+    return Padded(p.b.constant(bounds), sizes)
+
+
+@padded("select")
+def pad_select(p: Padder, instruction: Instruction, operands: list[Any]) -> Value:
+    """Of tuples: element by element. Of arrays of different sizes under one pred[]: the sizes are selected, too."""
+    predicate, on_true, on_false = operands
+    if isinstance(on_true, tuple):
+        return tuple(_select_whole(p, predicate.array, x, y) for x, y in zip(on_true, on_false))
+    return p.elementwise(instruction, operands)
+
+
+def _select_whole(p: Padder, predicate: Instruction, on_true: Any, on_false: Any) -> Value:
+    if isinstance(on_true, tuple):
+        return tuple(_select_whole(p, predicate, x, y) for x, y in zip(on_true, on_false))
+    sizes = {d: p.b.emit("select", predicate, size, on_false.sizes[d]) for d, size in on_true.sizes.items()}
+    return Padded(p.b.emit("select", predicate, on_true.array, on_false.array), sizes)
+
+
+@padded("call", "fusion", always=True)
+def pad_call(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    (computation,) = instruction.called_computations
+    if not mentions_dynamic_dimensions(computation):
+        return _unchanged(p, instruction, operands)
+    return p.run(computation, operands)
+
+
+def _unchanged(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    return p.unpacked(p.same(instruction, map(p.packed, operands), instruction.shape))
+
+
+@padded("conditional", always=True)
+def pad_conditional(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    if not any(map(mentions_dynamic_dimensions, instruction.called_computations)):
+        return _unchanged(p, instruction, operands)
+    before = p.error_or_none()
+    arguments, changed = [], {}
+    branches = []
+    for computation, operand, source in zip(instruction.called_computations, operands[1:], instruction.operands[1:]):
+        parts = [*flat(operand, source.shape), before]
+        arguments.append(p.b.emit("tuple", *parts))
+        branches.append(_flat_computation(p, computation, source.shape, arguments[-1].shape))
+    if instruction.attributes["branch_computations"]:
+        changed["branch_computations"] = tuple(branches)
+    else:
+        changed["true_computation"], changed["false_computation"] = branches
+    result = p.same(instruction, [operands[0].array, *arguments], None, **changed)
+    return _with_error(p, result, instruction.shape)
+
+
+def _with_error(p: Padder, result: Instruction, shape: AnyShape) -> Value:
+    *parts, p.error = [p.b.get_tuple_element(result, number) for number in range(len(result.shape.elements))]
+    return nested(parts, shape)
+
+
+def _flat_computation(p: Padder, computation: Computation, shape: AnyShape, flat_shape: TupleShape) -> Computation:
+    """The computation from the flat parts of its parameter, and the error, to those of its result."""
+    inner, argument = _inner(p, computation.name, flat_shape, shape)
+    result = inner.run(computation, [argument])
+    return inner.b.build(inner.b.emit("tuple", *flat(result, computation.shape), inner.error))
+
+
+def _inner(p: Padder, name: str, flat_shape: TupleShape, shape: AnyShape) -> tuple[Padder, Value]:
+    inner = Padder(name, p.errors)
+    parameter = inner.b.parameter(flat_shape, "state")
+    *parts, inner.error = [inner.b.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
+    return inner, nested(parts, shape)
+
+
+@padded("while", always=True)
+def pad_while(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
+    """The state is flat: arrays, sizes, and the error, which ends the loop.
+
+    A condition that can fail itself runs at the end of the body instead, and what it found is part of the state.
+    """
+    condition, body = instruction.attributes["condition"], instruction.attributes["body"]
+    if not mentions_dynamic_dimensions(condition) and not mentions_dynamic_dimensions(body):
+        return _unchanged(p, instruction, operands)
+    shape = instruction.operands[0].shape
+    parts = flat(operands[0], shape)
+    known = len(p.errors)
+    test = _condition(p, condition, TupleShape((*(part.shape for part in parts), Shape(S32))), shape)
+    if can_fail := len(p.errors) > known:
+        del p.errors[known:]
+        parts.append(p.run(condition, [operands[0]]).array)
+    init = p.b.emit("tuple", *parts, p.error_or_none())
+    if can_fail:
+        test = _stored_condition(p, condition.name, init.shape)
+    inner, state = _inner(p, body.name, init.shape, shape)
+    result = inner.run(body, [state])
+    new = flat(result, shape)
+    if can_fail:
+        new.append(inner.run(condition, [result]).array)
+    root = inner.b.emit("tuple", *new, inner.error)
+    loop = p.b.emit("while", init, condition=test, body=inner.b.build(root))
+    return _with_error(p, loop, shape)
+
+
+def _condition(p: Padder, condition: Computation, flat_shape: TupleShape, shape: AnyShape) -> Computation:
+    inner, state = _inner(p, condition.name, flat_shape, shape)
+    error = inner.error
+    holds = inner.run(condition, [state])
+    fine = inner.b.emit("compare", error, inner.s32(0), direction="EQ")
+    return inner.b.build(inner.b.emit("and", holds.array, fine))
+
+
+def _stored_condition(p: Padder, name: str, flat_shape: TupleShape) -> Computation:
+    inner = Padder(name, p.errors)
+    parameter = inner.b.parameter(flat_shape, "state")
+    *_, holds, error = [inner.b.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
+    fine = inner.b.emit("compare", error, inner.s32(0), direction="EQ")
+    return inner.b.build(inner.b.emit("and", holds, fine))

@@ -1,0 +1,217 @@
+"""Operations whose result depends on all elements along a dimension: those behind the size are made to change nothing.
+
+Where a reduction's computation has a neutral element, this stands in the padding. Others carry along whether an element counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...hlo import PRED, S32, S64, Builder, Computation, Instruction, Shape
+from ...hlo.element_type import ElementType
+from ...hlo.window import WindowDimension, dilated_size
+from .padder import PRED_SCALAR, Padded, Padder, Value, padded
+
+
+def neutral_element(computation: Computation, element_type: ElementType) -> Any:
+    """What leaves x as it is when the computation combines them; None where it has none or is not known to."""
+    root = computation.root
+    if len(computation.instructions) != 3 or set(root.operands) != set(computation.parameters):
+        return None
+    kind, dtype = element_type.kind, element_type.dtype
+    if kind == "pred":
+        ones = root.opcode in ("multiply", "and", "minimum")
+        return ones or (False if root.opcode in ("add", "or", "xor", "maximum") else None)
+    if kind == "float":
+        found = {"add": -0.0, "multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}.get(root.opcode)
+        return found if element_type.byte_size >= 2 else None
+    if kind == "complex":
+        return {"add": complex(-0.0, -0.0)}.get(root.opcode)
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+    if limits is None:
+        return None
+    ones, least, largest = -1 if kind == "signed" else int(limits.max), int(limits.min), int(limits.max)
+    found = {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": ones, "maximum": least, "minimum": largest}
+    return found.get(root.opcode)
+
+
+def _inlined(b: Builder, computation: Computation, arguments: list[Instruction]) -> Instruction:
+    values: dict[Instruction, Instruction] = {}
+    for instruction in computation.instructions:
+        if instruction.opcode == "parameter":
+            values[instruction] = arguments[instruction.attributes["number"]]
+        else:
+            values[instruction] = b.append(instruction.with_operands(values[operand] for operand in instruction.operands))
+    return values[computation.root]
+
+
+def counting_only_valid(computation: Computation) -> Computation:
+    """The reduction's computation on elements that carry, in front, whether they count.
+
+    f(x..., y...) -> g(i, x..., j, y...) = (i or j, y if not i, x if not j, else f(x..., y...))
+    """
+    count = len(computation.parameters) // 2
+    b = Builder(f"valid_{computation.name}")
+    shapes = [Shape(parameter.shape.element_type) for parameter in computation.parameters[:count]]
+    sides = [[b.parameter(shape) for shape in (PRED_SCALAR, *shapes)] for _ in range(2)]
+    (valid_x, *x), (valid_y, *y) = sides
+    combined = _inlined(b, computation, [*x, *y])
+    parts = [b.get_tuple_element(combined, i) for i in range(count)] if combined.shape.is_tuple else [combined]
+    chosen = []
+    for one, other, both in zip(x, y, parts):
+        with_y = b.emit("select", valid_x, both, other)
+        chosen.append(b.emit("select", valid_y, with_y, one))
+    return b.build(b.emit("tuple", b.emit("or", valid_x, valid_y), *chosen))
+
+
+def _reduced(p: Padder, instruction: Instruction, operands: list[Padded], masked: list[int], sizes: dict) -> list[Instruction]:
+    """The results of a reduce or reduce-window in which what is behind the sizes of some dimensions does not count."""
+    count = len(operands) // 2
+    arrays = [operand.array for operand in operands]
+    computation = instruction.attributes["to_apply"]
+    limits = {d: sizes[d] for d in masked}
+    if not limits:
+        result = p.unpacked(p.same(instruction, arrays))
+        return [one.array for one in result] if isinstance(result, tuple) else [result.array]
+    neutral = neutral_element(computation, arrays[0].shape.element_type) if count == 1 else None
+    if neutral is not None:
+        fill = p.b.constant(neutral, arrays[0].shape.element_type)
+        return [p.same(instruction, [p.masked(Padded(arrays[0], limits), fill), arrays[1]])]
+    valid = p.valid(arrays[0].shape.dimensions, limits)
+    init = p.b.constant(np.True_)
+    parts = [valid, *arrays[:count], init, *arrays[count:]]
+    result = p.same(instruction, parts, to_apply=counting_only_valid(computation))
+    return [p.b.get_tuple_element(result, number) for number in range(1, count + 1)]
+
+
+def _one_or_tuple(arrays: list[Instruction], sizes: dict[int, Instruction]) -> Value:
+    found = tuple(Padded(array, dict(sizes)) for array in arrays)
+    return found if len(found) > 1 else found[0]
+
+
+@padded("reduce")
+def pad_reduce(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
+    sizes = _sizes_of_first(p, instruction, operands)
+    dimensions = instruction.attributes["dimensions"]
+    arrays = _reduced(p, instruction, operands, [d for d in sizes if d in dimensions], sizes)
+    kept = [d for d in range(operands[0].array.shape.rank) if d not in dimensions]
+    return _one_or_tuple(arrays, {new: sizes[d] for new, d in enumerate(kept) if d in sizes})
+
+
+def _sizes_of_first(p: Padder, instruction: Instruction, operands: list[Padded]) -> dict[int, Instruction]:
+    return {d: size for (number, d), size in p.agreed(instruction, operands).items() if number == 0}
+
+
+@padded("reduce-window")
+def pad_reduce_window(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
+    window = instruction.attributes["window"]
+    sizes = _sizes_of_first(p, instruction, operands)
+    sliding = [d for d in sizes if window[d] != WindowDimension(1)]
+    arrays = _reduced(p, instruction, operands, sliding, sizes)
+    return _one_or_tuple(arrays, {d: places(p, window[d], size) for d, size in sizes.items()})
+
+
+def places(p: Padder, dimension: WindowDimension, size: Instruction) -> Instruction:
+    """The number of places of a window along a dimension of this size; see hlo.window.output_size."""
+    if dimension == WindowDimension(1):
+        return size
+    dilated = size
+    if dimension.base_dilation > 1:
+        spread = p.scalar("add", p.scalar("multiply", p.scalar("subtract", size, 1), dimension.base_dilation), 1)
+        dilated = p.b.emit("maximum", spread, p.s32(0))
+    taken = dilated_size(dimension.size, dimension.window_dilation)
+    room = p.scalar("add", dilated, dimension.padding_low + dimension.padding_high - taken)
+    count = p.scalar("add", p.scalar("divide", room, dimension.stride), 1)
+    inside = p.b.emit("compare", room, p.s32(0), direction="GE")
+    return p.b.emit("select", inside, count, p.s32(0))
+
+
+@padded("select-and-scatter")
+def pad_select_and_scatter(p: Padder, instruction: Instruction, operands: list[Padded]) -> Padded:
+    """Where the window slides along a dynamic dimension: a reduce-window that finds the positions selected, then a scatter."""
+    value, source, init = operands
+    window = instruction.attributes["window"]
+    for d, size in value.sizes.items():
+        expected = places(p, window[d], size)
+        if source.sizes[d] is not expected:
+            different = p.b.emit("compare", expected, source.sizes[d], direction="NE")
+            p.fail_if(different, f"{instruction!r}: source must have one element for each place of the window")
+    if all(window[d] == WindowDimension(1) for d in value.sizes):
+        return Padded(p.same(instruction, [value.array, source.array, init.array]), dict(value.sizes))
+    shape, sent = value.array.shape.static(), source.array.shape.static()
+    number = S32 if shape.size < 2**31 else S64
+    positions = p.b.reshape(p.b.emit("iota", shape=Shape(number, (shape.size,)), iota_dimension=0), shape.dimensions)
+    nowhere = p.b.constant(-1, number)
+    found = p.b.emit(
+        "reduce-window", p.valid(shape.dimensions, value.sizes), value.array, positions, p.b.constant(np.False_), p.zero(shape),
+        nowhere, window=window, to_apply=_selected(instruction.attributes["select"], Shape(number)),
+    )  # fmt: skip
+    chosen = p.b.get_tuple_element(found, 2)
+    inside = p.b.emit("and", p.b.get_tuple_element(found, 0), p.valid(sent.dimensions, source.sizes))
+    targets = p.b.emit("select", inside, chosen, p.b.broadcast(nowhere, sent.dimensions, ()))
+    result = p.b.emit(
+        "scatter", p.b.broadcast(init.array, (shape.size,), ()), p.b.reshape(targets, (sent.size,)),
+        p.b.reshape(source.array, (sent.size,)), update_window_dims=(), inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,), index_vector_dim=1, to_apply=instruction.attributes["scatter"],
+    )  # fmt: skip
+    return Padded(p.b.reshape(result, shape.dimensions), dict(value.sizes))
+
+
+def _selected(select: Computation, number: Shape) -> Computation:
+    """Of two elements, each behind whether it counts and before its position, the one that is selected."""
+    b = Builder(f"valid_{select.name}")
+    element = select.parameters[0].shape
+    one, other = ([b.parameter(shape) for shape in (PRED_SCALAR, element, number)] for _ in range(2))
+    first = _inlined(b, select, [one[1], other[1]])
+    keep = b.emit("and", one[0], b.emit("or", b.emit("not", other[0]), first))
+    return b.build(b.emit("tuple", *(b.emit("select", keep, x, y) for x, y in zip(one, other))))
+
+
+@padded("sort")
+def pad_sort(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
+    """Along a dynamic dimension whether an element counts is sorted along; those that do not come last."""
+    sizes = _sizes_of_first(p, instruction, operands)
+    (along,) = instruction.attributes["dimensions"]
+    arrays = [operand.array for operand in operands]
+    if along not in sizes:
+        result = p.unpacked(p.same(instruction, arrays))
+        return _one_or_tuple([one.array for one in (result if isinstance(result, tuple) else (result,))], sizes)
+    valid = p.valid(arrays[0].shape.dimensions, {along: sizes[along]})
+    comparator = _valid_first(instruction.attributes["to_apply"])
+    result = p.same(instruction, [*arrays, valid], to_apply=comparator)
+    return _one_or_tuple([p.b.get_tuple_element(result, number) for number in range(len(arrays))], sizes)
+
+
+def _valid_first(comparator: Computation) -> Computation:
+    b = Builder(f"valid_{comparator.name}")
+    parameters = [b.parameter(parameter.shape) for parameter in comparator.parameters]
+    valid_x, valid_y = b.parameter(PRED_SCALAR), b.parameter(PRED_SCALAR)
+    before = _inlined(b, comparator, parameters)
+    return b.build(b.emit("select", b.emit("and", valid_x, valid_y), before, valid_x))
+
+
+@padded("topk")
+def pad_topk(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
+    """Along a dynamic dimension a sort, in which what does not count comes last."""
+    (value,) = operands
+    shape, k = value.array.shape, instruction.attributes["k"]
+    last = shape.rank - 1
+    sizes = {d: size for d, size in value.sizes.items() if d != last}
+    if last not in value.sizes:
+        values, positions = p.unpacked(p.same(instruction, [value.array]))
+        return Padded(values.array, dict(sizes)), Padded(positions.array, dict(sizes))
+    few = p.b.emit("compare", value.sizes[last], p.s32(k), direction="LT")
+    p.fail_if(few, f"topk: k must be in [0, size of dimension {last} of {instruction.operands[0].shape}], got {k}")
+    b = Builder("topk_order")
+    x, y, _, _, valid_x, valid_y = (b.parameter(Shape(t)) for t in (*[shape.element_type] * 2, S32, S32, PRED, PRED))
+    total = "TOTALORDER" if shape.element_type.is_float else ""
+    before = b.emit("compare", x, y, direction="GT" if instruction.attributes["largest"] else "LT", type=total)
+    order = b.build(b.emit("select", b.emit("and", valid_x, valid_y), before, valid_x))
+    positions = p.b.emit("iota", shape=shape.static().with_element_type(S32), iota_dimension=last)
+    valid = p.valid(shape.dimensions, {last: value.sizes[last]})
+    both = p.b.emit("sort", value.array, positions, valid, dimensions=(last,), is_stable=True, to_apply=order)
+    chosen = [(0, size, 1) for size in shape.dimensions[:-1]] + [(0, k, 1)]
+    parts = [p.b.emit("slice", p.b.get_tuple_element(both, part), slice=chosen) for part in (0, 1)]
+    return tuple(Padded(part, dict(sizes)) for part in parts)
