@@ -48,9 +48,20 @@ def check_arguments(module_name: str, expected: Sequence[tuple[str, hlo.Shape]],
         if argument.dtype != shape.dtype:
             raise TypeError(f"{place}: {shape} is required (dtype {shape.dtype}), an array of dtype {argument.dtype} given")
         if argument.shape != shape.dimensions:
-            raise ValueError(f"{place}: {shape} is required, an array of shape {argument.shape} given")
+            check_sizes(place, shape, argument.shape)
         if not is_contiguous(argument, shape):
             raise ValueError(f"{place}: an array contiguous as {shape} is required, one with strides {argument.strides} given")
+
+
+def check_sizes(place: str, shape: hlo.Shape, sizes: tuple[int, ...]) -> None:
+    """Raise ValueError unless an array of these sizes is one of the shape; dynamic dimensions may be below their bounds."""
+    fits = len(sizes) == shape.rank
+    for dimension, (size, bound) in enumerate(zip(sizes, shape.dimensions)):
+        fits = fits and (size == bound or (size < bound and shape.is_dynamic(dimension)))
+    if not fits:
+        bounds = [f"dimension {d} at most {shape.dimensions[d]}" for d in range(shape.rank) if shape.is_dynamic(d)]
+        words = f" ({', '.join(bounds)})" if bounds else ""
+        raise ValueError(f"{place}: {shape} is required{words}, an array of shape {sizes} given")
 
 
 def is_contiguous(array: np.ndarray | np.generic, shape: hlo.Shape) -> bool:

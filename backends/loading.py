@@ -6,14 +6,20 @@ The text may come from anywhere: from phlox, or dumped by XLA (``jax.jit(f).lowe
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import hlo
-from .arguments import contiguous, named_leaves, pack
-from .registry import get_backend
+from ..runtime import run_on_devices
+from .arguments import check_sizes, contiguous, named_leaves, pack
+from .module_signature import module_signature
+from .registry import get_backend, make_callable_type
+
+LARGEST_DEVICE_COUNT = 1024  # each is a thread
 
 
 def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") -> LoadedModule:
@@ -60,21 +66,102 @@ def _is_path(text: str) -> bool:
     return Path(text).is_file() or not text.lstrip().startswith(("HloModule", "ENTRY", "//", "/*", "%", "{"))
 
 
-class LoadedModule:
+class LoadedModuleBase:
     """A compiled HLO module, called with one array for each entry parameter.
 
     An argument is anything that ``np.asarray`` accepts if the dtype is the parameter's; a Python scalar is converted where its
-    value fits; a tuple-shaped parameter takes a tuple. Byte order and memory order do not matter. The result is an array
-    (a NumPy scalar for rank 0), or, for a tuple root, a tuple, nested as the shape is.
+    value fits; a tuple-shaped parameter takes a tuple. Dynamic dimensions (``f32[<=10]``) take and return arrays of any size
+    within the bound. Byte order and memory order do not matter. The result is an array (a NumPy scalar for rank 0), or, for a
+    tuple root, a tuple, nested as the shape is. Calls with the exact arrays, in the layouts of the parameters, and NumPy scalars
+    for rank 0 run without Python in between.
+
+    A module whose header says ``replica_count`` or ``num_partitions`` runs on as many devices as their product, each a
+    thread of this process. A call gives all of them the same arguments and returns a tuple of the devices' results;
+    `run_replicas` gives each its own. See docs/replicas.md.
 
     ``module`` is the HLO module and ``executable`` what the backend made of it.
     """
 
     def __init__(self, module: hlo.Module, backend: str | None = None) -> None:
+        if module.device_count > LARGEST_DEVICE_COUNT:
+            limit = f"at most {LARGEST_DEVICE_COUNT} devices are possible"
+            raise ValueError(f"module {module.name}: {limit}, {module.device_count} required")
         self.module = module
-        self.executable = get_backend(backend).compile(module)
+        signature = module_signature(module) if module.device_count == 1 else None
+        self.executable = get_backend(backend).compile(module, signature)
+        if signature is not None:
+            self._install(signature.result_structure)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def _install(self, result_structure: str) -> None:
+        """Let calls with the exact arrays bypass Python, where the executable can."""
+        install = getattr(self.executable, "install", None)
+        if install is None:
+            return
+        structure = partial(_structured, self.module.entry.shape) if result_structure == "call" else None
+        try:
+            install(self, structure=structure)
+        except NotImplementedError:
+            pass  # more arguments than a native entry takes
+
+    def _miss(self, *arguments: Any) -> Any:
+        """A call by way of Python: one that the native call does not take."""
+        leaves = self._leaves(arguments)
+        if self.device_count > 1:
+            return self._run_on_devices([leaves] * self.device_count)
+        return self._packed(leaves)
+
+    def run_replicas(self, arguments: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        """The results of all devices, given the arguments of each.
+
+        arguments: a sequence of ``device_count`` sequences, each as the module is called with. Device i is partition
+            ``i % partition_count`` of replica ``i // partition_count``.
+
+        Raises ValueError for another number of them, and the first error that a device raises; runtime.DeadlockError where all
+        devices that have not ended wait for one another.
+
+        >>> total = load_hlo('''
+        ... HloModule total, replica_count=2
+        ...
+        ... add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT z = f32[] add(x, y) }
+        ...
+        ... ENTRY main {
+        ...   x = f32[2] parameter(0)
+        ...   ROOT y = f32[2] all-reduce(x), replica_groups={}, to_apply=add
+        ... }''')
+        >>> total.run_replicas([[np.float32([1.0, 2.5])], [np.float32([3.0, 5.25])]])
+        (array([4.  , 7.75], dtype=float32), array([4.  , 7.75], dtype=float32))
+        """
+        arguments = list(arguments)
+        if len(arguments) != self.device_count:
+            counts = f"replica_count {self.module.replica_count} times num_partitions {self.module.partition_count}"
+            raise ValueError(
+                f"module {self.module.name} runs on {self.device_count} devices ({counts}): arguments for each are required, "
+                f"{len(arguments)} given"
+            )
+        leaves = []
+        for number, own in enumerate(arguments):
+            if not isinstance(own, Sequence):
+                raise TypeError(f"device {number}: a sequence of arguments is required, {type(own).__name__} given")
+            try:
+                leaves.append(self._leaves(own))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"device {number}: {error}") from None
+        return self._run_on_devices(leaves)
+
+    @property
+    def device_count(self) -> int:
+        """The number of devices that the module runs on: replicas times partitions."""
+        return self.module.device_count
+
+    def _run_on_devices(self, leaves: Sequence[Sequence[np.ndarray]]) -> tuple[Any, ...]:
+        arguments = [[own] for own in leaves]
+        return tuple(run_on_devices(self._packed, arguments, self.module.replica_count, self.module.partition_count))
+
+    def _packed(self, leaves: Sequence[np.ndarray]) -> Any:
+        return _structured(self.module.entry.shape, self.executable(*leaves))
+
+    def _leaves(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        """The arrays in the arguments of one device, checked."""
         entry = self.module.entry
         if len(arguments) != len(entry.parameters):
             shapes = ", ".join(map(str, entry.parameter_shapes))
@@ -86,7 +173,7 @@ class LoadedModule:
         for number, (parameter, argument) in enumerate(zip(entry.parameters, arguments)):
             name = f"module {self.module.name}, parameter {number}" + (f" ({parameter.name})" if parameter.name else "")
             leaves.extend(_leaf_arrays(name, parameter.shape, argument))
-        return pack(entry.shape, iter(self.executable(*leaves)))
+        return leaves
 
     def as_text(self) -> str:
         """The module as HLO text."""
@@ -95,6 +182,13 @@ class LoadedModule:
     def __repr__(self) -> str:
         parameters = ", ".join(map(str, self.module.entry.parameter_shapes))
         return f"<loaded HLO module {self.module.name}: ({parameters}) -> {self.module.entry.shape}>"
+
+
+LoadedModule = make_callable_type(LoadedModuleBase)
+
+
+def _structured(shape: hlo.Shape | hlo.TupleShape, results: tuple[Any, ...]) -> Any:
+    return pack(shape, iter(results))
 
 
 def _leaf_arrays(name: str, shape: hlo.Shape | hlo.TupleShape, value: Any) -> list[np.ndarray]:
@@ -119,7 +213,7 @@ def _leaf_array(name: str, shape: hlo.Shape, value: Any) -> np.ndarray:
     if array.dtype != shape.dtype and array.dtype.newbyteorder("=") != shape.dtype:
         raise TypeError(f"{name}: {shape} is required (dtype {shape.dtype}), dtype {array.dtype} given")
     if array.shape != shape.dimensions:
-        raise ValueError(f"{name}: {shape} is required, an array of shape {array.shape} given")
+        check_sizes(name, shape, array.shape)
     return contiguous(array, shape)
 
 
@@ -147,7 +241,8 @@ def _scalar_array(name: str, shape: hlo.Shape, value: bool | int | float | compl
 def random_arguments(module: hlo.Module, seed: int = 0) -> list[Any]:
     """One argument for each entry parameter, as LoadedModule takes them, drawn from a seeded generator.
 
-    Floats and complex numbers come from the standard normal distribution, integers from 0 to 9, predicates are either.
+    Floats and complex numbers come from the standard normal distribution, integers from 0 to 9, predicates are either. A
+    dynamic dimension has a size from 1 to its bound.
     """
     generator = np.random.default_rng(seed)
     return [
@@ -158,6 +253,9 @@ def random_arguments(module: hlo.Module, seed: int = 0) -> list[Any]:
 
 def _random_array(generator: np.random.Generator, shape: hlo.Shape) -> np.ndarray:
     kind, dimensions = shape.element_type.kind, shape.dimensions
+    if shape.dynamic_dimensions:
+        sizes = ((size, shape.is_dynamic(d)) for d, size in enumerate(shape.dimensions))
+        dimensions = tuple([int(generator.integers(1, size + 1)) if dynamic and size else size for size, dynamic in sizes])
     if kind == "pred":
         values = generator.integers(0, 2, dimensions)
     elif kind in ("signed", "unsigned"):

@@ -58,6 +58,11 @@ class Backend(Protocol):
         """
         ...
 
+    def support(self, opcode: str) -> str | None:
+        """What the backend does with an operation: it has code of its own for it ("native"), writes it as others ("expanded"),
+        calls back into Python ("host call"), or lacks it (None)."""
+        ...
+
 
 class BackendUnavailableError(RuntimeError):
     """A registered backend cannot be used here; the message says why."""

@@ -47,7 +47,10 @@ class Arena:
 
     def release(self, builder: ir.IRBuilder) -> None:
         if self.on_heap:
-            free = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
+            # A host call that fails returns early, so there may be several of these.
+            free = builder.module.globals.get("free")
+            if free is None:
+                free = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
             builder.call(free, [_exchange(builder, self.spare, self.pointer)])
 
 

@@ -10,19 +10,23 @@ import numpy as np
 
 from ...compile.buffer_assignment import BufferAssignment, assign_buffers
 from ...compile.copy_insertion import insert_copies
+from ...compile.dynamic_padding import pad_dynamic_dimensions
 from ...compile.pipeline import DEFAULT, EXPANSION, optimize
+from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Instruction, Module, Shape, array_leaves
 from .. import arguments as argument_checks
 from . import call as native_call
 from . import shared_functions
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
+from .dynamic_shapes import PaddedExecutable
 from .host_calls import HOST_CALL_FAILED, raise_pending_error
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .regions.contraction import scratch_bytes as dot_scratch_bytes
 from .regions.convolution import scratch_bytes as convolution_scratch_bytes
 from .regions.sort import scratch_bytes as sort_scratch_bytes
+from .support import support
 from .target import Target, host_target
 
 # Calls that touch more memory than this run without the global interpreter lock; releasing it costs about as much as
@@ -38,11 +42,14 @@ class CpuBackend:
     def __init__(self, target: Target | None = None) -> None:
         self.target = target or host_target()
 
-    def compile(self, module: Module, call: CallSignature | None = None) -> CpuExecutable:
+    def compile(self, module: Module, call: CallSignature | None = None) -> CpuExecutable | PaddedExecutable:
         """The module, optimized and compiled; ``call`` is kept for `CpuExecutable.install`.
 
         Raises NotImplementedError, naming it, for an operation or element type without native code.
         """
+        if has_dynamic_shapes(module):
+            padding = pad_dynamic_dimensions(module)
+            return PaddedExecutable(module, padding, self.compile(padding.module))
         optimized = optimize(module, (*EXPANSION, *DEFAULT))
         prepared = insert_copies(optimized)
         assignment = assign_buffers(prepared, _scratch_bytes)
@@ -51,6 +58,9 @@ class CpuBackend:
         shared_functions.supply(emitter.llvm.shared_functions, self.target)
         code = MachineCode(str(emitter.llvm), self.target, emitter.constants, emitter.host_calls)
         return CpuExecutable(module, optimized, assignment, code, call)
+
+    def support(self, opcode: str) -> str | None:
+        return support(opcode)
 
 
 # The memory that an instruction needs for itself while it runs.

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from llvmlite import ir
 
 from ...compile.aliasing import Value
 from ...hlo import TOKEN, Evaluator, Instruction, Shape, array_leaves, leaves
 from ...hlo.evaluation import evaluate_instruction
-from ...runtime import current_environment
+from ...hlo.ops.custom_call import stated_operand_shapes
+from ...hlo.shape import AnyShape
+from ...runtime import current_environment, find_target
+from ...runtime.custom_calls import NativeTarget
 from ..arguments import flatten, pack
 from ..llvm.arrays import Array
 from ..llvm.types import I32, I64, POINTER, TOKEN_VALUE
@@ -80,6 +85,10 @@ def raise_pending_error() -> None:
 
 def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
+    if instruction.opcode == "custom-call":
+        target = find_target(instruction.attributes["custom_call_target"])
+        if isinstance(target, NativeTarget) and _lie_as_stated(instruction, values):
+            return _emit_native_call(emitter, instruction, values, target)
     b = emitter.builder
     inputs = [
         emitter._in_memory(value, shape)
@@ -102,6 +111,48 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
         TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
         for output, shape in zip(outputs, leaves(instruction.shape))
     ]
+
+
+def _lie_as_stated(instruction: Instruction, values: Values) -> bool:
+    """Whether the operands of a custom call lie in memory as it states; where not, Python rearranges them."""
+    shapes = [operand.shape for operand in instruction.operands]
+    stated = stated_operand_shapes(instruction.attributes["operand_layout_constraints"], shapes)
+    return all(
+        not isinstance(value, Array) or value.shape.minor_to_major == shape.minor_to_major
+        for operand, operand_shape in zip(instruction.operands, stated)
+        for value, shape in zip(values[operand], leaves(operand_shape))
+    )
+
+
+def _emit_native_call(emitter: ModuleEmitter, instruction: Instruction, values: Values, target: NativeTarget) -> list[Leaf]:
+    """``void name(void* out, void** in)``, called as it is."""
+    b = emitter.builder
+    outputs = [_output(emitter, instruction, leaf, shape) for leaf, shape in enumerate(leaves(instruction.shape))]
+    inputs = [_native_argument(emitter, operand.shape, iter(values[operand])) for operand in instruction.operands]
+    out = _native_argument(emitter, instruction.shape, iter(outputs))
+    function = emitter.host_function(target, ir.FunctionType(ir.VoidType(), [POINTER, POINTER]))
+    b.call(function, [out, _native_table(emitter, inputs)])
+    return [
+        TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
+        for output, shape in zip(outputs, leaves(instruction.shape))
+    ]
+
+
+def _native_argument(emitter: ModuleEmitter, shape: AnyShape, held: Iterator[Leaf | None]) -> ir.Value:
+    """The address of a value's data, or of a table of its elements' addresses; null for a token."""
+    if shape.is_tuple:
+        return _native_table(emitter, [_native_argument(emitter, element, held) for element in shape.elements])
+    value = next(held)
+    return ir.Constant(POINTER, None) if shape.element_type is TOKEN else emitter._in_memory(value, shape).pointer
+
+
+def _native_table(emitter: ModuleEmitter, pointers: list[ir.Value]) -> ir.Value:
+    b = emitter.builder
+    with b.goto_entry_block():
+        table = stack_memory(b, 8 * max(1, len(pointers)), 8)
+    for number, pointer in enumerate(pointers):
+        b.store(pointer, b.gep(table, [I64(number)], source_etype=POINTER))
+    return table
 
 
 def _output(emitter: ModuleEmitter, instruction: Instruction, leaf: int, shape: Shape) -> Array | None:

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves, is_free_reshape
 from ...compile.buffer_assignment import Buffer, BufferAssignment
-from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
@@ -51,7 +51,7 @@ class ModuleEmitter:
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}
-        self.host_calls: dict[str, host_calls.HostCall] = {}
+        self.host_calls: dict[str, host_calls.HostCall | host_calls.NativeTarget] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
 
     def emit(self) -> ir.Function:
@@ -84,11 +84,13 @@ class ModuleEmitter:
         self._arena.release(self.builder)
         self.builder.ret(code)
 
-    def host_function(self, host_call: host_calls.HostCall) -> ir.Function:
-        """The C function of a host call, as the code calls it."""
+    def host_function(
+        self, host_call: host_calls.HostCall | host_calls.NativeTarget, signature: ir.FunctionType | None = None
+    ) -> ir.Function:
+        """The C function of a host call, or another one with an address, as the code calls it."""
         name = f"host_call.{len(self.host_calls)}"
         self.host_calls[name] = host_call
-        return ir.Function(self.llvm, ir.FunctionType(I32, [POINTER]), name)
+        return ir.Function(self.llvm, signature or ir.FunctionType(I32, [POINTER]), name)
 
     def _argument(self, number: int, shape: Shape) -> Leaf:
         array = Array(self._pointer_in(self.arguments, number, self._argument_pointers), shape)
@@ -156,8 +158,6 @@ class ModuleEmitter:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
-                if shape.has_dynamic_dimensions:
-                    raise NotImplementedError(f"dynamic dimensions have no native code: {instruction!r}")
             if not self._leaves_memory_alone(instruction):
                 self.row_groups.flush(self.builder)
             emit = _EMITTERS.get(instruction.opcode)
@@ -248,7 +248,9 @@ class ModuleEmitter:
         if source.shape.is_row_major:
             self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
         else:
-            self.regions.emit_loop(self.builder, as_computation(instruction), [source], [output], in_place=False)
+            # The output is row-major whatever the copy states, as all results are.
+            plain = make_instruction("copy", (operand,), None, instruction.shape.without_layout())
+            self.regions.emit_loop(self.builder, as_computation(plain), [source], [output], in_place=False)
         return [output]
 
     def emit_bitcast_convert(self, instruction: Instruction, values: Values) -> list[Leaf]:

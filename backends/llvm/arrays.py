@@ -183,10 +183,23 @@ def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType,
 
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
+    """Write the lanes of the mask."""
+    if _is_first_lane(mask):
+        # LLVM writes one lane of a truncated vector as it was before the truncation, over the elements that follow.
+        builder.store(builder.extract_element(value, I32(0)), address, align=align)
+        return
     function = _masked_function(
         builder, f"llvm.masked.store.{type_suffix(value.type)}.p0", ir.VoidType(), [value.type, POINTER, I32, mask.type]
     )
     builder.call(function, [value, address, I32(align), mask])
+
+
+def _is_first_lane(mask: ir.Value) -> bool:
+    """Whether the mask is known to hold for the first lane alone."""
+    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, (list, tuple)):
+        return False
+    first, *others = (bool(lane.constant) for lane in mask.constant)
+    return first and not any(others)
 
 
 def masked_gather(

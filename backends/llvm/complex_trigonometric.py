@@ -124,8 +124,8 @@ def complex_cosh(builder: ir.IRBuilder, single: bool, h: ir.Value, t: ir.Value) 
     real, imag = _products(builder, single, h, lambda sinh, cosh: ((cosh, cosine), (sinh, sine)))
     undefined = builder.not_(is_finite(builder, t))
     real = select(builder, builder.and_(undefined, is_infinite(builder, h)), INFINITY, real)
-    # The imaginary part is odd in both: where one is 0, so is it, whatever the other.
-    zero = builder.or_(compare(builder, "==", h, 0.0), compare(builder, "==", t, 0.0))
+    # Where h or t is 0 the imaginary part is, too, even if the other has no sine or an infinite sinh.
+    zero = builder.or_(builder.and_(undefined, compare(builder, "==", h, 0.0)), compare(builder, "==", t, 0.0))
     unit = copysign(builder, constant(h.type, 1.0), t)
     signed_zero = multiply(builder, copysign(builder, constant(h.type, 0.0), h), unit)
     return ComplexValue(real, builder.select(zero, signed_zero, imag))
@@ -152,6 +152,7 @@ def complex_tanh(builder: ir.IRBuilder, single: bool, h: ir.Value, t: ir.Value) 
         reciprocal = divide(builder, 1.0, builder.select(large, absolute(builder, sinh), divisor))
         imag = multiply(builder, multiply(builder, product, reciprocal), select(builder, large, reciprocal, 1.0))
         real = multiply(builder, multiply(builder, sinh, select(builder, large, 1.0, cosh)), reciprocal)
+        real = fma(builder, cosine, 0.0, real)  # NaN where t has no cosine
     infinite = is_infinite(builder, h)
     # At a zero of the real part it is 0, and 1 or -1 at infinity, even where t is infinite or NaN.
     one = copysign(builder, constant(h.type, 1.0), h)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ...runtime import current_environment
+from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from .stepping import print_step
 
@@ -48,7 +48,10 @@ class ReferenceExecutable:
     def _owned(self, value: Any, shape: hlo.Shape) -> Any:
         """The value in memory of its own: an evaluation may hand on its operand, or a constant."""
         array = np.array(value)
-        if array.dtype != shape.dtype or array.shape != shape.dimensions:
+        fits = all(
+            n == size or (n < size and shape.is_dynamic(d)) for d, (n, size) in enumerate(zip(array.shape, shape.dimensions))
+        )
+        if array.dtype != shape.dtype or array.ndim != shape.rank or not fits:
             given = f"{array.dtype} of shape {array.shape}"
             raise AssertionError(f"module {self.module.name}: {shape} is stated, but its evaluation returned {given}")
         return array if array.ndim else array[()]
@@ -79,10 +82,17 @@ class ReferenceBackend:
         hlo.verify(module)
         for computation in module.computations():
             for instruction in computation.instructions:
+                if instruction.opcode == "custom-call":
+                    find_target(instruction.attributes["custom_call_target"])
                 if instruction.operation.evaluate_function is None and instruction.opcode != "parameter":
                     place = f" (from {instruction.source})" if instruction.source else ""
                     raise NotImplementedError(f"reference backend: no evaluation for operation {instruction.opcode}{place}")
         return ReferenceExecutable(module)
+
+    def support(self, opcode: str) -> str | None:
+        """ "native" for every operation with an evaluation, and for parameters."""
+        is_known = hlo.OPERATIONS[opcode].evaluate_function is not None or opcode == "parameter"
+        return "native" if is_known else None
 
 
 def _byte_size(shapes: Sequence[hlo.Shape]) -> int:
