@@ -14,8 +14,10 @@ np.float64(5.0)
 
 import sys as _sys
 
+from . import client
 from .backends.loading import load_hlo
 from .backends.registry import available_backends
+from .runtime import load_custom_calls, register_custom_call
 from .tracer import (
     CarryTypeError,
     ConcretizationError,
@@ -24,6 +26,7 @@ from .tracer import (
     StaticArgumentError,
     TracerError,
     cond,
+    custom_call,
     fori_loop,
     jit,
     map,
@@ -48,12 +51,16 @@ __all__ = [
     "StaticArgumentError",
     "TracerError",
     "available_backends",
+    "client",
     "cond",
+    "custom_call",
     "fori_loop",
     "jit",
+    "load_custom_calls",
     "load_hlo",
     "map",
     "numpy",
+    "register_custom_call",
     "register_pytree",
     "scan",
     "switch",

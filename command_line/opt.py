@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.hlo", nargs="?", help="HLO text, as phlox or XLA write it")
     parser.add_argument("--passes", metavar="A,B,C", help="the passes to run, in this order (default: the whole pipeline)")
+    parser.add_argument("--metadata", action="store_true", help="print where in the source each instruction comes from")
     parser.add_argument("--list", action="store_true", help="list the passes")
 
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
             module = run_passes(module, [name.strip() for name in options.passes.split(",") if name.strip()])
         except ValueError as error:
             raise CommandError(str(error), WRONG_USE) from error
-    print(module.as_text(), end="")
+    print(module.as_text(metadata=options.metadata), end="")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import zipfile
 from typing import Any
@@ -12,10 +13,9 @@ import numpy as np
 from .. import hlo
 from ..backends.arguments import flatten, pack, parameter_leaves
 from ..backends.loading import LoadedModule, random_arguments
+from ..runtime import Communicator
 from .errors import WRONG_USE, CommandError
 from .files import check_backend, read_hlo_file
-
-SEED = 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,18 +26,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="arguments: arrays arr_0, arr_1, ... as numpy.savez names them, or the parameters' names (default: random values)",
     )
     parser.add_argument("--backend", metavar="NAME", help="the backend that runs it (default: PHLOX_BACKEND, or cpu)")
+    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="of the random values (default: 0)")
     parser.add_argument("--out", metavar="FILE.npz", help="write the results there, as arr_0, arr_1, ...")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"an integer from 0 on is required, got {text!r}")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
     module = read_hlo_file(options.file)
     backend = check_backend(options.backend)
+    if options.out:
+        _check_output(options.out)
+    try:
+        return _run(options, module, backend)
+    except MemoryError as error:
+        raise CommandError(f"not enough memory: {error}" if str(error) else "not enough memory") from error
+
+
+def _run(options: argparse.Namespace, module: hlo.Module, backend: str) -> int:
     if options.args:
         arguments = read_arguments(options.args, module)
     else:
-        arguments = random_arguments(module, SEED)
+        arguments = random_arguments(module, options.seed)
         if arguments:
-            print(f"arguments are random, seed {SEED}:")
+            print(f"arguments are random, seed {options.seed}:")
             _print_arrays([f"{name}: {shape}" for name, shape in parameter_leaves(module)], flatten(tuple(arguments)))
 
     start = time.perf_counter()
@@ -49,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(str(error), WRONG_USE) from error
     finished = time.perf_counter()
 
-    results = flatten(result)
+    results = [leaf for leaf in flatten(result) if leaf is not None]  # tokens have no value
     print(f"results of {module.name}:")
-    _print_arrays([f"result {number}: {shape}" for number, shape in enumerate(hlo.leaves(module.entry.shape))], results)
+    _print_arrays(_result_titles(loaded), results)
     print(f"backend {backend}: compiled in {1e3 * (compiled - start):.1f} ms, run in {1e3 * (finished - compiled):.3f} ms")
     if options.out:
         _write(options.out, results)
@@ -91,10 +107,33 @@ def _restored(array: np.ndarray, shape: hlo.Shape) -> np.ndarray:
     return array
 
 
+def _result_titles(loaded: LoadedModule) -> list[str]:
+    """A title for each array of the results: of one device, or of all, one device after the other."""
+    titles = [f"result {number}: {shape}" for number, shape in enumerate(hlo.array_leaves(loaded.module.entry.shape))]
+    if loaded.device_count == 1:
+        return titles
+    communicator = Communicator(loaded.module.replica_count, loaded.module.partition_count)
+    return [f"{communicator.name(device)}, {title}" for device in communicator.devices for title in titles]
+
+
 def _print_arrays(titles: list[str], arrays: list[Any]) -> None:
     for title, array in zip(titles, arrays):
         text = np.array2string(np.asarray(array), threshold=60, edgeitems=3)
         print(f"  {title}\n    " + text.replace("\n", "\n    "))
+
+
+def _check_output(path: str) -> None:
+    """Raise CommandError where no file of this name can be written, before any work is done."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        reason = f"there is no folder {folder}"
+    elif os.path.isdir(path):
+        reason = "it is a folder"
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        reason = "permission denied"
+    else:
+        return
+    raise CommandError(f"the results cannot be written to {path}: {reason}", WRONG_USE)
 
 
 def _write(path: str, results: list[Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import hlo
 from ..backends import registry
+from ..backends.module_signature import may_take_long
 from . import pytree
 from .recording import CallForm, Recording
 from .signature import StaticLeaf, TracedLeaf
@@ -17,8 +18,6 @@ from .signature import StaticLeaf, TracedLeaf
 if TYPE_CHECKING:
     from .binding import ArgumentReader
     from .specialization import Specialization
-
-RELEASE_BYTES = 1 << 18
 
 
 def call_signature(
@@ -47,16 +46,7 @@ def call_signature(
         tuple(captures),
         tuple(results),
         result_structure=_result_structure(recording),
-        release_gil=_may_take_long(recording.module),
-    )
-
-
-def _may_take_long(module: hlo.Module) -> bool:
-    """Whether a call is worth releasing the interpreter lock, which costs about as much as copying RELEASE_BYTES."""
-    shapes = [*module.entry.parameter_shapes, module.entry.shape]
-    touched = sum(leaf.byte_size for shape in shapes for leaf in hlo.leaves(shape))
-    return touched > RELEASE_BYTES or any(
-        instruction.opcode == "while" for computation in module.computations() for instruction in computation.instructions
+        release_gil=may_take_long(recording.module),
     )
 
 

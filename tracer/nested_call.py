@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compile.traversal import has_effects
 from . import pytree
 from .trace import Storage, Trace, current_trace, identifier
 
@@ -28,7 +29,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
                 roots.append(inner.instruction_of(leaf))
         written = list(inner.written)
         roots.extend(inner.written.values())
-    if not roots:
+    if not roots and not any(map(has_effects, inner.builder.instructions)):
         return pytree.unflatten(structure, leaves)
     root = roots[0] if len(roots) == 1 else inner.emit("tuple", *roots)
     operands = [outer.read(storage) for storage in inner.outside]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import hlo
+from ..compile.traversal import has_effects
 from .errors import LeakedArrayError
 from .signature import array_form
 
@@ -282,13 +283,16 @@ class Trace:
     # --- the end ---
 
     def build(self, root: hlo.Instruction) -> hlo.Computation:
-        """The recorded computation, without what its root does not need.
+        """The recorded computation, without what neither its root nor an effect needs.
 
         Where computations share their inputs, to be called after all of them have been recorded.
         """
         if self._packed is not None:
             self._packed.shape = self.inputs.shape
         needed = set(hlo.post_order(root))
+        for made in self.builder.instructions:
+            if made not in needed and has_effects(made):
+                needed.update(hlo.post_order(made))
         kept = [made for made in self.builder.instructions if made in needed or made.opcode == "parameter"]
         return hlo.Computation(self.name, tuple(kept), root)
 

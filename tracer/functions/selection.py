@@ -10,13 +10,13 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, require_trace
 from ..dispatch import implements
-from .operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, result, store
+from .operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, store
 
 _NO_VALUE = np._NoValue
 
 
 def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hlo.ElementType) -> TracedArray:
-    """Element by element on_true where the condition holds, else on_false, in this type, broadcast together."""
+    """Element by element on_true where the condition holds, else on_false, in this type, broadcast together; never a scalar."""
     trace = require_trace(condition, on_true, on_false)
     operands = [
         instruction_of(trace, one, kind)
@@ -24,7 +24,7 @@ def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hl
     ]
     shape = broadcast_shapes(*(operand.shape.dimensions for operand in operands))
     predicate, *values = (broadcast(trace.builder, operand, shape) for operand in operands)
-    return result(trace, trace.emit("select", predicate, *values))
+    return TracedArray.from_instruction(trace, trace.emit("select", predicate, *values), is_scalar=False)
 
 
 @implements(np.where)

@@ -107,7 +107,20 @@ def _order(a: TracedArray, order: str) -> str:
 @implements(np.ravel)
 def ravel(a, order="C"):
     a = as_traced(a)
-    return reshape(a, (-1,) if a.size else (0,), order)
+    order = _order(a, order)
+    # Unlike reshape: every other element of a vector is a view in no shape, since the result is contiguous.
+    return reshape(a, (-1,) if a.size else (0,), order, copy=None if _is_contiguous(a, order) else True)
+
+
+def _is_contiguous(a: TracedArray, order: str) -> bool:
+    """Whether the elements lie in memory one after another, in this order of the dimensions."""
+    dimensions = [(size, step) for size, step in zip(a.shape, a.element_strides) if size != 1]
+    wanted = 1
+    for size, step in dimensions if order == "F" else reversed(dimensions):
+        if step != wanted:
+            return a.size == 0
+        wanted *= size
+    return True
 
 
 def permuted(a: TracedArray, order: Any) -> TracedArray:

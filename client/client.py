@@ -1,0 +1,316 @@
+"""The client: moves data to and from a backend, and executes computations there.
+
+Source: "Getting started" and "Moving data into and out of XLA" of XLA's compiler preview of 2017. The service runs in the same
+process: a client stands for one backend and the data that it holds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..backends.arguments import check_sizes, contiguous, flatten, named_leaves, pack
+from ..backends.registry import Executable, get_backend
+from ..hlo import TOKEN, Shape, TupleShape, array_leaves, compatible, leaves, shape_of
+from ..hlo.shape import AnyShape
+from ..runtime import current_environment
+from .computation import Computation
+from .global_data import GlobalData
+from .literal import Literal
+from .shapes import require_shape
+
+
+@dataclass
+class ExecutionProfile:
+    """How long an execution took; given to Execute, which fills it.
+
+    Times are wall clock: ``compile_time_ms`` in milliseconds, 0 where the computation had been compiled before
+    (``compilation_cache_hit``); ``compute_time_ns`` in nanoseconds, of the computation alone, and
+    ``compute_and_transfer_time_ns`` with what was done to bring arguments and results into their layouts.
+    """
+
+    compilation_cache_hit: bool = False
+    compile_time_ms: float = 0.0
+    compute_time_ns: int = 0
+    compute_and_transfer_time_ns: int = 0
+
+
+@dataclass(frozen=True)
+class ComputationInstance:
+    """One execution for ExecuteParallel: the arguments of Execute."""
+
+    computation: Computation
+    arguments: Sequence[GlobalData] = ()
+    shape_with_output_layout: AnyShape | None = None
+    execution_profile: ExecutionProfile | None = None
+
+
+class Client:
+    """Executes computations on one backend.
+
+    backend: its name; None means the environment variable PHLOX_BACKEND, or the native one.
+
+    Safe to use from several threads at once. Raises as `phlox.backends.registry.get_backend`.
+    """
+
+    def __init__(self, backend: str | None = None) -> None:
+        self._backend = get_backend(backend)
+        self._executables: WeakKeyDictionary[Computation, Executable] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    @property
+    def platform(self) -> str:
+        """The name of the backend."""
+        return self._backend.name
+
+    def __repr__(self) -> str:
+        return f"<client of backend {self.platform}>"
+
+    # --- data ---
+
+    def TransferToServer(self, literal: Literal | Any) -> GlobalData:
+        """A copy of the literal that the client holds. An array, or a tuple of arrays, is taken as the literal of it.
+
+        >>> client = Client("reference")
+        >>> client.TransferToServer(np.float32([1, 2, 3]))
+        <data f32[3]>
+        """
+        if not isinstance(literal, Literal):
+            literal = Literal(literal)
+        shape = literal.shape
+        arrays = [contiguous(array, leaf) for array, leaf in zip(flatten(literal.value), array_leaves(shape), strict=True)]
+        return GlobalData(self, shape, tuple(arrays))
+
+    def TransferToServerInProcess(self, array: np.ndarray) -> GlobalData:
+        """The array itself, without a copy where it is contiguous; it must not be changed for as long as the data is used."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"TransferToServerInProcess: an array is required, got {type(array).__name__}")
+        shape = shape_of(array)
+        return GlobalData(self, shape, (contiguous(array, shape),))
+
+    def Transfer(self, data: GlobalData, shape_with_layout: AnyShape | None = None) -> Literal:
+        """A copy of the data as a literal, in this layout where one is given.
+
+        Raises ValueError for data of another client or unregistered data, and where the shape is not the data's; TypeError for
+        a token, which has no value.
+        """
+        self._require_data("Transfer", data)
+        if any(leaf.element_type is TOKEN for leaf in leaves(data.shape)):
+            raise TypeError(f"Transfer: a token has no value to transfer, got {data!r}")
+        shape = _in_layout("Transfer", data.shape, shape_with_layout)
+        return _literal(shape, iter(data.arrays))
+
+    def TransferInProcess(self, data: GlobalData, destination: np.ndarray) -> None:
+        """Copies the data into this array, which must have its dtype and shape. Raises TypeError or ValueError."""
+        self._require_data("TransferInProcess", data)
+        if not isinstance(destination, np.ndarray):
+            raise TypeError(f"TransferInProcess: the destination must be an array, got {type(destination).__name__}")
+        if data.shape.is_tuple or not compatible(shape_of(destination), data.shape):
+            given = f"{destination.dtype} of shape {destination.shape}"
+            raise ValueError(f"TransferInProcess: the destination must be an array {data.shape}, got {given}")
+        destination[...] = data.arrays[0]
+
+    def TransferToInfeed(self, literal: Literal | Any) -> None:
+        """Sends the literal to the computations that this thread executes, whose Infeed takes one after the other.
+
+        It goes into the queue ``infeed`` of the thread's environment (`phlox.runtime`), and waits while that is full. Raises
+        TimeoutError where it stays so, and `phlox.runtime.QueueClosedError` where it is closed.
+        """
+        literal = literal if isinstance(literal, Literal) else Literal(literal)
+        current_environment().infeed.put(literal.value)
+
+    def TransferFromOutfeed(self, shape_with_layout: AnyShape | None = None) -> Literal:
+        """The next value that Outfeed of a computation has sent, in this shape and layout where one is given; waits for it.
+
+        Raises as TransferToInfeed, and ValueError where the value is of another shape; it is gone then.
+        """
+        literal = Literal(current_environment().outfeed.get())
+        shape = _in_layout("TransferFromOutfeed", literal.shape, shape_with_layout)
+        return _literal(shape, iter(flatten(literal.value)))
+
+    def Unregister(self, data: GlobalData) -> None:
+        """Lets go of the data; using it afterwards raises ValueError."""
+        self._require_data("Unregister", data)
+        data.release()
+
+    def DeconstructTuple(self, data: GlobalData) -> list[GlobalData]:
+        """The elements of a tuple, which stays as it is; no array is copied. Raises TypeError for an array."""
+        self._require_data("DeconstructTuple", data)
+        if not data.shape.is_tuple:
+            raise TypeError(f"DeconstructTuple: a tuple is required, got {data.shape}")
+        arrays = iter(data.arrays)
+        return [
+            GlobalData(self, element, tuple(next(arrays) for _ in array_leaves(element))) for element in data.shape.elements
+        ]
+
+    def GetShape(self, data: GlobalData) -> AnyShape:
+        self._require_data("GetShape", data)
+        return data.shape
+
+    # --- execution ---
+
+    def Execute(
+        self,
+        computation: Computation,
+        arguments: Sequence[GlobalData] = (),
+        shape_with_output_layout: AnyShape | None = None,
+        execution_profile: ExecutionProfile | None = None,
+    ) -> GlobalData:
+        """Runs the computation on this data, and holds the result.
+
+        The computation is compiled when the client first executes it. shape_with_output_layout is the result's shape, in the
+        layout that it is to have; execution_profile is filled with how long it took.
+
+        Raises TypeError for anything but a computation and data, ValueError for arguments that are not its parameters in number
+        and shape, NotImplementedError for an operation that the backend lacks.
+        """
+        started = time.perf_counter_ns()
+        arrays = self._argument_arrays(computation, arguments)
+        shape = _in_layout(
+            f"Execute: computation {computation.name}", computation.hlo_computation.shape, shape_with_output_layout
+        )
+        executable, was_compiled, compile_time = self._executable(computation)
+        launched = time.perf_counter_ns()
+        results = executable(*arrays)
+        finished = time.perf_counter_ns()
+        arrays = [contiguous(np.asarray(array), leaf) for array, leaf in zip(results, array_leaves(shape), strict=True)]
+        data = GlobalData(self, _with_sizes(shape, iter(arrays)), tuple(arrays))
+        if execution_profile is not None:
+            execution_profile.compilation_cache_hit, execution_profile.compile_time_ms = was_compiled, compile_time / 1e6
+            execution_profile.compute_time_ns = finished - launched
+            execution_profile.compute_and_transfer_time_ns = time.perf_counter_ns() - started - compile_time
+        return data
+
+    def ExecuteAndTransfer(
+        self,
+        computation: Computation,
+        arguments: Sequence[GlobalData] = (),
+        shape_with_output_layout: AnyShape | None = None,
+        execution_profile: ExecutionProfile | None = None,
+    ) -> Literal:
+        """As Execute, then Transfer of the result."""
+        return self.Transfer(self.Execute(computation, arguments, shape_with_output_layout, execution_profile))
+
+    def ExecuteParallel(self, computations: Iterable[ComputationInstance]) -> list[GlobalData]:
+        """Runs all of them at the same time, each on a thread of its own, and holds their results, in order.
+
+        They run in the environment (`phlox.runtime`) of the calling thread. Raises what the first of them raises that fails,
+        after all have ended.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # here, since few programs need it and it loads slowly
+
+        instances = list(computations)
+        if not instances:
+            return []
+        environment = current_environment()
+
+        def execute(instance: ComputationInstance) -> GlobalData:
+            options = instance.shape_with_output_layout, instance.execution_profile
+            with environment.active():
+                return self.Execute(instance.computation, instance.arguments, *options)
+
+        with ThreadPoolExecutor(len(instances)) as threads:
+            futures = [threads.submit(execute, instance) for instance in instances]
+        return [future.result() for future in futures]
+
+    def _executable(self, computation: Computation) -> tuple[Executable, bool, int]:
+        """What the backend makes of the computation, whether it had been made, and the nanoseconds that it took."""
+        with self._lock:
+            known = self._executables.get(computation)
+            if known is not None:
+                return known, True, 0
+            started = time.perf_counter_ns()
+            executable = self._executables[computation] = self._backend.compile(computation.module)
+            return executable, False, time.perf_counter_ns() - started
+
+    def _argument_arrays(self, computation: Computation, arguments: Sequence[GlobalData]) -> list[np.ndarray]:
+        if not isinstance(computation, Computation):
+            raise TypeError(f"Execute: a Computation, as ComputationBuilder.Build makes it, is required, got {computation!r}")
+        place, parameters = f"Execute: computation {computation.name}", computation.hlo_computation.parameters
+        if isinstance(arguments, GlobalData):
+            raise TypeError(f"{place}: a sequence of arguments is required, got data {arguments.shape}")
+        if len(arguments) != len(parameters):
+            count = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
+            raise ValueError(f"{place} takes {count}, {computation.GetProgramShape()}; {len(arguments)} given")
+        arrays: list[np.ndarray] = []
+        for number, (parameter, data) in enumerate(zip(parameters, arguments)):
+            name = f"{place}, argument {number}" + (f" ({parameter.name})" if parameter.name else "")
+            self._require_data(name, data)
+            _require_fit(name, parameter.shape, data.shape)
+            expected = named_leaves(name, parameter.shape)
+            arrays.extend(contiguous(array, leaf) for array, (_, leaf) in zip(data.arrays, expected, strict=True))
+        return arrays
+
+    def _require_data(self, what: str, data: Any) -> None:
+        if not isinstance(data, GlobalData):
+            raise TypeError(f"{what}: data that TransferToServer or Execute returned is required, got {type(data).__name__}")
+        if data.client is not self:
+            raise ValueError(f"{what}: data of this client is required, {data!r} is held by another one")
+
+
+def _require_fit(what: str, required: AnyShape, given: AnyShape) -> None:
+    """Raise ValueError unless data of the one shape can be given for a parameter of the other."""
+    if compatible(required, given):
+        return
+    same_kind = required.is_tuple == given.is_tuple
+    if same_kind and required.is_tuple and len(required.elements) == len(given.elements):
+        for number, (element, given_element) in enumerate(zip(required.elements, given.elements)):
+            _require_fit(f"{what}, element {number}", element, given_element)
+    elif (
+        same_kind and not required.is_tuple and required.has_dynamic_dimensions and required.element_type is given.element_type
+    ):
+        check_sizes(what, required, given.dimensions)
+    else:
+        raise ValueError(f"{what}: {required} is required, got data {given}")
+
+
+def _with_sizes(shape: AnyShape, arrays: Iterator[np.ndarray]) -> AnyShape:
+    """The shape of a result, with the sizes that its dynamic dimensions have."""
+    if shape.is_tuple:
+        return TupleShape(tuple(_with_sizes(element, arrays) for element in shape.elements))
+    if shape.element_type is TOKEN:
+        return shape
+    sizes = next(arrays).shape
+    return Shape(shape.element_type, sizes, shape.layout) if shape.has_dynamic_dimensions else shape
+
+
+def _in_layout(what: str, shape: AnyShape, shape_with_layout: AnyShape | None) -> AnyShape:
+    """The shape in the layout asked for; ValueError where that is of another shape."""
+    if shape_with_layout is None:
+        return shape
+    require_shape(f"{what}: the shape with the layout", shape_with_layout)
+    if not compatible(shape, shape_with_layout):
+        raise ValueError(f"{what}: the result is {shape}, which cannot be had as {shape_with_layout}")
+    return shape_with_layout
+
+
+def _literal(shape: AnyShape, arrays: Any) -> Literal:
+    if shape.is_tuple:
+        return Literal(tuple(_literal(element, arrays) for element in shape.elements))
+    return Literal(pack(shape, arrays), shape.layout)
+
+
+class ClientLibrary:
+    """One client for each backend."""
+
+    _clients: dict[str, Client] = {}
+    _lock = threading.Lock()
+
+    @classmethod
+    def ClientLibraryOrDie(cls, backend: str | None = None) -> Client:
+        """The client of this backend (None: the environment variable PHLOX_BACKEND, or the native one), always the same.
+
+        >>> ClientLibrary.ClientLibraryOrDie() is ClientLibrary.ClientLibraryOrDie()
+        True
+        """
+        name = get_backend(backend).name
+        with cls._lock:
+            if name not in cls._clients:
+                cls._clients[name] = Client(name)
+            return cls._clients[name]

@@ -1,0 +1,50 @@
+"""Write the pages that describe the operations.
+
+Each family of operations has a page, made of its records; README.md lists all operations with what each backend does.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..backends.registry import available_backends, get_backend
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from ..hlo.documentation import Support
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", metavar="FOLDER", required=True, help="where the pages are written, as FAMILY.md and README.md"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = Path(options.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = operation_pages()
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"the pages cannot be written to {folder}: {error.strerror}") from error
+    print(f"{len(texts)} pages written to {folder}")
+    for path in sorted(folder.glob("*.md")):
+        if path.name not in texts:
+            print(f"{path} is of no family that exists; remove it")
+    return 0
+
+
+def operation_pages() -> dict[str, str]:
+    """The text of every page, by file name, with a column for each backend that can be used here."""
+    from ..hlo.documentation import pages
+
+    usable = [get_backend(name) for name, reason in available_backends().items() if reason is None]
+
+    def support(opcode: str) -> Support:
+        return {backend.name: backend.support(opcode) for backend in usable}
+
+    return pages(support)
