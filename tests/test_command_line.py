@@ -76,6 +76,43 @@ def test_run_with_random_arguments(capsys, scale):
     assert "arguments are random, seed 0:" in outputs[0]
     drawn = [[line for line in output.splitlines() if "backend" not in line] for output in outputs]
     assert drawn[0] == drawn[1]
+    code, out, _ = run_command(capsys, "run", scale, "--backend", "reference", "--seed", "7")
+    assert code == 0 and "arguments are random, seed 7:" in out
+    assert out.splitlines()[2] != outputs[0].splitlines()[2]
+
+
+def test_run_with_tuples_and_tokens(capsys, tmp_path):
+    """A tuple parameter takes one array for each leaf; results are written leaf by leaf, and read as arguments again."""
+    path, arguments, results = tmp_path / "swap.hlo", tmp_path / "arguments.npz", tmp_path / "results.npz"
+    path.write_text("""ENTRY main {
+      p = (f32[2], (s32[], bf16[2])) parameter(0)
+      x = f32[2] get-tuple-element(p), index=0
+      q = (s32[], bf16[2]) get-tuple-element(p), index=1
+      n = s32[] get-tuple-element(q), index=0
+      b = bf16[2] get-tuple-element(q), index=1
+      t = token[] after-all()
+      ROOT r = ((bf16[2], token[]), s32[], f32[2]) tuple((bf16[2], token[]) tuple(b, t), n, x)
+    }""")
+    given = (np.float32([1, 2]), np.int32(3), np.array([4, 5], ml_dtypes.bfloat16))
+    np.savez(arguments, *given)
+    for backend in ("reference", "cpu"):
+        code, out, error = run_command(capsys, "run", path, "--backend", backend, "--args", arguments, "--out", results)
+        assert (code, error) == (0, "")
+        assert "result 2: f32[2]" in out and "token[]" not in out
+        written = np.load(results)
+        assert written.files == ["arr_0", "arr_1", "arr_2"]
+        for name, expected in zip(written.files, reversed(given), strict=True):
+            assert written[name].tobytes() == expected.tobytes()
+    np.savez(arguments, *given[:2])
+    code, _, error = run_command(capsys, "run", path, "--args", arguments)
+    assert code == 2 and "must hold arr_0, arr_1, arr_2; it holds arr_0, arr_1" in error
+
+
+def test_run_without_enough_memory(capsys, tmp_path):
+    path = tmp_path / "large.hlo"
+    path.write_text("ENTRY main { ROOT x = f64[1000000000,1000000] parameter(0) }")
+    code, _, error = run_command(capsys, "run", path, "--backend", "reference")
+    assert code == 1 and "not enough memory" in error and "Traceback" not in error
 
 
 def test_run_with_a_type_that_numpys_files_lack(capsys, tmp_path):
@@ -135,7 +172,9 @@ def test_files_and_backends_that_do_not_exist(capsys, scale, tmp_path):
     code, _, error = run_command(capsys, "run", scale, "--backend", "tpu")
     assert code == 2 and "no backend is named 'tpu'" in error
     code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--out", tmp_path / "no" / "results.npz")
-    assert code == 1 and "cannot be written" in error
+    assert code == 2 and f"cannot be written to {tmp_path / 'no' / 'results.npz'}: there is no folder" in error
+    code, out, error = run_command(capsys, "run", scale, "--backend", "reference", "--out", tmp_path)
+    assert code == 2 and "it is a folder" in error and out == ""
 
 
 def test_opt(capsys, scale, tmp_path):
@@ -146,6 +185,10 @@ def test_opt(capsys, scale, tmp_path):
     code, out, _ = run_command(capsys, "opt", path, "--passes", " ")
     assert code == 0 and "exponential" in out
     assert parse_module(out) == parse_module(path.read_text())
+    path.write_text(SCALE.replace("{}\n", '{}, metadata={op_type="broadcast" source_file="a.py" source_line=3}\n'))
+    assert "a.py" not in run_command(capsys, "opt", path)[1]
+    _, out, _ = run_command(capsys, "opt", path, "--metadata")
+    assert 'metadata={op_type="broadcast" source_file="a.py" source_line=3}' in out
 
 
 def test_opt_lists_passes_and_refuses_others(capsys, scale):
@@ -160,7 +203,8 @@ def test_opt_lists_passes_and_refuses_others(capsys, scale):
 
 
 def test_usage_errors_end_with_2(capsys):
-    for arguments in ([], ["fly"], ["run"], ["demo", "--steps", "0"], ["demo", "--steps", "many"]):
+    wrong = ["demo --steps 0", "demo --steps many", "run x.hlo --seed -1", "run x.hlo --seed many"]
+    for arguments in ([], ["fly"], ["run"], *map(str.split, wrong)):
         with pytest.raises(SystemExit) as exit:
             main(arguments)
         assert exit.value.code == 2

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, C128, Builder, Shape
+from phlox.hlo import C64, C128, Builder, Shape, component_type
 
 PI = math.pi
 ELEMENT_TYPES = pytest.mark.parametrize("element_type", [pytest.param(t, id=t.name) for t in (C64, C128)])
@@ -102,6 +102,7 @@ SINH = """
 TANH = """
     0 0: 0 0
     1 inf: nan nan
+    1e30 inf: nan nan
     0 inf: 0 nan
     1 nan: nan nan
     0 nan: 0 nan
@@ -395,6 +396,25 @@ def test_special_values(opcode, element_type):
             message = f"{opcode} of {' '.join(z)}: {result}, not {' '.join(wanted)}"
             for mine, part in zip((float(result.real), float(result.imag)), wanted):
                 check_part(mine, part, message)
+
+
+@ELEMENT_TYPES
+def test_signs_of_zeros_on_the_axes(element_type):
+    """On an axis one part is the product of a zero and a sine or cosine, which has a sign in every quarter turn."""
+    angles = np.array([sign * angle for angle in (0.5, 1, 2, 3, 4, 5, 6, 20, 1e8, 1e30) for sign in (1, -1)])
+    zeros = np.repeat([0.0, -0.0], len(angles))
+    angles = np.tile(angles, 2).astype(element_type.dtype.type().real.dtype)
+    b = Builder("axes")
+    t, h = (b.parameter(Shape(component_type(element_type), zeros.shape)) for _ in range(2))
+    up, along = b.Complex(h, t), b.Complex(t, h)
+    results = [b.emit(opcode, z) for z, opcodes in ((up, ("cosh", "sinh")), (along, ("cosine", "sine"))) for opcode in opcodes]
+    executable = get_backend("cpu").compile(b.build_module(b.Tuple(results)))
+    cosh, sinh, cosine, sine = executable(angles, zeros.astype(angles.dtype))
+    wide = angles.astype(np.float64)
+    expected = zeros * np.sin(wide), zeros * np.cos(wide), -zeros * np.sin(wide), zeros * np.cos(wide)
+    for mine, wanted in zip((cosh.imag, sinh.real, cosine.imag, sine.imag), expected):
+        np.testing.assert_array_equal(mine, 0)
+        np.testing.assert_array_equal(np.signbit(mine), np.signbit(wanted))
 
 
 def test_the_tables_have_signed_zeros():

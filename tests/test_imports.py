@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
-BACKEND_TOOLS = {"backends.registry", "backends.arguments", "compile", "hlo", "runtime"}
+BACKEND_TOOLS = {"backends.registry", "backends.arguments", "backends.module_signature", "compile", "hlo", "runtime"}
 ALLOWED = {
     "hlo": {"hlo"},
     "compile": {"compile", "hlo"},
@@ -23,10 +23,11 @@ ALLOWED = {
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
-    "tracer": {"tracer", "backends.registry", "compile", "hlo"},
+    "client": {"client", "backends.registry", "backends.arguments", "hlo", "runtime"},
+    "tracer": {"tracer", "backends.registry", "backends.module_signature", "compile", "hlo", "runtime"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
-    "": {"tracer", "backends.loading", "backends.registry", "hlo"},
+    "": {"client", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
 }
 RUNTIME = {"numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
 FOREIGN = {"hlo": {"numpy", "ml_dtypes"}, "compile": {"numpy", "ml_dtypes"}, "tracer": RUNTIME - {"llvmlite"}}

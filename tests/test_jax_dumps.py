@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from jax_dumps import assert_runs, dumped
 from phlox import load_hlo
 
 jax = pytest.importorskip("jax")
@@ -141,31 +142,17 @@ PROGRAMS = {
 }
 
 
-def flat(value):
-    return [leaf for element in value for leaf in flat(element)] if isinstance(value, tuple) else [value]
-
-
 @pytest.fixture(scope="module", params=PROGRAMS)
-def dumped(request):
+def program(request):
     """The arguments of one program, its two dumps, and its results. They are made once for all tests of the program."""
-    function, arguments = PROGRAMS[request.param]
-    lowered = jax.jit(function).lower(*arguments)
-    compiled = lowered.compile()
-    expected = [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arguments))]
-    texts = {"lowered": lowered.as_text(dialect="hlo"), "compiled": compiled.as_text()}
-    return jax.tree.leaves(arguments), texts, expected
+    return dumped(*PROGRAMS[request.param])
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 @pytest.mark.parametrize("stage", ["lowered", "compiled"])
-def test_program(dumped, stage, backend):
-    arguments, texts, expected = dumped
-    results = flat(load_hlo(texts[stage], backend)(*arguments))
-    assert len(results) == len(expected)
-    for result, wanted in zip(results, expected):
-        assert (np.asarray(result).dtype, np.shape(result)) == (wanted.dtype, wanted.shape)
-        tolerance = 0 if wanted.dtype.kind in "biu" else 1e-2 if wanted.dtype.itemsize == 2 else 2e-5
-        np.testing.assert_allclose(result, wanted, rtol=tolerance, atol=tolerance)
+def test_program(program, stage, backend):
+    arguments, texts, expected = program
+    assert_runs(texts[stage], backend, arguments, expected)
 
 
 def test_double_precision():

@@ -245,3 +245,29 @@ def test_short_elementwise_loops_are_unrolled():
 )
 def test_other_loops_are_not_unrolled(module):
     assert run_named_passes(module, ["unroll-loops"]) is module
+
+
+def test_loops_that_may_not_end_stay_inside():
+    """The inner loop halves a number until it is 0: for ever, of infinity. The outer one does not run then."""
+    scalar, count = Shape(F32), Shape(hlo.S32)
+    c = Builder("is_positive")
+    x = c.parameter(TupleShape((scalar,)))
+    positive = c.build(c.Gt(c.get_tuple_element(x, 0), c.constant(np.float32(0))))
+    c = Builder("half")
+    x = c.parameter(TupleShape((scalar,)))
+    half = c.build(c.Tuple([c.Mul(c.get_tuple_element(x, 0), c.constant(np.float32(0.5)))]))
+
+    b = Builder("f")
+    init = b.Tuple([b.constant(np.int32(0)), b.parameter(count), b.parameter(scalar), b.constant(np.float32(1))])
+    c = Builder("condition")
+    state = c.parameter(init.shape)
+    condition = c.build(c.Lt(c.get_tuple_element(state, 0), c.get_tuple_element(state, 1)))
+    c = Builder("body")
+    state = c.parameter(init.shape)
+    rounds, limit, start, total = (c.get_tuple_element(state, index) for index in range(4))
+    end = c.get_tuple_element(c.While(positive, half, c.Tuple([start])), 0)
+    body = c.build(c.Tuple([c.Add(rounds, c.constant(np.int32(1))), limit, start, c.Add(total, end)]))
+    module = b.build_module(b.get_tuple_element(b.While(condition, body, init), 3))
+    after = optimize(module)
+    assert hlo.evaluate(after.entry, np.int32(0), np.float32(np.inf)) == 1
+    assert hlo.evaluate(after.entry, np.int32(2), np.float32(3)) == 1

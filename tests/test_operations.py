@@ -7,16 +7,16 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from environments import prepared_environment
 from phlox import hlo
 from phlox.hlo import OPERATIONS, Module, Shape, ShapeError, TupleShape, evaluate_operation, make_instruction, shape_of
 from phlox.hlo.element_type import BF16, C64, C128, ELEMENT_TYPES, F16, F32, F64, PRED, S8, S32, S64, U8, U16, U32, U64
 from phlox.hlo.operation import ELEMENTWISE
-from phlox.runtime import Environment
 
 INTEGER_TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.is_integer]
 FLOAT_TYPES = [BF16, F16, F32, F64]
-# Operations without a value of their own: parameters are bound by whoever runs the computation.
-WITHOUT_SAMPLES = {"parameter"}
+# Parameters are bound by whoever runs the computation; the random state is of the environment.
+WITHOUT_SAMPLES = {"parameter", "rng-get-and-update-state"}
 
 
 def shape_of_operand(operand):
@@ -80,7 +80,7 @@ class TestSamples:
             module = one_instruction(record, sample)
             hlo.verify(module)
             operands = [value_of_operand(operand, random) for operand in sample.operands]
-            result = hlo.evaluate(module.entry, *operands, environment=Environment())
+            result = hlo.evaluate(module.entry, *operands, environment=prepared_environment(module))
             assert hlo.compatible(shape_of(result), module.entry.shape)
             if sample.expected is not None:
                 assert_same(result, sample.expected)

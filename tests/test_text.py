@@ -351,6 +351,9 @@ def test_equality_counts_what_matters():
 
 # --- XLA as a peer ---
 
+# A function of XlaBuilder that writes atan2(x, 1); new in 2026, and not in every jaxlib yet; one of the preview of 2017.
+UNKNOWN_TO_XLA = {"atan", "shuffle", "trace"}
+
 
 @pytest.fixture(scope="module")
 def xla():
@@ -377,8 +380,10 @@ def test_xla_reads_printed_samples(xla):
             module = Module("m", hlo.Computation("main", (*operands, instruction), instruction))
             if record.opcode == "pad" and instruction.shape.rank == 0:
                 continue  # XLA prints an empty padding, but does not read it
-            if record.opcode == "atan":
-                continue  # a function of XlaBuilder, which writes atan2(x, 1)
+            if record.opcode in UNKNOWN_TO_XLA:
+                continue
+            if record.opcode in ("async-update", "async-done"):
+                continue  # XLA wants their start before them, as tests/data/constructs.txt has it
             xla.hlo_module_from_text(module.as_text())
             count += 1
     assert count > 1000

@@ -21,7 +21,6 @@ def instruction(text):
         ("ENTRY e { @}", "computation e has no instructions"),
         ("ENTRY e { x @}", "'=' expected, found '}'"),
         ("e { x = f32[] parameter(0) } @e { x = f32[] parameter(0) }", "two computations have the name e"),
-        ("@e { x = f32[] parameter(0) } g { x = f32[] parameter(0) }", "must be marked ENTRY"),
         ("ENTRY e { x = f32[] parameter(0) } ENTRY @g { x = f32[] parameter(0) }", "two ENTRY computations"),
         ("ENTRY @e { x = f32[] parameter(1) }", "must be numbered 0, 1, ..., got [1]"),
         ("ENTRY @e (x: f32[2]) -> f32[] { x = f32[] parameter(0) }", "is stated to take (f32[2]), but"),
@@ -68,6 +67,7 @@ def instruction(text):
         (instruction("f32[] constant(@{1})"), "braces are nested deeper than the 0 dimensions of f32[]"),
         (instruction("f32[1000000000000] constant({@})"), "has 1000000000000 elements, found 0"),
         (instruction("constant(@1)"), "a constant needs its shape stated"),
+        (instruction("@token[3] after-all(x)"), "token has no dimensions"),
         (instruction("token[] constant(@1)"), "there are no literals of token type"),
         (instruction("f32[2] constant(@{...})"), "print_large_constants"),
         (instruction("f32[2,3] negate(x), metadata=@1"), "'{' expected"),
@@ -136,8 +136,19 @@ def test_deep_calls():
         parse_module(mutual)
 
 
-@pytest.mark.parametrize("repeated", ["{", "(", " ", "/*", '"', "{x=(", "\n//"])
+@pytest.mark.parametrize(
+    "repeated",
+    [*'{( "\\9-\0\ud800', "/*", "{x=(", "\n//", "add(", "f32[] add(", "call(x), to_apply={x=", "f32[", "x-start("],
+)
 def test_degenerate_texts_are_refused(repeated):
-    for text in (repeated * 50_000, "ENTRY e {x=" + repeated * 50_000):
+    for text in (repeated * 20_000, "ENTRY e {x=" + repeated * 20_000, f"{repeated * 20_000} }} ) ] x = f32[] add(x)"):
         with pytest.raises(HloSyntaxError):
             parse_module(text)
+
+
+def test_bytes_that_are_no_unicode():
+    text = 'ENTRY e { ROOT x = f32[] parameter(0), metadata={source_file="\ud800\\n" source_line=1} }'
+    with pytest.raises(HloSyntaxError, match="the bytes of the string are not UTF-8"):
+        parse_module(text)
+    module = parse_module(text.replace("\\n", "").replace("source_line=1", "source_line=²"))
+    assert module.entry.root.source.line == 0

@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from constructs import CONSTRUCTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phlox import hlo
-from phlox.hlo import HloSyntaxError, Module, Shape, TupleShape, parse_module
+from phlox import hlo, load_hlo
+from phlox.hlo import HloError, HloSyntaxError, Module, Shape, TupleShape, parse_module
 from phlox.hlo.element_type import ELEMENT_TYPES
 
 DATA = Path(__file__).parent / "data"
@@ -36,7 +37,10 @@ WORDS = [
     "nan(0x1)", "-nan", "inf", "true", "ROOT", "ENTRY", "HloModule", "FileNames", "StackFrames", "{...}", "{}", "()", "token[]",
     "opaque[]", "f32[]", "s32[]", "pred[]", "(f32[])", "()[]", "f32[2,3]{0,1}", "f32[<=2]", "f32[2]{0:T(8,128)}", "%main",
     "main", "x", "/*", "*/", "//", "\\377", "0_0", "1_2_3x0_0", "dimensions={0}", "to_apply=%main", "metadata={", "sharding={",
-    'backend_config="', "constant(", "parameter(0)",
+    'backend_config="', "constant(", "parameter(0)", "add(", "add-start", "add-done", "to_apply={", 'execution_thread="x"',
+    "calls={ ROOT x = f32[] parameter(0) }", "control-predecessors={x}", 'origin={{"a"}}', "b(f32[])", "sparse", "{0:D(C)}",
+    "s64[9223372036854775807]", "f32[4294967296]", "1" * 30, "-" + "9" * 25, "((((", "))))", "{{{{", "}}}}",
+    "\ud800", '"\\', "²", "٣",
     *ELEMENT_TYPES, *hlo.OPERATIONS,
 ]  # fmt: skip
 
@@ -76,8 +80,11 @@ def check(text):
         assert "line " in str(error)
         return
     hlo.verify(module)
-    printed = module.as_text()
-    assert parse_module(printed) == module
+    for options in ({}, {"metadata": True}, {"names": "canonical"}):
+        printed = module.as_text(**options)
+        again = parse_module(printed)
+        assert again == module
+        assert again.as_text(**options) == printed
 
 
 @pytest.mark.parametrize("unit", ["tokens", "characters"])
@@ -96,6 +103,36 @@ def test_damaged_samples(unit, data):
     text = data.draw(st.sampled_from(SAMPLES))
     parts = TOKEN.findall(text) if unit == "tokens" else text
     check(damaged(parts, data.draw(st.lists(edit, min_size=1, max_size=3))))
+
+
+@pytest.mark.parametrize("unit", ["tokens", "characters"])
+@quick
+@given(data=st.data())
+def test_damaged_constructs(unit, data):
+    text = data.draw(st.sampled_from([construct.text for construct in CONSTRUCTS.values()]))
+    parts = TOKEN.findall(text) if unit == "tokens" else text
+    check(damaged(parts, data.draw(st.lists(edit, min_size=1, max_size=3))))
+
+
+# What keeps a module's form but not its sense: another type, size, operation or name in all the places of one.
+REPLACEMENTS = ["0", "1", "2", "3", "-1", "1000000", "4294967296", "f64", "s8", "s4", "u64", "pred", "token", "opaque", "c64"]
+REPLACEMENTS += ["bf16", "f8e4m3fn", "{0,1}", "{1,0}", "", "x", "add", "negate", "while", "tuple", "true", "false", "LT"]
+
+
+@settings(quick, max_examples=200)
+@given(data=st.data())
+def test_whatever_is_read_is_compiled_or_refused(data):
+    text = data.draw(st.sampled_from([construct.text for construct in CONSTRUCTS.values()] + SAMPLES))
+    for _ in range(data.draw(st.integers(1, 2))):
+        token = data.draw(st.sampled_from(TOKEN.findall(text) or ["x"]))
+        if token.strip():
+            text = text.replace(token, data.draw(st.sampled_from(REPLACEMENTS)))
+    check(text)
+    for backend in ("reference", "cpu"):
+        try:
+            load_hlo(text + "\n", backend)
+        except (HloError, NotImplementedError):
+            pass
 
 
 @quick

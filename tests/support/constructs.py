@@ -1,0 +1,25 @@
+"""The modules of tests/data/constructs.txt, by their names, and what cannot be done with them."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_PATH = Path(__file__).parent.parent / "data" / "constructs.txt"
+
+
+class Construct(NamedTuple):
+    text: str
+    without: frozenset[str]
+
+
+def _read():
+    parts = re.split(r"^=== (.*)\n", _PATH.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    found = {}
+    for title, text in zip(parts[::2], parts[1::2], strict=True):
+        name, _, without = title.partition(" - ")
+        assert name not in found, name
+        found[name] = Construct(text, frozenset(without.split()))
+    return found
+
+
+CONSTRUCTS = _read()

@@ -1,0 +1,82 @@
+"""Loaded modules are called natively with the exact arrays that they take, by way of Python with anything that fits."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from phlox import load_hlo
+from phlox.backends.loading import LoadedModuleBase
+from phlox.backends.registry import native_call_unavailable
+
+native = pytest.mark.skipif(native_call_unavailable() is not None, reason="calls are not native here")
+
+NESTED = """
+HloModule nested
+
+ENTRY main {
+  x = f32[2,3]{0,1} parameter(0)
+  s = f32[] parameter(1)
+  b = f32[2,3] broadcast(s), dimensions={}
+  y = f32[2,3] add(x, b)
+  pair = (f32[2,3], f32[]) tuple(y, s)
+  ROOT r = ((f32[2,3], f32[]), f32[2,3]) tuple(pair, b)
+}"""
+TOKENS = """
+HloModule tokens
+
+ENTRY main {
+  t = token[] parameter(0)
+  x = f32[3] parameter(1)
+  ROOT r = (f32[3], token[]) tuple(x, t)
+}"""
+
+
+def check(results):
+    (y, s), b = results
+    np.testing.assert_array_equal(y, [[2, 3, 4], [5, 6, 7]])
+    np.testing.assert_array_equal(b, np.full((2, 3), 2))
+    assert s == 2 and type(s) is np.float32
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_whatever_fits(backend):
+    f, x = load_hlo(NESTED, backend), np.arange(6, dtype=np.float32).reshape(2, 3)
+    for array in (x, np.asfortranarray(x), x.astype(">f4"), x[::-1][::-1]):
+        for scalar in (2.0, np.float32(2), np.array(2, np.float32)):
+            check(f(array, scalar))
+    with pytest.raises(TypeError, match="takes 2 arguments"):
+        f(x)
+    with pytest.raises(ValueError, match=r"an array of shape \(3, 2\) given"):
+        f(x.T, 2.0)
+
+
+@native
+def test_exact_arrays_bypass_python(monkeypatch):
+    f = load_hlo(NESTED)
+
+    def fail(self, *arguments):
+        raise AssertionError("called by way of Python")
+
+    monkeypatch.setattr(LoadedModuleBase, "_miss", fail)
+    x = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    check(f(x, np.float32(2)))
+    with pytest.raises(AssertionError, match="by way of Python"):
+        f(x, 2.0)
+
+
+def test_a_module_is_freed_with_its_code():
+    f = load_hlo(NESTED)
+    check(f(np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)), np.float32(2)))
+    alive = weakref.ref(f)
+    del f
+    gc.collect()
+    assert alive() is None
+
+
+def test_tokens_are_none():
+    x = np.ones(3, np.float32)
+    for backend in ("cpu", "reference"):
+        y, token = load_hlo(TOKENS, backend)(None, x)
+        assert token is None
+        np.testing.assert_array_equal(x, y)

@@ -1,0 +1,57 @@
+"""Elementary functions of every value of the floats of 16 bits and less, against f64: at most the neighbouring number."""
+
+import numpy as np
+import pytest
+from phlox.backends.registry import get_backend
+from phlox.hlo import Builder, Shape, evaluate_operation
+from phlox.hlo.element_type import ELEMENT_TYPES
+
+special = pytest.importorskip("scipy.special")
+
+FUNCTIONS = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh,
+    "cbrt": np.cbrt, "cosh": np.cosh, "cosine": np.cos, "erf": special.erf, "exponential": np.exp,
+    "exponential-minus-one": np.expm1, "log": np.log, "log-plus-one": np.log1p, "logistic": special.expit,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "sine": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+# Correctly rounded, being exact or correctly rounded in f32.
+EXACT = {
+    "abs": np.abs,
+    "negate": np.negative,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "round-nearest-even": np.rint,
+    "sqrt": np.sqrt,
+}
+NARROW = [t for t in ELEMENT_TYPES.values() if t.is_float and t.bits <= 16]
+
+
+def code_numbers(array, element_type):
+    """Consecutive integers for consecutive numbers; the two zeros have the same."""
+    codes = array.view(f"u{array.dtype.itemsize}").astype(np.int64)
+    if element_type.name == "f8e8m0fnu":
+        return codes
+    sign = 1 << (element_type.bits - 1)
+    return np.where(codes & sign, -(codes & (sign - 1)), codes)
+
+
+@pytest.mark.parametrize("element_type", NARROW, ids=str)
+def test_every_value(element_type):
+    """NaN, infinities and signs as in f64 rounded to the type; on both backends."""
+    values = np.arange(2**element_type.bits).astype(f"u{element_type.byte_size}").view(element_type.dtype)
+    functions = {**FUNCTIONS, **EXACT}
+    b = Builder("functions")
+    x = b.parameter(Shape(element_type, values.shape))
+    produced = get_backend("cpu").compile(b.build_module(b.Tuple([b.emit(opcode, x) for opcode in functions])))(values)
+    with np.errstate(all="ignore"):
+        for (opcode, function), native in zip(functions.items(), produced):
+            wide = function(values.astype(np.float64))
+            expected = evaluate_operation("convert", wide, shape=Shape(element_type, values.shape))
+            for actual in (native, evaluate_operation(opcode, values)):
+                mine, wanted = actual.astype(np.float64), expected.astype(np.float64)
+                number = ~np.isnan(wanted)
+                np.testing.assert_array_equal(np.isnan(mine), ~number, err_msg=opcode)
+                np.testing.assert_array_equal(np.isinf(mine), np.isinf(wanted), err_msg=opcode)
+                np.testing.assert_array_equal(np.signbit(mine[number]), np.signbit(wanted[number]), err_msg=opcode)
+                apart = np.abs(code_numbers(actual, element_type) - code_numbers(expected, element_type))[number]
+                assert apart.max(initial=0) <= (0 if opcode in EXACT else 1), opcode

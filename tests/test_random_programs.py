@@ -1,0 +1,103 @@
+"""Random programs of 3 to 50 steps in text, after every pass, and in native code.
+
+``pytest -m slow`` runs many more.
+"""
+
+import numpy as np
+import pytest
+from broad_random_programs import broad_modules, broad_random_module
+from hypothesis import HealthCheck, given, settings
+from phlox import hlo
+from phlox.backends.registry import get_backend
+from phlox.compile import DEFAULT, FixedPoint, run_named_passes
+from wide_random_programs import wide_arguments, wide_modules, wide_random_module
+
+PASS_NAMES = [name for step in DEFAULT for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
+PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
+
+
+def flattened(value):
+    return [array for element in value for array in flattened(element)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def nested(shape, arrays):
+    """The arrays, in the tuples of the shape."""
+    return tuple(nested(element, arrays) for element in shape.elements) if shape.is_tuple else next(arrays)
+
+
+def results(module, seed=0):
+    """What the program means."""
+    arrays = iter(wide_arguments(module, seed))
+    with np.errstate(all="ignore"):
+        return flattened(hlo.evaluate(module.entry, *(nested(p.shape, arrays) for p in module.entry.parameters)))
+
+
+def assert_identical(actual, expected, what):
+    """Equal to the last bit, but for the payloads of NaN."""
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected):
+        one, other = np.asarray(one), np.asarray(other)
+        assert one.dtype == other.dtype and one.shape == other.shape, what
+        if not isinstance(one.dtype, np.dtypes.BoolDType) and one.dtype.kind not in "iuc":
+            one, other = one.astype(np.float64), other.astype(np.float64)
+        np.testing.assert_array_equal(one, other, what)
+        if one.dtype.kind == "f":
+            numbers = ~np.isnan(other)
+            np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers], what)
+
+
+def check_text(module):
+    text = module.as_text()
+    again = hlo.parse_module(text)
+    assert again == module and again.as_text() == text
+
+
+def check_passes(module):
+    expected = results(module)
+    for name in PASS_NAMES:
+        before, module = module, run_named_passes(module, [name])
+        if module is not before:
+            hlo.verify(module)
+            assert_identical(results(module), expected, f"after {name}")
+
+
+def check_native_code(module):
+    actual = get_backend("cpu").compile(module)(*wide_arguments(module, 0))
+    assert_identical(actual, results(module), "native code")
+
+
+@settings(max_examples=60, **PROPERTY)
+@given(broad_modules())
+def test_text(module):
+    hlo.verify(module)
+    check_text(module)
+
+
+@settings(max_examples=20, **PROPERTY)
+@given(broad_modules())
+def test_every_pass(module):
+    check_passes(module)
+
+
+@settings(max_examples=50, **PROPERTY)
+@given(broad_modules())
+def test_native_code(module):
+    check_native_code(module)
+
+
+@settings(max_examples=40, **PROPERTY)
+@given(wide_modules())
+def test_native_code_of_control_flow(module):
+    check_native_code(module)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [5, 12, 25, 50])
+@pytest.mark.parametrize("make", [wide_random_module, broad_random_module])
+def test_many_programs(make, steps):
+    for seed in range(400):
+        module = make(1000 * steps + seed, steps)
+        check_native_code(module)
+        if seed % 10 == 0:
+            check_text(module)
+            check_passes(module)
