@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from phlox import hlo, jit
 from phlox.backends.registry import get_backend
-from phlox.compile.expansion.fourier_tables import factors_of, filter_length, prime_factors, roots_of_unity
+from phlox.compile.expansion.fourier_plan import has_small_factors, radices, rows_and_columns, step_roots
+from phlox.compile.expansion.fourier_tables import filter_length, prime_factors, roots_of_unity
 from phlox.hlo import C64, C128, F32, F64, Builder, Shape
 
 BACKENDS = ["reference", "cpu"]
 PI = np.longdouble("3.14159265358979323846264338327950288")
-# One product; steps of two and three products; lengths with a large prime factor, odd and even.
-LENGTHS = [1, 3, 16, 61, 72, 134, 135, 509, 3 * 5 * 7 * 11 * 13, 2**16]
+# Single butterflies; steps of each radix; tables; lengths with a large prime factor, odd and even.
+LENGTHS = [1, 2, 3, 13, 16, 61, 72, 134, 135, 507, 509, 3 * 5 * 7 * 11 * 13, 2**16]
 
 
 def direct(x, sign=-1):
@@ -156,14 +157,22 @@ def test_factors():
     for length in range(1, 3000):
         primes = prime_factors(length)
         assert math.prod(primes) == length
-        factors = factors_of(length)
-        if factors is None:
-            assert max(primes) > 64
-            padded = filter_length(length)
-            assert padded >= 2 * length - 1 and factors_of(padded) is not None
+        rows, columns = rows_and_columns(length)
+        assert rows * columns == length and rows <= columns
+        if has_small_factors(length):
+            assert math.prod(radices(length)) == length
+            count = sum(remaining * (radix - 1) for radix, remaining in steps(length))
+            assert step_roots(length, False, np.dtype(np.float32)).size == max(1, 2 * count)
         else:
-            assert math.prod(factors) == length and max(factors) <= 64
-            assert length == 1 or min(factors) > 1
+            padded = filter_length(length)
+            assert max(primes) > 13 and padded >= 2 * length - 1 and has_small_factors(padded)
+
+
+def steps(length):
+    """Each radix with what remains of the length after it."""
+    for radix in radices(length):
+        length //= radix
+        yield radix, length
 
 
 # --- np.fft ---

@@ -25,6 +25,7 @@ from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .regions.contraction import scratch_bytes as dot_scratch_bytes
 from .regions.convolution import scratch_bytes as convolution_scratch_bytes
+from .regions.fourier import scratch_bytes as fourier_scratch_bytes
 from .regions.sort import scratch_bytes as sort_scratch_bytes
 from .support import support
 from .target import Target, host_target
@@ -67,6 +68,7 @@ class CpuBackend:
 _SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {
     "convolution": convolution_scratch_bytes,
     "dot": dot_scratch_bytes,
+    "fft": fourier_scratch_bytes,
     "sort": sort_scratch_bytes,
 }
 

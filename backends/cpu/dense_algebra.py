@@ -1,4 +1,4 @@
-"""Convolution, Cholesky factorization and triangular systems: from the instruction to the region that runs it."""
+"""Convolution, Fourier transforms, Cholesky factorization and triangular systems: from the instruction to the region that runs it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...compile.aliasing import Value
+from ...compile.expansion.fourier_plan import is_direct
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from .regions.convolution import emit_convolution
+from .regions.fourier import emit_fourier, tables
 from .regions.triangular import emit_cholesky, emit_triangular_solve
 
 if TYPE_CHECKING:
@@ -55,10 +57,24 @@ def triangular_solve(emitter: ModuleEmitter, instruction: Instruction, values: V
     return [output]
 
 
+def fourier(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
+    if not is_direct(instruction):
+        raise NotImplementedError("operation fft has native code for some transforms alone: run the pass expand first")
+    scratch = emitter._buffer_pointer(emitter.assignment.scratch[instruction])
+    roots = [emitter._constant_pointer(table) for table in tables(instruction)]
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        emit_fourier(builder, emitter.target, instruction, *bindings[:3], bindings[3:])
+
+    (operand,), output = _arrays(emitter, instruction, values)
+    emitter.regions.emit_region(emitter.builder, instruction, [operand, output, scratch, *roots], emit)
+    return [output]
+
+
 def _arrays(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> tuple[list[Array], Array]:
     """The operands, and memory for the result; all are arrays of rank 2 or more."""
     operands = [values[operand][0] for operand in instruction.operands]
     return operands, emitter._array(Value(instruction), instruction.shape.without_layout())
 
 
-EMITTERS = {"convolution": convolution, "cholesky": cholesky, "triangular-solve": triangular_solve}
+EMITTERS = {"convolution": convolution, "fft": fourier, "cholesky": cholesky, "triangular-solve": triangular_solve}

@@ -57,11 +57,13 @@ class Array:
         return self._load_part(builder, offset, 1, 0, lanes, mask)
 
     def _load_complex(self, builder: ir.IRBuilder, offset: Component, lanes: int, mask: ir.Value | None) -> ComplexValue:
-        if lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
-            part = memory_type(self.shape.element_type)
-            address = self._address(builder, Affine(offset.base), 2, 0)
+        if lanes > 1 and isinstance(offset, Affine) and offset.stride in (1, -1) and mask is None:
+            part, forwards = memory_type(self.shape.element_type), offset.stride == 1
+            first = offset.base if forwards else builder.add(i64(offset.base), i64(1 - lanes))
+            address = self._address(builder, Affine(first), 2, 0)
             both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
-            return ComplexValue(*(_every_other(builder, both, first, lanes) for first in (0, 1)))
+            parts = [_every_other(builder, both, first, lanes) for first in (0, 1)]
+            return ComplexValue(*(parts if forwards else [reverse_lanes(builder, part) for part in parts]))
         return ComplexValue(*(self._load_part(builder, offset, 2, part, lanes, mask) for part in (0, 1)))
 
     def _load_part(

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import ceil, log
-
 import numpy as np
-
-# Lengths up to this one are transformed by one matrix product; so are the factors of longer ones.
-_LARGEST_FACTOR = 64
-_WANTED_FACTOR = 32
 
 
 def roots_of_unity(length: int, exponents: np.ndarray, inverse: bool = False) -> np.ndarray:
@@ -35,22 +28,6 @@ def roots_of_unity(length: int, exponents: np.ndarray, inverse: bool = False) ->
     return roots
 
 
-@lru_cache(maxsize=64)
-def _real_matrix(length: int, inverse: bool) -> np.ndarray:
-    numbers = np.arange(length)
-    roots = roots_of_unity(length, np.outer(numbers, numbers), inverse)
-    matrix = np.empty((2, length, 2, length))
-    matrix[0, :, 0], matrix[0, :, 1] = roots.real, roots.imag
-    matrix[1, :, 0], matrix[1, :, 1] = -roots.imag, roots.real
-    matrix.flags.writeable = False
-    return matrix
-
-
-def real_matrix(length: int, inverse: bool) -> np.ndarray:
-    """The transform's matrix on real and imaginary parts, [part, position, part, frequency]; float64, not to be written to."""
-    return _real_matrix(length, inverse)
-
-
 def prime_factors(number: int) -> list[int]:
     """In ascending order, each as often as it divides.
 
@@ -64,27 +41,6 @@ def prime_factors(number: int) -> list[int]:
             number //= divisor
         divisor += 1
     return found + [number] if number > 1 else found
-
-
-def factors_of(length: int) -> tuple[int, ...] | None:
-    """Few factors of similar size, in descending order, each small enough for a matrix product; None where there are none.
-
-    >>> factors_of(1024), factors_of(60), factors_of(74), factors_of(2 * 67)
-    ((32, 32), (60,), (37, 2), None)
-    """
-    if length <= _LARGEST_FACTOR:
-        return (length,)
-    primes = prime_factors(length)
-    if primes[-1] > _LARGEST_FACTOR:
-        return None
-    count = ceil(log(length) / log(_WANTED_FACTOR) - 1e-9)
-    while True:
-        groups = [1] * count
-        for prime in reversed(primes):
-            groups[groups.index(min(groups))] *= prime
-        if max(groups) <= _LARGEST_FACTOR:
-            return tuple(sorted((group for group in groups if group > 1), reverse=True))
-        count += 1
 
 
 def filter_length(length: int) -> int:

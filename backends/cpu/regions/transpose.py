@@ -14,7 +14,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop, loop_nest
-from ...llvm.types import I32
+from ...llvm.types import I32, ComplexValue, RegisterValue
 from ..target import Target
 
 _LARGEST_TILE = 16
@@ -36,7 +36,7 @@ def emit_transpose(builder: ir.IRBuilder, target: Target, source: Array, permuta
     is short.
     """
     rows = output.shape.rank - 1
-    if output.shape.element_type.is_complex or not output.shape.is_row_major or rows < 1:
+    if not output.shape.is_row_major or rows < 1:
         return False
     strides = element_strides(source.shape)
     contiguous = [i for i, d in enumerate(permutation) if strides[d] == 1 and source.shape.dimensions[d] > 1]
@@ -86,12 +86,19 @@ class _Tiles:
             for position, dimension in enumerate(self.permutation):
                 of_source[dimension] = index[position]
             lines.append(self.source.load(b, tuple(of_source), self.tile))
-        for k, line in enumerate(transpose_registers(b, lines)):
+        for k, line in enumerate(_turned(b, lines)):
             self.output.store(b, self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column, 1)), line, self.tile)
 
     def _index(self, fixed: dict[int, Affine], across: Affine, last: Affine) -> Index:
         every = {**fixed, self.across: across, self.last: last}
         return tuple(every[d] for d in range(self.last + 1))
+
+
+def _turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterValue]:
+    """The transpose of lines of elements; of complex ones, part by part."""
+    if not isinstance(lines[0], ComplexValue):
+        return transpose_registers(builder, lines)
+    return [ComplexValue(*parts) for parts in zip(*(transpose_registers(builder, list(part)) for part in zip(*lines)))]
 
 
 def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:

@@ -1,0 +1,76 @@
+"""How a Fourier transform is made of short ones: the radices of its steps, and their tables of roots of unity."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isqrt
+
+import numpy as np
+
+from ...hlo import C64, C128, Instruction
+from .fourier_tables import prime_factors, roots_of_unity
+
+LARGEST_RADIX = 13
+# Longer signals are transformed as tables of rows and columns: the same elements of many long signals may lie in so few sets of
+# the cache that they drive each other out.
+LONGEST_COLUMN = 128
+
+
+def is_direct(fft: Instruction) -> bool:
+    """Whether a transform is one of a backend's own: complex, along the last dimension, of a length of small factors."""
+    lengths, (operand,) = fft.attributes["fft_length"], fft.operands
+    if fft.attributes["fft_type"] not in ("FFT", "IFFT") or len(lengths) != 1 or not operand.shape.size:
+        return False
+    return operand.shape.element_type in (C64, C128) and operand.shape.is_row_major and has_small_factors(lengths[0])
+
+
+def has_small_factors(length: int) -> bool:
+    return length == 1 or prime_factors(length)[-1] <= LARGEST_RADIX
+
+
+@lru_cache(maxsize=256)
+def radices(length: int) -> tuple[int, ...]:
+    """The factors of the steps, equal ones next to each other.
+
+    >>> radices(96), radices(1), radices(35)
+    ((4, 4, 2, 3), (), (5, 7))
+    """
+    primes = prime_factors(length) if length > 1 else []
+    twos = primes.count(2)
+    return (4,) * (twos // 2) + (2,) * (twos % 2) + tuple(primes[twos:])
+
+
+@lru_cache(maxsize=64)
+def step_roots(length: int, inverse: bool, dtype: np.dtype) -> np.ndarray:
+    """For each step, and each p below the length m of what remains: w^(j p) for j from 1 to radix - 1, real and imaginary.
+
+    With n the length before the step, w is the n-th root of unity. A flat array of real numbers.
+    """
+    parts, rest = [np.zeros(1)], length
+    for radix in radices(length):
+        remaining = rest // radix
+        exponents = np.outer(np.arange(remaining), np.arange(1, radix))
+        parts.append(roots_of_unity(rest, exponents, inverse).view(np.float64).ravel())
+        rest = remaining
+    return np.concatenate(parts[1:] or parts).astype(dtype)
+
+
+@lru_cache(maxsize=64)
+def table_roots(rows: int, columns: int, inverse: bool, dtype: np.dtype) -> np.ndarray:
+    """w^(k j) for the frequencies k of the columns' transforms and the columns j, w the root for the whole length.
+
+    [2, rows, columns]: real, then imaginary parts.
+    """
+    roots = roots_of_unity(rows * columns, np.outer(np.arange(rows), np.arange(columns)), inverse)
+    return np.stack([roots.real, roots.imag]).astype(dtype)
+
+
+@lru_cache(maxsize=256)
+def rows_and_columns(length: int) -> tuple[int, int]:
+    """Two factors of similar size, the smaller one first.
+
+    >>> rows_and_columns(4096), rows_and_columns(24), rows_and_columns(13)
+    ((64, 64), (4, 6), (1, 13))
+    """
+    rows = next(d for d in range(isqrt(length), 0, -1) if length % d == 0)
+    return rows, length // rows
