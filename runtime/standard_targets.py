@@ -1,4 +1,4 @@
-"""Custom-call targets that programs dumped by JAX and XLA contain, besides those that users register.
+"""Custom-call targets that programs dumped by JAX and XLA contain, and those of np.linalg, besides what users register.
 
 Source: the custom calls that JAX's lowering rules and XLA's frontends make (``jax/_src/interpreters/mlir.py``,
 ``xla/service/custom_call_sharding_helper.h``, ``xla/hlo/builder/lib/approx_topk.cc``, ``xla/service/topk_rewriter.cc``).
@@ -57,6 +57,23 @@ def _find_standard(name: str) -> Target | None:
     return None
 
 
+# Functions of np.linalg that compiled programs call; the attributes are their keywords.
+_NUMPY = frozenset({"det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet", "solve", "svd"})
+
+
+def _find_numpy(name: str) -> Target | None:
+    short = name.removeprefix("numpy.linalg.")
+    if short not in _NUMPY:
+        return None
+    function = getattr(np.linalg, short)
+
+    def call(*arrays: np.ndarray, attributes: dict[str, Any]) -> Any:
+        result = function(*arrays, **attributes)
+        return tuple(result) if isinstance(result, tuple) else result
+
+    return PythonTarget(name, call)
+
+
 def _find_lapack(name: str) -> Target | None:
     from .lapack import find_lapack
 
@@ -64,4 +81,5 @@ def _find_lapack(name: str) -> Target | None:
 
 
 register_family("lapack_", _find_lapack)
+register_family("numpy.linalg.", _find_numpy)
 register_family("", _find_standard)

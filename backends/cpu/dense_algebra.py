@@ -1,4 +1,4 @@
-"""Convolution, Fourier transforms, Cholesky factorization and triangular systems: from the instruction to the region that runs it."""
+"""Convolution, Fourier transforms, factorization, triangular systems: from the instruction to the region that runs it."""
 
 from __future__ import annotations
 

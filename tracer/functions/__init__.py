@@ -4,6 +4,7 @@ from .. import array  # noqa: F401  isort:skip  (first: the modules below make a
 from . import (  # noqa: F401
     arithmetic,
     creation,
+    decompositions,
     einsum,
     elementary,
     factorizations,

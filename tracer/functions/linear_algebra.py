@@ -335,7 +335,7 @@ def matrix_power(a, n):
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     n = as_index(n, "as an exponent")
     if n < 0:
-        raise NotImplementedError("np.linalg.matrix_power with a negative exponent needs np.linalg.inv, which is not there yet")
+        return matrix_power(np.linalg.inv(a), -n)
     if n == 0:
         return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype, like=a), a.shape)
     power, square = None, a
@@ -437,7 +437,9 @@ def _matrix_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool
         extremum = (np.max if ord > 0 else np.min)(sums, axis=kept, keepdims=True)
         return extremum if keepdims else np.squeeze(extremum, axis=axes)
     if ord in (2, -2, "nuc"):
-        raise NotImplementedError(f"np.linalg.norm with ord={ord!r} of a matrix needs np.linalg.svd, which is not there yet")
+        values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+        reduced = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values, axis=-1)
+        return np.expand_dims(reduced, tuple(sorted(axes))) if keepdims else reduced
     raise ValueError("Invalid norm order for matrices.")
 
 

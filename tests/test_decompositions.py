@@ -1,0 +1,90 @@
+"""np.linalg's solvers and decompositions inside traced functions."""
+
+import numpy as np
+import pytest
+from phlox import fori_loop, jit
+
+BACKENDS = ["cpu", "reference"]
+by_backend = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def matrices(*shape, dtype=np.float64):
+    random = np.random.default_rng(3)
+    x = random.standard_normal(shape)
+    return (x + 1j * random.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def symmetric(x):
+    return x + np.conj(np.swapaxes(x, -1, -2))
+
+
+CASES = {
+    "inv": lambda x: np.linalg.inv(x),
+    "det": lambda x: np.linalg.det(x),
+    "slogdet": lambda x: tuple(np.linalg.slogdet(x)),
+    "eigh": lambda x: np.linalg.eigh(symmetric(x)).eigenvalues,
+    "eigvalsh": lambda x: np.linalg.eigvalsh(symmetric(x), UPLO="U"),
+    "svd": lambda x: np.linalg.svd(x).S,
+    "svdvals": lambda x: np.linalg.svdvals(x),
+    "qr": lambda x: np.abs(np.linalg.qr(x, mode="r")),
+    "pinv": lambda x: np.linalg.pinv(x, hermitian=False),
+    "negative power": lambda x: np.linalg.matrix_power(x, -3),
+    "norm 2": lambda x: np.linalg.norm(x, 2, axis=(-2, -1)),
+    "norm nuc": lambda x: np.linalg.norm(x, "nuc", axis=(-1, -2), keepdims=True),
+}
+
+
+@by_backend
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("name", CASES)
+def test_as_numpy(name, dtype, backend):
+    x = matrices(2, 3, 4, 4, dtype=dtype)
+    found, expected = jit(CASES[name], backend=backend)(x), CASES[name](x)
+    for one, other in zip(*(value if isinstance(value, tuple) else (value,) for value in (found, expected)), strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=2e-3 if np.finfo(dtype).bits == 32 else 1e-9)
+
+
+@by_backend
+@pytest.mark.parametrize(
+    ("a", "b"), [((4, 4), (4,)), ((4, 4), (4, 2)), ((5, 4, 4), (4, 2)), ((5, 4, 4), (5, 4, 2)), ((3, 3), (3, 0))]
+)
+def test_solve(a, b, backend):
+    a, b = matrices(*a), matrices(*b)
+    x = jit(lambda a, b: np.linalg.solve(a, b), backend=backend)(a, b)
+    assert x.shape == np.linalg.solve(a, b).shape
+    np.testing.assert_allclose(a @ x, np.broadcast_to(b, (a @ x).shape), atol=1e-9)
+
+
+def test_integers_become_floats():
+    x = np.array([[2, 1], [1, 3]])
+    np.testing.assert_allclose(jit(np.linalg.inv)(x), np.linalg.inv(x))
+    q, r = jit(lambda x: tuple(np.linalg.qr(x)))(x)
+    np.testing.assert_allclose(q @ r, x)
+
+
+def test_inside_a_loop():
+    """Newton's iteration for the polar factor of a matrix."""
+    x = matrices(4, 4)
+
+    @jit
+    def polar(x):
+        return fori_loop(0, 30, lambda i, u: (u + np.linalg.inv(u).T) / 2, x)
+
+    u = polar(x)
+    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "error", "message"),
+    [
+        (np.linalg.inv, np.ones((2, 3)), np.linalg.LinAlgError, "must be square"),
+        (np.linalg.inv, np.ones(3), np.linalg.LinAlgError, "at least two-dimensional"),
+        (np.linalg.det, np.ones((2, 2), np.float16), TypeError, "float16 is unsupported"),
+        (np.linalg.inv, np.ones((2, 2)), np.linalg.LinAlgError, "Singular matrix"),
+        (lambda x: np.linalg.qr(x, mode="x"), np.ones((2, 2)), ValueError, "Unrecognized mode"),
+    ],
+)
+def test_errors_are_those_of_numpy(function, argument, error, message):
+    with pytest.raises(error, match=message):
+        jit(function)(argument)
