@@ -130,7 +130,7 @@ def _vector_row(
     width = lanes
     while width > 1:
         width //= 2
-        total = reduction.combine(builder, [_half(builder, total, 0)], [_half(builder, total, 1)], width)[0]
+        total = reduction.combine(builder, [half_of(builder, total, 0)], [half_of(builder, total, 1)], width)[0]
     return reduction.combine(builder, init, [total], 1)
 
 
@@ -140,10 +140,10 @@ def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwi
     return builder.select(mask, value, otherwise)
 
 
-def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:
+def half_of(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:
     """The lower (0) or upper (1) half of the lanes; a scalar where one lane is left."""
     if isinstance(value, ComplexValue):
-        return ComplexValue(*(_half(builder, part, which) for part in value))
+        return ComplexValue(*(half_of(builder, part, which) for part in value))
     count = value.type.count // 2
     if count == 1:
         return builder.extract_element(value, I32(which))

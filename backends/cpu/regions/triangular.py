@@ -20,6 +20,7 @@ from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
 from ..target import Target
+from .row_reduction import half_of
 
 # Vectors of a row that are computed together: so many terms a scalar serves.
 _VECTORS = 4
@@ -117,8 +118,10 @@ def emit_triangular_solve(
     *batch_sizes, size, columns = solve.shape.dimensions
     if not solve.shape.size:
         return
-    rows = _rows(b, target, solve.shape.element_type, columns)
-    divide = scalar_computation("divide", solve.shape.element_type)
+    element_type = solve.shape.element_type
+    rows = _rows(b, target, element_type, columns)
+    divide, subtract = (scalar_computation(opcode, element_type) for opcode in ("divide", "subtract"))
+    along = _rows(b, target, element_type, size) if columns == 1 and matrix.shape.is_row_major else None
     with loop_nest(b, batch_sizes) as batch:
 
         def solve_columns(columns: list[Affine], mask: ir.Value | None) -> None:
@@ -127,12 +130,16 @@ def emit_triangular_solve(
                 row = step if attributes["lower"] else add_base(b, multiply_base(b, step, -1), size - 1)
                 known = (0, row) if attributes["lower"] else (add_base(b, row, 1), size)
                 values = [right.load(b, (*batch, Affine(row), column), rows.lanes, mask) for column in columns]
-                values = rows.subtracted(
-                    values,
-                    *known,
-                    lambda m: matrix.load(b, (*batch, Affine(row), m), 1),
-                    lambda m: [output.load(b, (*batch, m, column), rows.lanes, mask) for column in columns],
-                )
+                if along is not None:
+                    product = _row_times_vector(along, matrix, output, (*batch, Affine(row)), batch, *known)
+                    values = [emit_scalar_computation(b, subtract, [values[0], product], 1)[0]]
+                else:
+                    values = rows.subtracted(
+                        values,
+                        *known,
+                        lambda m: matrix.load(b, (*batch, Affine(row), m), 1),
+                        lambda m: [output.load(b, (*batch, m, column), rows.lanes, mask) for column in columns],
+                    )
                 if not attributes["unit_diagonal"]:
                     diagonal = broadcast_lanes(b, matrix.load(b, (*batch, Affine(row), Affine(row)), 1), rows.lanes)
                     values = [emit_scalar_computation(b, divide, [value, diagonal], rows.lanes)[0] for value in values]
@@ -140,6 +147,45 @@ def emit_triangular_solve(
                     output.store(b, (*batch, Affine(row), column), value, rows.lanes, mask)
 
         rows.visit(0, columns, solve_columns)
+
+
+def _row_times_vector(
+    rows: _Rows, matrix: Array, vector: Array, row: Index, batch: Index, start: Base, stop: Base
+) -> RegisterValue:
+    """The sum over m from start to before stop of ``matrix[row, m] * vector[m, 0]``, by whole vectors of m."""
+    b = rows.builder
+    wide = rows.lanes * _VECTORS
+    length = b.sub(i64(stop), i64(start))
+    middle = b.sub(i64(stop), b.srem(length, I64(wide)))
+
+    def add(first: Base, totals: list[RegisterValue], mask: ir.Value | None) -> list[RegisterValue]:
+        results = []
+        for number, total in enumerate(totals):
+            m = Affine(add_base(b, first, number * rows.lanes), int(rows.lanes > 1))
+            left, right = matrix.load(b, (*row, m), rows.lanes, mask), vector.load(b, (*batch, m, Affine(0)), rows.lanes, mask)
+            results.append(rows._multiply_add(left, right, total))
+        return results
+
+    totals = carried_loop(
+        b, start, middle, wide, [rows.spread(0.0)] * _VECTORS, lambda first, totals: add(first, totals, None), "terms"
+    )
+
+    def rest(first: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
+        mask = None
+        if rows.lanes > 1:
+            numbers = b.add(broadcast_lanes(b, first, rows.lanes), lane_numbers(I64, rows.lanes))
+            mask = b.icmp_signed("<", numbers, broadcast_lanes(b, i64(stop), rows.lanes))
+        return [*add(first, totals[:1], mask), *totals[1:]]
+
+    totals = carried_loop(b, middle, stop, rows.lanes, totals, rest, "terms")
+    sum_of = scalar_computation("add", rows.element_type)
+    while len(totals) > 1:
+        totals = [emit_scalar_computation(b, sum_of, pair, rows.lanes)[0] for pair in zip(totals[::2], totals[1::2])]
+    (total,), lanes = totals, rows.lanes
+    while lanes > 1:
+        lanes //= 2
+        total = emit_scalar_computation(b, sum_of, [half_of(b, total, 0), half_of(b, total, 1)], lanes)[0]
+    return total
 
 
 def emit_cholesky(builder: ir.IRBuilder, target: Target, matrix: Array, output: Array) -> None:
