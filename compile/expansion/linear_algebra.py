@@ -12,6 +12,8 @@ from .table import expansion
 
 # Sizes beyond this are halved; a half is a multiple of the number below, so that vectors are full.
 _LARGEST_SIZE = 256
+# With fewer right-hand sides the work is in reading the matrix, and copying its parts would double it.
+_LEAST_COLUMNS = 8
 _MULTIPLE = 64
 
 
@@ -102,7 +104,7 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
         return b.convert(result, solve.shape.element_type)
     a, right = operands
     if left_side and transpose_a == "NO_TRANSPOSE":
-        if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size:
+        if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size and right.shape.dimensions[-1] >= _LEAST_COLUMNS:
             return _solution_of_halves(b, a, right, attributes)
         return on_operands(solve, operands)
     if transpose_a == "ADJOINT":
