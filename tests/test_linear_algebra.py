@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from phlox import hlo, jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, F64, Builder, Shape
+from phlox.hlo import C128, F32, F64, Builder, Shape
 
 BACKENDS = ["reference", "cpu"]
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -240,3 +240,30 @@ def test_narrow_types_are_solved_in_single_precision():
     x = run("cpu", "triangular-solve", a, np.array([[1]], hlo.BF16.dtype), left_side=True)
     assert x.dtype == hlo.BF16.dtype and float(x.item()) == float(np.float32(1 / 3).astype(hlo.BF16.dtype))
     assert F64.dtype == np.float64
+
+
+@pytest.mark.parametrize("transpose_a", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
+@pytest.mark.parametrize("element_type", [F32, C128], ids=str)
+def test_one_right_hand_side(element_type, transpose_a):
+    """What stands in the other triangle, and on a unit diagonal, is not read."""
+    random = np.random.default_rng(1)
+    for size in (1, 7, 33, 300):
+        for lower in (True, False):
+            for unit_diagonal in (True, False):
+                a = random.standard_normal((2, size, size)) / size + 3 * np.eye(size)
+                if element_type.is_complex:
+                    a = a + 1j * random.standard_normal((2, size, size)) / size
+                a = a.astype(element_type.dtype)
+                right = random.standard_normal((2, size, 1)).astype(element_type.dtype)
+                triangle = np.tril(a, -unit_diagonal) if lower else np.triu(a, int(unit_diagonal))
+                used = triangle + unit_diagonal * np.eye(size, dtype=a.dtype)
+                used = used if transpose_a == "NO_TRANSPOSE" else np.swapaxes(used, 1, 2)
+                used = used.conj() if transpose_a == "ADJOINT" else used
+                hidden = np.where(triangle == 0, np.nan, a).astype(a.dtype)
+                b = Builder("f")
+                parameters = [b.parameter(hlo.shape_of(x)) for x in (hidden, right)]
+                solve = b.emit(
+                    "triangular-solve", *parameters, left_side=True, lower=lower, unit_diagonal=unit_diagonal, transpose_a=transpose_a
+                )  # fmt: skip
+                (x,) = get_backend("cpu").compile(b.build_module(solve))(hidden, right)
+                np.testing.assert_allclose(used @ x, right, rtol=1e-3, atol=1e-4)

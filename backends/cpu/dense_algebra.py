@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value
 from ...compile.expansion.fourier_plan import is_direct
+from ...compile.expansion.linear_algebra import is_one_transposed_system
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
@@ -46,7 +47,8 @@ def cholesky(emitter: ModuleEmitter, instruction: Instruction, values: Values) -
 
 def triangular_solve(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
     attributes = instruction.attributes
-    if not attributes["left_side"] or attributes["transpose_a"] != "NO_TRANSPOSE":
+    as_it_is = attributes["left_side"] and attributes["transpose_a"] == "NO_TRANSPOSE"
+    if not as_it_is and not is_one_transposed_system(instruction):
         raise NotImplementedError("operation triangular-solve has native code for a x = b alone: run the pass expand first")
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:

@@ -1,7 +1,8 @@
 """Cholesky factorization and triangular systems in the one form that backends have code for.
 
-That form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left and as it is, of f32, f64 or
-complex numbers; and of a moderate size: larger ones are made of two halves and of products, in which most of the work lies.
+That form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left and, but for a single right-hand
+side, as it is, of f32, f64 or complex numbers; and of a moderate size: larger ones are made of two halves and of products, in
+which most of the work lies.
 """
 
 from __future__ import annotations
@@ -107,6 +108,8 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
         if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size and right.shape.dimensions[-1] >= _LEAST_COLUMNS:
             return _solution_of_halves(b, a, right, attributes)
         return on_operands(solve, operands)
+    if is_one_transposed_system(solve):
+        return on_operands(solve, operands)
     if transpose_a == "ADJOINT":
         a = _conjugated(b, a)
     if (transpose_a == "NO_TRANSPOSE") != left_side:
@@ -114,6 +117,13 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
     attributes.update(left_side=True, transpose_a="NO_TRANSPOSE")
     x = b.emit("triangular-solve", a, right if left_side else _transposed(b, right), **attributes)
     return x if left_side else _transposed(b, x)
+
+
+def is_one_transposed_system(solve: Instruction) -> bool:
+    """Whether there is one right-hand side of a transposed matrix, which is better read as it lies than transposed first."""
+    a, right = (operand.shape for operand in solve.operands)
+    is_column = solve.attributes["left_side"] and right.dimensions[-1] == 1
+    return is_column and solve.attributes["transpose_a"] != "NO_TRANSPOSE" and a.is_row_major
 
 
 def _solution_of_halves(b: Builder, a: Instruction, right: Instruction, attributes: dict) -> Instruction:

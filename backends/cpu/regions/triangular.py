@@ -119,6 +119,9 @@ def emit_triangular_solve(
     if not solve.shape.size:
         return
     element_type = solve.shape.element_type
+    if attributes["transpose_a"] != "NO_TRANSPOSE":
+        _solve_transposed(b, target, solve, matrix, right, output)
+        return
     rows = _rows(b, target, element_type, columns)
     divide, subtract = (scalar_computation(opcode, element_type) for opcode in ("divide", "subtract"))
     along = _rows(b, target, element_type, size) if columns == 1 and matrix.shape.is_row_major else None
@@ -147,6 +150,53 @@ def emit_triangular_solve(
                     output.store(b, (*batch, Affine(row), column), value, rows.lanes, mask)
 
         rows.visit(0, columns, solve_columns)
+
+
+def _solve_transposed(
+    builder: ir.IRBuilder, target: Target, solve: Instruction, matrix: Array, right: Array, output: Array
+) -> None:
+    """Solve ``matrix^T x = right``, or with its adjoint, for one column.
+
+    An unknown that is known is moved to the right-hand side of all other equations: a row of the matrix as it lies in memory.
+    """
+    b, attributes = builder, solve.attributes
+    *batch_sizes, size, _ = solve.shape.dimensions
+    element_type = solve.shape.element_type
+    rows = _rows(b, target, element_type, size)
+    divide = scalar_computation("divide", element_type)
+    conjugate = attributes["transpose_a"] == "ADJOINT"
+    with loop_nest(b, batch_sizes) as batch:
+
+        def taken(array: Array, row: Index, first: Affine, lanes: int, mask: ir.Value | None) -> RegisterValue:
+            value = array.load(b, (*row, first), lanes, mask)
+            return _conjugated(b, value) if conjugate else value
+
+        def copy(columns: list[Affine], mask: ir.Value | None) -> None:
+            for place in columns:
+                index = (*batch, place, Affine(0))
+                output.store(b, index, right.load(b, index, rows.lanes, mask), rows.lanes, mask)
+
+        rows.visit(0, size, copy)
+        with counted_loop(b, size) as step:
+            # The last unknown of a lower matrix stands alone in its equation, and the first of an upper one.
+            row = add_base(b, multiply_base(b, step, -1), size - 1) if attributes["lower"] else step
+            others = (0, row) if attributes["lower"] else (add_base(b, row, 1), size)
+            place = (*batch, Affine(row), Affine(0))
+            unknown = output.load(b, place, 1)
+            if not attributes["unit_diagonal"]:
+                diagonal = taken(matrix, (*batch, Affine(row)), Affine(row), 1, None)
+                (unknown,) = emit_scalar_computation(b, divide, [unknown, diagonal], 1)
+                output.store(b, place, unknown, 1)
+            negative = broadcast_lanes(b, rows._negated(unknown), rows.lanes)
+
+            def subtract(columns: list[Affine], mask: ir.Value | None) -> None:
+                for column in columns:
+                    index = (*batch, column, Affine(0))
+                    value = taken(matrix, (*batch, Affine(row)), column, rows.lanes, mask)
+                    rest = rows._multiply_add(negative, value, output.load(b, index, rows.lanes, mask))
+                    output.store(b, index, rest, rows.lanes, mask)
+
+            rows.visit(*others, subtract)
 
 
 def _row_times_vector(
