@@ -7,10 +7,10 @@ code calls the evaluation of such an operation back. Each thread has an environm
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from ..hlo import Instruction
@@ -40,7 +40,7 @@ class Environment:
     channels: Channels = field(default_factory=Channels)
     communicator: Communicator | None = None
     random_state: RandomState = field(init=False)
-    _begun: dict[Instruction, deque[Rendezvous]] = field(init=False, default_factory=dict)
+    _begun: dict[int, tuple[Instruction, Rendezvous]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.random_state = RandomState(self.seed)
@@ -77,26 +77,34 @@ class Environment:
 
     def begin_exchange(
         self,
+        start: Instruction,
         instruction: Instruction,
         channel_id: int | None,
         participants: tuple[Device, ...],
         kind: Hashable,
         value: Any,
         combine: Callable[[list[Any]], Sequence[Any]],
-    ) -> Any:
-        """As exchange, without waiting: None where the result is to be had from finish_exchange, with the same instruction."""
-        if self.communicator is None or len(participants) == 1:
-            return combine([value])[0]
-        meeting = self._contribute(self.communicator, instruction, channel_id, participants, kind, value, combine)
-        self._begun.setdefault(instruction, deque()).append(meeting)
-        return None
+    ) -> int:
+        """As exchange, for a program on several devices, without waiting: the number that finish_exchange takes.
 
-    def finish_exchange(self, start: Instruction, done: Instruction) -> Any:
-        """What the oldest begun execution of ``start`` gives, when it is there; None where there is none to wait for."""
-        begun = self._begun.get(start)
-        if self.communicator is None or not begun:
-            return None
-        return self.communicator.take((self.replica, self.partition), begun.popleft(), _place(done))
+        ``start`` is the instruction that begins it, for `begun`. The number is the least above 0 that none begun has.
+        """
+        assert self.communicator is not None
+        meeting = self._contribute(self.communicator, instruction, channel_id, participants, kind, value, combine)
+        number = next(number for number in count(1) if number not in self._begun)
+        self._begun[number] = start, meeting
+        return number
+
+    @property
+    def begun(self) -> dict[int, Instruction]:
+        """The numbers and starts of the exchanges that were begun and not finished, the oldest first."""
+        return {number: start for number, (start, _) in self._begun.items()}
+
+    def finish_exchange(self, number: int, done: Instruction) -> Any:
+        """This device's part of what was begun, when it is there; ``done`` is the instruction that waits for it."""
+        assert self.communicator is not None
+        _, meeting = self._begun.pop(number)
+        return self.communicator.take((self.replica, self.partition), meeting, _place(done))
 
     def _contribute(
         self,

@@ -10,13 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..hlo.ops.custom_call import IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
 
-# Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
-_IDENTITIES = frozenset({
-    "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
-    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
-})  # fmt: skip
 # Python functions of the process that made the dump, which the text names by a number or an address of that process only.
 _CALLBACKS = frozenset({
     "xla_ffi_partitioned_python_cpu_callback", "xla_ffi_python_cpu_callback", "xla_ffi_python_gpu_callback",
@@ -40,7 +36,7 @@ def top_k(x: np.ndarray, *, shape: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _find_standard(name: str) -> Target | None:
-    if name in _IDENTITIES:
+    if name in IDENTITY_TARGETS:
         return PythonTarget(name, _identity)
     if name in ("TopK", "mhlo.topk"):
         return PythonTarget(name, top_k)

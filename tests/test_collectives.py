@@ -392,3 +392,39 @@ def test_a_program_that_jax_has_partitioned(sharded, backend):
     for device, result in enumerate(results):
         for own, wanted in zip(result, sharded["results"], strict=True):
             np.testing.assert_array_equal(own, np.asarray(wanted[device], own.dtype))
+
+
+# --- roots ---
+
+
+@both
+def test_collective_reduce(backend):
+    """The sum is the first device's of each group; the other gets zeros."""
+    text = "replica_groups={{1,0},{2,3}}, has_dynamic_root=false, to_apply=add"
+    module = load(f"x = f32[8] parameter(0)\nROOT y = f32[8] collective-reduce(x), {text}", backend, 4)
+    x = values(4, 8)
+    nothing = np.zeros(8, np.float32)
+    assert_all(module.run_replicas([[own] for own in x]), [nothing, x[0] + x[1], x[2] + x[3], nothing])
+
+
+@both
+def test_roots_that_are_data(backend):
+    body = """x = f32[2] parameter(0)
+    y = f32[] parameter(1)
+    roots = s32[2] parameter(2)
+    r = (f32[2], f32[]) collective-reduce(x, y, roots), replica_groups={{2,0,1}}, has_dynamic_root=true, to_apply=add
+    b = (f32[2], f32[]) collective-broadcast(x, y, roots), replica_groups={{2,0,1}}, has_dynamic_root=true
+    ROOT t = ((f32[2], f32[]), (f32[2], f32[])) tuple(r, b)"""
+    module, x, y = load(body, backend, 3), values(3, 2), values(3)
+    group = [2, 0, 1]
+    for roots in ([0, 0], [2, 1], [1, 2]):
+        of_x, of_y = (group[root] for root in roots)
+        results = module.run_replicas([[x[i], y[i], np.int32(roots)] for i in range(3)])
+        for device, (summed, sent) in enumerate(results):
+            assert_all(summed, [x.sum(0) * (device == of_x), np.float32(y.sum() * (device == of_y))])
+            assert_all(sent, [x[of_x], y[of_y]])
+    for root in (3, -1):
+        with pytest.raises(ValueError, match="a root must be the place of a device in its group, from 0 to 2, got"):
+            module.run_replicas([[x[i], y[i], np.int32([0, root])] for i in range(3)])
+    with pytest.raises(ValueError, match="all devices of a group must give the same roots"):
+        module.run_replicas([[x[i], y[i], np.int32([0, i])] for i in range(3)])

@@ -404,6 +404,22 @@ def test_identities(backend):
         np.testing.assert_array_equal(program(target, [Shape(F32, (2, 3))], Shape(F32, (2, 3)), backend)(Y), Y)
 
 
+def test_identities_are_no_calls():
+    """Nothing of them is left in native code, even of one that is marked as having an effect; so none can be registered."""
+    from phlox.compile.expansion import expand
+    from phlox.hlo import parse_module
+
+    text = """HloModule m
+    ENTRY e { x = f32[2,3]{1,0} parameter(0)
+      y = f32[2,3]{1,0} custom-call(x), custom_call_target="Sharding", custom_call_has_side_effect=true
+      ROOT z = f32[2,3]{0,1} custom-call(y), custom_call_target="LayoutConstraint" }"""
+    expanded = expand(parse_module(text))
+    assert [instruction.opcode for instruction in expanded.entry.instructions] == ["parameter", "copy"]
+    np.testing.assert_array_equal(load_hlo(text, "cpu")(Y), Y)
+    with pytest.raises(ValueError, match="'Sharding' stands for its operand"):
+        phlox.register_custom_call("Sharding", lambda x: -x)
+
+
 def test_lapack_without_scipy(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     with pytest.raises(ImportError, match=r"custom-call to 'lapack_sgetrf_ffi': SciPy is required.*phlox\[linalg\]"):

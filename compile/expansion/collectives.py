@@ -33,7 +33,9 @@ def _transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> I
 
 
 def _is_for_one_device(instruction: Instruction) -> bool:
-    """The groups name device 0 alone, and the shapes are those of one participant."""
+    """The groups name device 0 alone, the shapes are those of one participant, and no root is data, which may be wrong."""
+    if instruction.attributes.get("has_dynamic_root"):
+        return False
     groups = expanded(instruction.attributes.get("replica_groups", ()))
     pairs = instruction.attributes.get("source_target_pairs", ())
     if any(number for group in (*groups, *pairs) for number in group):
@@ -111,7 +113,9 @@ _EXPANSIONS: dict[str, Expansion] = {
     "all-gather-done": _second,
     "all-to-all": _same,
     "collective-broadcast": _same,
+    "collective-reduce": _same,
     "collective-permute": _permute,
     "collective-permute-start": _permute_start,
     "collective-permute-done": _second,
+    "async-done": _second,
 }

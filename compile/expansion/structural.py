@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...hlo import TOKEN, Builder, Instruction
-from ...hlo.shape import AnyShape
+from ...hlo.ops.collective_handles import begins_collective, visible_start
+from ...hlo.ops.custom_call import IDENTITY_TARGETS
+from ...hlo.shape import AnyShape, compatible
 from ..traversal import on_operands
 from .table import expansion
 
@@ -79,9 +81,20 @@ def expand_fusion(b: Builder, fusion: Instruction, operands: tuple[Instruction, 
     return b.emit("call", *operands, to_apply=fusion.attributes["calls"])
 
 
+@expansion("custom-call")
+def expand_custom_call(b: Builder, call: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """custom-call(x), custom_call_target="Sharding" -> x, or a copy in the layout of the result"""
+    is_identity = call.attributes["custom_call_target"] in IDENTITY_TARGETS and len(operands) == 1
+    if not is_identity or not compatible(operands[0].shape, call.shape):
+        return on_operands(call, operands)
+    return operands[0] if operands[0].shape == call.shape else b.emit("copy", operands[0], shape=call.shape)
+
+
 @expansion("async-start")
 def expand_async_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """async-start(x, y), calls=f -> tuple(tuple(x, y), call(x, y), 0)"""
+    """async-start(x, y), calls=f -> tuple(tuple(x, y), call(x, y), 0), unless f ends in a collective operation"""
+    if begins_collective(start):
+        return on_operands(start, operands)
     result = b.emit("call", *operands, to_apply=start.attributes["calls"])
     contexts = [_zeros(b, shape) for shape in start.shape.elements[2:]]
     return b.emit("tuple", b.emit("tuple", *operands), result, *contexts)
@@ -104,7 +117,10 @@ def expand_to_operand(b: Builder, instruction: Instruction, operands: tuple[Inst
 
 @expansion("async-done")
 def expand_async_done(b: Builder, done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """async-done(x) -> get-tuple-element(x), index=1"""
+    """async-done(x) -> get-tuple-element(x), index=1, where the start is known not to begin a collective operation"""
+    start = visible_start(done)
+    if start is None or begins_collective(start):
+        return on_operands(done, operands)
     return b.get_tuple_element(operands[0], 1)
 
 

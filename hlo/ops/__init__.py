@@ -2,6 +2,7 @@
 
 from . import (
     asynchronous,
+    collective_roots,
     collectives,
     collectives_exchange,
     contractions,
@@ -29,8 +30,8 @@ from . import (
 )
 
 __all__ = [
-    "asynchronous", "collectives", "collectives_exchange", "contractions", "control_flow", "convolution", "custom_call",
-    "data_movement", "distributions", "effects", "elementwise", "fourier", "indexing", "linear_algebra", "normalization",
-    "ragged_dot", "random_numbers", "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting", "structural",
-    "windows",
+    "asynchronous", "collective_roots", "collectives", "collectives_exchange", "contractions", "control_flow", "convolution",
+    "custom_call", "data_movement", "distributions", "effects", "elementwise", "fourier", "indexing", "linear_algebra",
+    "normalization", "ragged_dot", "random_numbers", "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting",
+    "structural", "windows",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Operations in two halves, a start and a done, and tokens, which order effects.
 
-Here a start does all of the work and its done takes the result out, which every order that the program allows permits.
+A start does all of the work and its done takes the result out, which every order that the program allows permits. But on
+several devices the start of a collective contributes, and its done waits (collective_handles.py).
 Source of the shapes: ``HloAsyncInstruction`` and ``HloCopyStartInstruction`` of XLA, and their parsers.
 """
 
@@ -11,8 +12,9 @@ import numpy as np
 from ..attributes import CalledComputation, Integer
 from ..element_type import F32, S32, TOKEN, U32
 from ..errors import require
-from ..operation import CALLS, InvalidSample, Sample, operation
+from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import TOKEN_SHAPE, Layout, Shape, TupleShape, compatible
+from .collective_handles import begins_collective, begun_call, finished_call
 from .constraints import require_signature
 
 _CONTEXT = Shape(U32)  # what a start keeps for its done where the program does not say
@@ -25,7 +27,9 @@ def _nothing(shape):
     return None if shape.element_type is TOKEN else np.zeros(shape.dimensions, shape.dtype)
 
 
-@operation("async-start", "*arguments", builder="AsyncStart", traits={CALLS}, calls=CalledComputation())
+@operation(
+    "async-start", "*arguments", builder="AsyncStart", traits={CALLS, EFFECTFUL, HOST_CALL}, calls=CalledComputation()
+)  # fmt: skip
 def async_start(*arguments, calls, stated):
     """AsyncStart(computation, args...): begins a call; the result is ``((args...), result of the call, contexts...)``.
 
@@ -47,6 +51,8 @@ def async_start(*arguments, calls, stated):
 
 @async_start.evaluation
 def _(*arguments, calls, run, shape):
+    if begins_collective(run.instruction) and run.environment.device_count > 1:
+        return begun_call(run, arguments, shape)
     return (arguments, run(calls, *arguments), *map(_nothing, shape.elements[2:]))
 
 
@@ -65,6 +71,9 @@ def _():
     parameter = b.parameter(TupleShape((Shape(F32, (3,)), Shape(S32))), "pair")
     first = b.build(b.emit("negate", b.get_tuple_element(parameter, 0)))
     yield Sample([parameter.shape], {"calls": first})
+    b = Builder("broadcast")
+    broadcast = b.build(b.emit("collective-broadcast", b.parameter(Shape(F32, (2,)))))
+    yield Sample([np.float32([1, 2])], {"calls": broadcast}, expected=((np.float32([1, 2]),), np.float32([1, 2]), np.uint32(0)))
     yield InvalidSample([Shape(F32)], {"calls": add}, "calls must take")
     flat = TupleShape((Shape(F32), Shape(F32), Shape(F32)))
     yield InvalidSample([Shape(F32), Shape(F32)], {"calls": add}, r"must be \(\(operands...\), result", shape=flat)
@@ -93,7 +102,7 @@ def _(operand):
     return operand
 
 
-@operation("async-done", "operand", builder="AsyncDone")
+@operation("async-done", "operand", builder="AsyncDone", traits={EFFECTFUL, HOST_CALL})
 def async_done(operand, *, stated):
     """AsyncDone(operand): waits for a call that was begun, and returns its result."""
     _require_started("async-done", operand)
@@ -101,8 +110,8 @@ def async_done(operand, *, stated):
 
 
 @async_done.evaluation
-def _(operand):
-    return operand[1]
+def _(operand, *, run, operand_shapes):
+    return finished_call(run, operand, operand_shapes[0]) if run.environment.device_count > 1 else operand[1]
 
 
 @async_update.sampling

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..attributes import Boolean
 from ..errors import require
 from ..instruction import Instruction
 from ..replica_groups import FLATTENED_ID, ChannelId, Device, ReplicaGroups, expanded, group_mode, participants
 from ..shape import AnyShape
+from .collective_handles import finished, placeholder
 from .constraints import require_array
 
 Arrays = tuple[Any, ...]
@@ -19,9 +18,6 @@ Arrays = tuple[Any, ...]
 # In the order in which XLA prints them.
 GROUPS = {"channel_id": ChannelId(None), "replica_groups": ReplicaGroups(()), "constrain_layout": Boolean(False)}
 GLOBAL_GROUPS = {**GROUPS, "use_global_device_ids": Boolean(False)}
-
-# What a done passes on from its start, without changing it.
-_PASSING_ON = {"copy", "bitcast", "optimization-barrier"}
 
 
 def require_groups(opcode: str, attributes: dict[str, Any], same_size: bool = False) -> int | None:
@@ -75,9 +71,11 @@ class Meeting:
         """This device's result, one of those that ``combine`` makes of all values, both in the participants' order."""
         return self.environment.exchange(*self._arguments(value, combine))
 
-    def begin(self, value: Arrays, combine: Callable[[list[Arrays]], Sequence[Arrays]]) -> Arrays | None:
-        """As meet, without waiting: None where the result is not there yet, and `finish` waits for it."""
-        return self.environment.begin_exchange(*self._arguments(value, combine))
+    def begin(self, value: Arrays, combine: Callable[[list[Arrays]], Sequence[Arrays]], shape: AnyShape) -> Any:
+        """As meet, without waiting: a value of this shape, which says to `finish` what was begun, or, on one device, is it."""
+        if self.environment.device_count == 1:
+            return one_or_all(combine([value])[0], shape)
+        return placeholder(shape, self.environment.begin_exchange(self.instruction, *self._arguments(value, combine)))
 
     def _arguments(self, value: Arrays, combine: Callable[[list[Arrays]], Sequence[Arrays]]) -> tuple[Any, ...]:
         shapes = ", ".join(str(operand.shape.without_layout()) for operand in self.instruction.operands)
@@ -85,18 +83,12 @@ class Meeting:
         return self.instruction, self.channel_id, self.participants, kind, value, combine
 
 
-def finish(run: Any) -> Arrays | None:
-    """The result that the start of this done has begun; None where it was there at once, and is in the start's value."""
-    done = start = run.instruction
-    while start.operands and (start is done or start.opcode in _PASSING_ON):
-        (start,) = start.operands
-    if start.opcode == done.opcode.removesuffix("done") + "start":
-        return run.environment.finish_exchange(start, done)
-    if run.environment.device_count > 1:
-        raise NotImplementedError(
-            f"{done.opcode} is not implemented where its operand, {start.opcode}, is not the {done.opcode[:-4]}start itself"
-        )
-    return None
+def finish(run: Any, operand: Any, shape: AnyShape) -> Arrays | None:
+    """The result of what the start of this done has begun, which left ``operand``, of this shape, for it.
+
+    None where the program runs on one device, and the operand is the result.
+    """
+    return finished(run, operand, shape) if run.environment.device_count > 1 else None
 
 
 def one_or_all(results: Arrays, shape: AnyShape) -> Any:
@@ -105,7 +97,5 @@ def one_or_all(results: Arrays, shape: AnyShape) -> Any:
 
 
 def zeros(shape: AnyShape) -> Any:
-    """The value that stands for what a start has not got yet."""
-    if shape.is_tuple:
-        return tuple(map(zeros, shape.elements))
-    return np.zeros(shape.dimensions, shape.dtype)[()]
+    """The value of this shape that is zero."""
+    return placeholder(shape, 0)

@@ -12,7 +12,7 @@ from ..element_type import BF16, F32, S32, U32
 from ..errors import require
 from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, compatible
-from .collective_groups import GLOBAL_GROUPS, Meeting, finish, one_or_all, require_arrays, require_groups, zeros
+from .collective_groups import GLOBAL_GROUPS, Meeting, finish, one_or_all, require_arrays, require_groups
 from .constraints import one_or_tuple, require_dimensions, require_signature
 
 COLLECTIVE = {HOST_CALL, EFFECTFUL}
@@ -50,7 +50,7 @@ def _():
 # --- all-reduce ---
 
 
-def _require_reducer(opcode, to_apply, operands):
+def require_reducer(opcode, to_apply, operands):
     """The computation combines two scalars of the operands' element type, which is one."""
     require_arrays(opcode, operands)
     first = operands[0].element_type
@@ -64,7 +64,7 @@ def _require_reducer(opcode, to_apply, operands):
 
 
 def _all_reduce_shape(opcode, operands, to_apply, attributes):
-    _require_reducer(opcode, to_apply, operands)
+    require_reducer(opcode, to_apply, operands)
     require_groups(opcode, attributes)
     return one_or_tuple([operand.without_layout() for operand in operands])
 
@@ -81,7 +81,7 @@ def all_reduce(*operands, to_apply, **attributes):
     return _all_reduce_shape("all-reduce", operands, to_apply, attributes)
 
 
-def _reduced(run, to_apply, contributions):
+def reduced(run, to_apply, contributions):
     """The contributions combined, from the first to the last."""
     total = [np.asarray(array) for array in contributions[0]]
     for contribution in contributions[1:]:
@@ -93,7 +93,7 @@ def _reduced(run, to_apply, contributions):
 
 
 def _reducing(run, to_apply):
-    return lambda values: [_reduced(run, to_apply, values)] * len(values)
+    return lambda values: [reduced(run, to_apply, values)] * len(values)
 
 
 @all_reduce.evaluation
@@ -116,8 +116,7 @@ def all_reduce_start(*operands, to_apply, **attributes):
 def _(*operands, to_apply, run, shape, **attributes):
     meeting = Meeting(run, attributes)
     meeting.require_participation()
-    results = meeting.begin(operands, _reducing(run, to_apply))
-    return zeros(shape) if results is None else one_or_all(results, shape)
+    return meeting.begin(operands, _reducing(run, to_apply), shape)
 
 
 @all_reduce.sampling
@@ -159,7 +158,7 @@ def all_reduce_done(operand):
 
 @all_reduce_done.evaluation
 def _(operand, *, run, shape):
-    results = finish(run)
+    results = finish(run, operand, shape)
     return operand if results is None else one_or_all(results, shape)
 
 
@@ -184,7 +183,7 @@ def reduce_scatter(*operands, dimensions, to_apply, stated, **attributes):
     gets part i. The stated shape tells the number of parts where the groups are empty.
     """
     opcode = "reduce-scatter"
-    _require_reducer(opcode, to_apply, operands)
+    require_reducer(opcode, to_apply, operands)
     count = require_groups(opcode, attributes, same_size=True)
     require(len(dimensions) == 1, f"{opcode}: one dimension is required, got {dimensions}")
     (dimension,) = dimensions
@@ -228,7 +227,7 @@ def _(*operands, dimensions, to_apply, run, shape, **attributes):
     _require_count(run.instruction, count, np.shape(operands[0])[dimension], _sizes(shape)[0][dimension])
 
     def combine(values):
-        parts = [np.split(np.asarray(array), count, dimension) for array in _reduced(run, to_apply, values)]
+        parts = [np.split(np.asarray(array), count, dimension) for array in reduced(run, to_apply, values)]
         return list(zip(*parts))
 
     return one_or_all(meeting.meet(operands, combine), shape)
@@ -334,8 +333,7 @@ def all_gather_start(*operands, dimensions, stated, **attributes):
 def _(*operands, dimensions, run, shape, **attributes):
     first, second = shape.elements
     meeting = _gathering_meeting(run, attributes, operands, dimensions[0], second)
-    results = meeting.begin(operands, _gathering(dimensions[0]))
-    return one_or_all(operands, first), zeros(second) if results is None else one_or_all(results, second)
+    return one_or_all(operands, first), meeting.begin(operands, _gathering(dimensions[0]), second)
 
 
 @operation("all-gather-done", "operand", builder="AllGatherDone", traits=COLLECTIVE)
@@ -348,7 +346,7 @@ def all_gather_done(operand):
 
 @all_gather_done.evaluation
 def _(operand, *, run, shape):
-    results = finish(run)
+    results = finish(run, operand[1], shape)
     return operand[1] if results is None else one_or_all(results, shape)
 
 

@@ -155,10 +155,8 @@ def collective_permute_start(*operands, channel_id, source_target_pairs, slice_s
 @collective_permute_start.evaluation
 def _(*operands, channel_id, source_target_pairs, slice_sizes, run, shape):
     meeting, combine = _permuting(run, channel_id, source_target_pairs)
-    results = meeting.begin(operands, combine)
     data = shape.elements[1]
-    received = zeros(data) if results is None else one_or_all(results, data)
-    return one_or_all(operands, data), received, *map(zeros, shape.elements[2:])
+    return one_or_all(operands, data), meeting.begin(operands, combine, data), *map(zeros, shape.elements[2:])
 
 
 @operation("collective-permute-done", "operand", builder="CollectivePermuteDone", traits=COLLECTIVE)
@@ -171,7 +169,7 @@ def collective_permute_done(operand):
 
 @collective_permute_done.evaluation
 def _(operand, *, run, shape):
-    results = finish(run)
+    results = finish(run, operand[1], shape)
     return operand[1] if results is None else one_or_all(results, shape)
 
 
@@ -195,37 +193,6 @@ def _():
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(F32, (2,)), Shape(U32), Shape(U32)))])
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(F32, (2,))))])
     yield InvalidSample([Shape(F32, (2,))], {}, "must be the result of collective-permute-start")
-
-
-# --- collective-broadcast ---
-
-
-@operation("collective-broadcast", "*operands", builder="CollectiveBroadcast", traits=COLLECTIVE, **GROUPS)
-def collective_broadcast(*operands, **attributes):
-    """CollectiveBroadcast(operands...): the first device of each group sends its operands to all of the group.
-
-    A device that no group names gets zeros.
-    """
-    require_arrays("collective-broadcast", operands)
-    require_groups("collective-broadcast", attributes)
-    return one_or_tuple([operand.without_layout() for operand in operands])
-
-
-@collective_broadcast.evaluation
-def _(*operands, run, shape, **attributes):
-    meeting = Meeting(run, attributes)
-    if not meeting.participants:
-        return zeros(shape)
-    return one_or_all(meeting.meet(operands, lambda values: [values[0]] * len(values)), shape)
-
-
-@collective_broadcast.sampling
-def _():
-    x = np.float32([1, 2])
-    yield Sample([x], {"replica_groups": ((0,),)}, expected=x)
-    yield Sample([Shape(F32, (2,)), Shape(S32)], {})
-    yield InvalidSample([Shape(F32)], {"channel_id": -1}, "channel_id must be above 0")
-    yield InvalidSample([TupleShape(())], {}, "must be an array")
 
 
 # --- ragged-all-to-all ---

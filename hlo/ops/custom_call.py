@@ -29,6 +29,12 @@ class LiteralText(RawText):
         return cursor.text[start : cursor.starts[cursor.position]].rstrip()
 
 
+# Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
+IDENTITY_TARGETS = frozenset({
+    "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
+    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
+})  # fmt: skip
+
 _VERSIONS = (
     "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
 )  # fmt: skip
@@ -108,6 +114,9 @@ def _():
     yield Sample([(x, y)], {**same, "backend_config": '"opaque"'}, shape=pair, expected=(x, y))
     layouts = {"operand_layout_constraints": "{f32[2,3]{0,1}}", "api_version": "API_VERSION_TYPED_FFI"}
     yield Sample([y], {**same, **layouts, "backend_config": "{mode = 86 : ui8}"}, shape=Shape(F32, (2, 3)), expected=y)
+    largest = TupleShape((Shape(F32, (2,)), Shape(S32, (2,))))
+    expected = np.float32([3, 2]), np.int32([1, 2])
+    yield Sample([np.float32([1, 3, 2])], {"custom_call_target": "TopK"}, shape=largest, expected=expected)
     yield InvalidSample([Shape(F32)], {"custom_call_target": "f"}, "a result shape is required")
     yield InvalidSample([Shape(F32)], {"custom_call_target": ""}, "must not be empty", shape=Shape(F32))
     dynamic = Shape(F32, (4,), dynamic_dimensions=(True,))
