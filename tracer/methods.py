@@ -12,6 +12,7 @@ from . import dispatch, promotion
 from .array import TracedArray, require_trace
 from .functions.operands import convert
 from .indexing import assigned_value
+from .memory_order import laid_out
 
 _SAME_AS_FUNCTION = (
     "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot",
@@ -63,7 +64,7 @@ def flatten(self, order="C"):
 
 @_add
 def copy(self, order="C"):
-    return dispatch.FUNCTIONS[np.copy](self)
+    return dispatch.FUNCTIONS[np.copy](self, order)
 
 
 @_add
@@ -75,7 +76,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         return self
     trace = require_trace(self)
     converted = convert(trace.builder, self.instruction(trace), hlo.element_type_of(target))
-    return TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar)
+    return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order)
 
 
 @_add

@@ -98,7 +98,7 @@ class _Namespace:
 def _public(module: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in module.__all__:
-        # Not getattr: that would import numpy.f2py, numpy.testing and other submodules, which NumPy loads when they are asked for.
+        # Not getattr, which would import numpy.f2py and other submodules that NumPy loads when they are asked for.
         value = vars(module).get(name)
         if isinstance(value, np.ufunc):
             found[name] = TracedUfunc(value)

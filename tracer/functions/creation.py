@@ -15,6 +15,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
+from ..memory_order import laid_out
 from .operands import (
     as_traced,
     broadcast,
@@ -41,15 +42,14 @@ def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
 
 def _filler(value: Any):
     def implementation(shape, dtype=None, order="C", *, device=None, like=None):
-        return filled(shape_argument(shape), value, np.float64 if dtype is None else dtype)
+        return laid_out(filled(shape_argument(shape), value, np.float64 if dtype is None else dtype), (), order)
 
     return implementation
 
 
 def _filler_like(value: Any):
     def implementation(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        a = as_traced(a)
-        return filled(a.shape if shape is None else shape_argument(shape), value, a.dtype if dtype is None else dtype)
+        return full_like(a, value, dtype, order, shape=shape)
 
     return implementation
 
@@ -63,13 +63,16 @@ implements(np.ones_like)(_filler_like(1))
 @implements(np.full)
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     fill_value = prepare(fill_value)
-    return filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
+    made = filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
+    return laid_out(made, (), order)
 
 
 @implements(np.full_like)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     a = as_traced(a)
-    return filled(a.shape if shape is None else shape_argument(shape), prepare(fill_value), a.dtype if dtype is None else dtype)
+    sizes = a.shape if shape is None else shape_argument(shape)
+    made = filled(sizes, prepare(fill_value), a.dtype if dtype is None else dtype)
+    return laid_out(made, (a,) if len(sizes) == a.ndim else (), order)
 
 
 # --- copies ---
@@ -82,7 +85,8 @@ def _new(array: TracedArray) -> TracedArray:
 
 @implements(np.copy)
 def copy(a, order="K", subok=False):
-    return _new(as_traced(a))
+    a = as_traced(a)
+    return laid_out(_new(a), (a,), order)
 
 
 @implements(np.array)

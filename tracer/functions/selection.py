@@ -10,6 +10,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, require_trace
 from ..dispatch import implements
+from ..memory_order import laid_out
 from .operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, store
 
 _NO_VALUE = np._NoValue
@@ -37,7 +38,8 @@ def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
             "would depend on contents. Give x and y"
         )
     condition, x, y = prepare(condition), prepare(x), prepare(y)
-    return choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
+    chosen = choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
+    return laid_out(chosen, (condition, x, y))
 
 
 @implements(np.select)

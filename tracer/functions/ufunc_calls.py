@@ -16,6 +16,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, require_trace
 from ..dispatch import CONTRACTIONS, UFUNCS, ufunc_kernel
+from ..memory_order import laid_out
 from .operands import (
     as_strong,
     broadcast,
@@ -113,9 +114,9 @@ def call_ufunc(
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
     emitted = kernel.emit(b, *[broadcast(b, operand, shape) for operand in operands])
     if type(emitted) is Instruction and not outputs and where is True:
-        return result(trace, convert(b, emitted, types[-1]))
+        return laid_out(result(trace, convert(b, emitted, types[-1])), inputs, order)
     results = [
-        _deliver(trace, convert(b, one, kind), output, where)
+        _deliver(trace, convert(b, one, kind), output, where, inputs, order)
         for one, kind, output in zip(_as_tuple(emitted), types[ufunc.nin :], outputs or (None,) * ufunc.nout)
     ]
     return results[0] if len(results) == 1 else tuple(results)
@@ -153,7 +154,9 @@ def _shape_with_outputs(shape: tuple[int, ...], outputs: tuple, where: Any) -> t
     return whole
 
 
-def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any) -> TracedArray:
+def _deliver(
+    trace: Any, value: Instruction, out: TracedArray | None, where: Any, inputs: Sequence[Any], order: str
+) -> TracedArray:
     """The result as a fresh array, or written to out."""
     b = trace.builder
     if out is not None:
@@ -168,7 +171,7 @@ def _deliver(trace: Any, value: Instruction, out: TracedArray | None, where: Any
         other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
         value = b.emit("select", mask, value, other)
     if out is None:
-        return result(trace, value)
+        return laid_out(result(trace, value), (*inputs, where), order)
     out._set_value(value)
     return out
 

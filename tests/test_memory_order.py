@@ -1,0 +1,75 @@
+"""Results are laid out as NumPy's are, which decides whether reshaping one makes a view or a copy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phlox import jit
+
+
+@st.composite
+def operands(draw):
+    """One to three arrays that broadcast together, each with its axes in memory in some order, or some of them left out."""
+    sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        kept = sizes[draw(st.integers(0, len(sizes) - 1)) :] if found else sizes
+        own = [size if not found or draw(st.booleans()) else 1 for size in kept]
+        order = draw(st.permutations(range(len(own))))
+        memory = np.arange(float(np.prod(own))).reshape([own[axis] for axis in order])
+        array = memory.transpose(np.argsort(order))
+        found.append(array[::-1] if draw(st.integers(0, 9)) == 0 else array)
+    return found
+
+
+def element_strides(array):
+    """Of the dimensions that have more than one element; those of others mean nothing."""
+    return [step // array.itemsize for size, step in zip(array.shape, array.strides) if size > 1]
+
+
+FUNCTIONS = {
+    "sum": lambda *xs: sum(xs[1:], xs[0] * 2),
+    "where": lambda *xs: np.where(xs[0] > 1, *(xs[0], xs[-1])),
+    "copy": lambda *xs: np.copy(xs[0]),
+    "astype": lambda *xs: xs[0].astype(np.float32),
+    "like": lambda *xs: np.zeros_like(xs[0]),
+    "column-major": lambda *xs: np.add(xs[0], xs[-1], order="F"),
+    "any": lambda *xs: np.add(xs[0], xs[-1], order="A"),
+    "copy in order": lambda *xs: xs[0].copy(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(arrays=operands())
+def test_strides(name, arrays):
+    """Arguments are brought into the order that they have in NumPy inside of the function: compiled ones have no others."""
+    function, seen = FUNCTIONS[name], []
+    expected = function(*arrays)
+
+    def observed(*bases):
+        views = [base.transpose(order)[::step] for base, order, step in zip(bases, orders, steps)]
+        result = function(*views)
+        seen.append(result)
+        return result
+
+    steps = [-1 if array.ndim and array.shape[0] > 1 and array.strides[0] < 0 else 1 for array in arrays]
+    forward = [array[::step] for array, step in zip(arrays, steps)]
+    memory_axes = [sorted(range(x.ndim), key=lambda axis, x=x: (-x.strides[axis], axis)) for x in forward]
+    orders = [tuple(map(axes.index, range(len(axes)))) for axes in memory_axes]
+    bases = [np.ascontiguousarray(x.transpose(axes)) for x, axes in zip(forward, memory_axes)]
+    np.testing.assert_array_equal(jit(observed)(*bases), expected)
+    assert element_strides(seen[0]) == element_strides(expected)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+def test_writing_through_what_may_be_a_view(order):
+    def write(x):
+        y = x.T + 1
+        z = np.ravel(y, order)
+        z[0] = 100
+        y.T.reshape(-1)[1] = 200
+        return y
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(jit(write)(x), write(x))
