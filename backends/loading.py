@@ -72,8 +72,8 @@ class LoadedModuleBase:
     An argument is anything that ``np.asarray`` accepts if the dtype is the parameter's; a Python scalar is converted where its
     value fits; a tuple-shaped parameter takes a tuple. Dynamic dimensions (``f32[<=10]``) take and return arrays of any size
     within the bound. Byte order and memory order do not matter. The result is an array (a NumPy scalar for rank 0), or, for a
-    tuple root, a tuple, nested as the shape is. Calls with the exact arrays, in the layouts of the parameters, and NumPy scalars
-    for rank 0 run without Python in between.
+    tuple root, a tuple, nested as the shape is. Calls with the exact arrays, in the layouts of the parameters, and NumPy
+    scalars for rank 0 run without Python in between.
 
     A module whose header says ``replica_count`` or ``num_partitions`` runs on as many devices as their product, each a
     thread of this process. A call gives all of them the same arguments and returns a tuple of the devices' results;

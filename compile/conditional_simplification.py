@@ -57,7 +57,8 @@ def _smaller(
     if all(branch is old for (branch, _), old in zip(results, branches)):
         return on_operands(conditional, operands)
     computations = tuple(branch for branch, _ in results)
-    names = ("branch_computations",) if conditional.attributes["branch_computations"] else ("true_computation", "false_computation")
+    by_index = conditional.attributes["branch_computations"]
+    names = ("branch_computations",) if by_index else ("true_computation", "false_computation")
     attributes = dict(zip(names, (computations,) if len(names) == 1 else computations))
     made = make_instruction(
         "conditional", (operands[0], *(operand for _, operand in results)), attributes,

@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 from phlox.backends.registry import get_backend
 from phlox.hlo import C64, F32, F64, S32, Builder, Layout, Shape
 
@@ -28,7 +27,8 @@ def integers(rng, *shape):
 @pytest.mark.parametrize("sides", list(itertools.product((0, 1), repeat=2)), ids=str)
 def test_matrix_products(element_type, sides):
     rng = np.random.default_rng(1)
-    for rows, terms, columns in [(1, 1, 1), (3, 5, 7), (17, 33, 65), (40, 129, 200), (64, 300, 96), (100, 1, 67), (2, 400, 130)]:
+    sizes = [(1, 1, 1), (3, 5, 7), (17, 33, 65), (40, 129, 200), (64, 300, 96), (100, 1, 67), (2, 400, 130)]
+    for rows, terms, columns in sizes:
         left, right = integers(rng, rows, terms), integers(rng, terms, columns)
         lhs = left if sides[0] == 0 else np.ascontiguousarray(left.T)
         rhs = right if sides[1] == 0 else np.ascontiguousarray(right.T)

@@ -262,8 +262,7 @@ def test_one_right_hand_side(element_type, transpose_a):
                 hidden = np.where(triangle == 0, np.nan, a).astype(a.dtype)
                 b = Builder("f")
                 parameters = [b.parameter(hlo.shape_of(x)) for x in (hidden, right)]
-                solve = b.emit(
-                    "triangular-solve", *parameters, left_side=True, lower=lower, unit_diagonal=unit_diagonal, transpose_a=transpose_a
-                )  # fmt: skip
+                attributes = {"lower": lower, "unit_diagonal": unit_diagonal, "transpose_a": transpose_a}
+                solve = b.emit("triangular-solve", *parameters, left_side=True, **attributes)
                 (x,) = get_backend("cpu").compile(b.build_module(solve))(hidden, right)
                 np.testing.assert_allclose(used @ x, right, rtol=1e-3, atol=1e-4)

@@ -25,7 +25,9 @@ def has_control_flow(computations: Iterable[Computation]) -> bool:
     )
 
 
-def emit_scalar_while(builder: ir.IRBuilder, loop: Instruction, initial: RegisterValue | list, emit: Emit) -> RegisterValue | list:
+def emit_scalar_while(
+    builder: ir.IRBuilder, loop: Instruction, initial: RegisterValue | list, emit: Emit
+) -> RegisterValue | list:
     """The final state of a while over scalars; ``emit(computation, arguments)`` emits the condition and the body."""
     b, like = builder, _leaves(initial)
     before = b.block

@@ -44,7 +44,9 @@ class WideRandomProgram(RandomProgram):
         return self.b.emit(opcode or self.random.choice(("negate", "abs", "not", "sign", "popcnt")), x)
 
     def _binary_opcode(self, shape):
-        return self.random.choice(("add", "subtract")) if shape.element_type.kind == "complex" else super()._binary_opcode(shape)
+        if shape.element_type.kind == "complex":
+            return self.random.choice(("add", "subtract"))
+        return super()._binary_opcode(shape)
 
     def compare(self):
         x = self.choose()
