@@ -152,3 +152,10 @@ def test_bytes_that_are_no_unicode():
         parse_module(text)
     module = parse_module(text.replace("\\n", "").replace("source_line=1", "source_line=²"))
     assert module.entry.root.source.line == 0
+
+
+def test_strings_in_a_value_are_closed():
+    """What is behind the mark would else belong to the value as it is printed, and not as it was read."""
+    text = 'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0), backend_config={"a":b"}\n}\n'
+    with pytest.raises(HloSyntaxError, match="line 3, column 53: this string is never closed"):
+        parse_module(text)

@@ -156,6 +156,8 @@ class Cursor:
         tokens, opening, open_brackets = self.tokens, self.position, []
         for position, token in enumerate(islice(tokens, opening, None), opening):
             if token not in _BRACKETS:
+                if token == '"':
+                    self.fail("this string is never closed", position)
                 continue
             if token in _CLOSING:
                 open_brackets.append(_CLOSING[token])
