@@ -109,7 +109,7 @@ def _():
     add = scalar_computation("add", F32)
     yield Sample([Shape(F32, (0, 3)), np.float32(0)], {"dimensions": (0,), "to_apply": add}, expected=np.zeros(3, np.float32))
     yield Sample([Shape(F32, (0, 3)), np.float32(0)], {"dimensions": (1,), "to_apply": add})
-    # The example of the seeds' Reduce section: 1..6 in two rows, repeated four times, adds up to 84.
+    # The example of "Reduce" in XLA's Operation Semantics: 1..6 in two rows, repeated four times, adds up to 84.
     cube = np.broadcast_to(np.arange(1, 7, dtype=np.float32).reshape(2, 3), (4, 2, 3))
     for dimensions, expected in (
         ((0,), [[4, 8, 12], [16, 20, 24]]),

@@ -136,7 +136,7 @@ def _():
     def attributes(dimension, computation, is_stable=False):
         return {"dimensions": (dimension,), "is_stable": is_stable, "to_apply": computation}
 
-    # The example of the seeds: three operands, sorted by the first one.
+    # The example of XLA's Operation Semantics: three operands, sorted by the first one.
     operands = [np.array([3, 1], np.int32), np.array([42, 50], np.int32), np.array([-3.0, 1.1], np.float32)]
     expected = (np.array([1, 3], np.int32), np.array([50, 42], np.int32), np.array([1.1, -3.0], np.float32))
     yield Sample(operands, attributes(0, comparator("LT", S32, S32, F32)), expected=expected)

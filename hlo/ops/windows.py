@@ -167,7 +167,7 @@ def _():
         wanted = None if expected is None else np.array(expected, element_type.dtype)
         return Sample([array, np.array(init, element_type.dtype)], attributes, expected=wanted)
 
-    # The examples of the seeds: a 4x6 matrix by windows of 2x3, and the minimum over windows of 3 with stride 2.
+    # The examples of XLA: a 4x6 matrix by windows of 2x3, and the minimum over windows of 3 with stride 2.
     table = np.arange(24).reshape(4, 6)
     yield sample(table, "maximum", -np.inf, make_window((2, 3), (2, 3)), [[8, 11], [20, 23]])
     row, three = [10000, 1000, 100, 10, 1], make_window((3,), (2,))
@@ -249,7 +249,7 @@ def _():
         computations = {"select": comparison(element_type, direction), "scatter": scalar_computation(scatter, element_type)}
         return {"window": window, **computations}
 
-    # The figure of the seeds: windows of 2x3, once side by side, once overlapping, where 9 is selected by two of them.
+    # The figure of XLA: windows of 2x3, side by side, once overlapping, where 9 is selected by two of them.
     operand = np.array([[7, 2, 5, 3, 8, 2], [3, 8, 9, 3, 4, 2], [1, 5, 7, 5, 6, 1], [0, 6, 2, 7, 2, 8]], np.float32)
     source, init_value = np.array([[2, 6], [3, 1]], np.float32), np.float32(0)
     expected = np.zeros((4, 6), np.float32)
