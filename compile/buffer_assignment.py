@@ -90,6 +90,17 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
                 yield parameter.attributes["number"]
 
 
+def _reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
+    """Whether the instruction reads what is held, by any of its names, through in-place operands alone."""
+    allowed = set(in_place_operands(instruction))
+    return not any(
+        is_held(defining_value(Value(operand, leaf)))
+        for position, operand in enumerate(instruction.operands)
+        if position not in allowed
+        for leaf in range(len(leaves(operand.shape)))
+    )
+
+
 def _read_at_own_index(computation: Computation, parameter: Instruction) -> bool:
     """Whether every use of the parameter leads through elementwise operations alone to the results."""
     reaching = {parameter}
@@ -215,6 +226,8 @@ class _ComputationPlan:
             return False
         if self.last_read.get(value, -1) != self.position[user] or not self._fits(value, buffer):
             return False
+        if user.opcode != "while" and not _reads_in_place_only(user, lambda read: read == value):
+            return False
         self.preferred[value] = buffer
         return True
 
@@ -276,19 +289,11 @@ class _ComputationPlan:
             and other.instruction.opcode != "parameter"
             and self.last_read.get(other, -1) <= now
             for other in held
-        ) and self._reads_in_place_only(value.instruction, buffer)
+        ) and self._writes_over(buffer, value.instruction)
 
-    def _reads_in_place_only(self, instruction: Instruction, buffer: Buffer) -> bool:
-        """Whether the instruction itself reads the buffer through in-place operands alone."""
-        allowed = set(in_place_operands(instruction))
-        for position, operand in enumerate(instruction.operands):
-            for value, _ in self._array_leaves(operand):
-                if self.buffers.get(defining_value(value)) is buffer and position not in allowed:
-                    return False
-        if instruction.opcode == "dynamic-update-slice":
-            # The update must not lie in the memory that is being updated, except as the whole operand.
-            return self.buffers.get(defining_value(Value(instruction.operands[1]))) is not buffer
-        return True
+    def _writes_over(self, buffer: Buffer, instruction: Instruction) -> bool:
+        """Whether the instruction itself reads each element of the buffer before it may write it."""
+        return _reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer)
 
     def _is_free(self, buffer: Buffer, value: Value) -> bool:
         """Whether the buffer can be written at this instruction: nothing that it holds is read afterwards."""
@@ -296,7 +301,7 @@ class _ComputationPlan:
         for other, its in self.buffers.items():
             if its is buffer and other.instruction in self.position and self.last_read.get(other, -1) > now:
                 return False
-        return self._reads_in_place_only(value.instruction, buffer)
+        return self._writes_over(buffer, value.instruction)
 
     def _plan_branches(self, instruction: Instruction) -> None:
         targets = {value.leaf: self.buffers[value] for value, _ in self._array_leaves(instruction)}
@@ -403,11 +408,7 @@ def _body_works_in_place(body: Computation, leaf: int) -> bool:
                 if occurrences > 1 or occurrences == 1 and defining_value(Value(init, new.leaf)) != old:
                     return False
                 continue
-            allowed = set(in_place_operands(definer))
-            for position, operand in enumerate(instruction.operands):
-                if position not in allowed and _occurrences(operand, old):
-                    return False
-            if definer.opcode == "dynamic-update-slice" and _occurrences(definer.operands[1], old):
+            if not _reads_in_place_only(definer, lambda read: read == old):
                 return False
         elif defined and instruction.opcode not in ("tuple", "get-tuple-element", "opt-barrier"):
             if any(_occurrences(operand, old) for operand in instruction.operands):
