@@ -312,6 +312,13 @@ def test_sizes_that_differ(backend):
     )
     with pytest.raises(ValueError, match="must fit into"):
         run(numbers(2))
+    run = load(
+        f"{X}  u = f32[3] constant({{1, 2, 3}})  i = s32[1] constant({{0}})\nROOT r = f32[<=10] scatter(x, i, u), "
+        "update_window_dims={0}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=add",
+        backend,
+    )
+    with pytest.raises(ValueError, match="must not exceed"):
+        run(numbers(2))
 
 
 def test_padding_is_explicit_about_what_it_cannot_do():

@@ -137,11 +137,14 @@ def test_scatter_by_its_formal_description(numbers, index_dtype, combine, data):
     # In the order of the scatter indices: batch dimensions first, each window as a whole.
     batch_dims = [d for d in range(len(numbers.slices)) if d not in numbers.offset]
     for batch in product(*(range(numbers.slices[d]) for d in batch_dims)):
+        pairs = []
         for window in product(*map(range, numbers.window_sizes)):
             where = dict(zip(batch_dims, batch)) | dict(zip(numbers.offset, window))
             place = tuple(where[d] for d in range(len(numbers.slices)))
-            target = tuple(s + o for s, o in zip(numbers.start(indices, place), numbers.inside(place)))
-            if all(0 <= t < size for t, size in zip(target, numbers.operand)):
+            pairs.append((tuple(s + o for s, o in zip(numbers.start(indices, place), numbers.inside(place))), place))
+        # A window that reaches over an edge is skipped, with what of it lies inside.
+        if all(0 <= t < size for target, _ in pairs for t, size in zip(target, numbers.operand)):
+            for target, place in pairs:
                 old, new = expected[target], updates[place]
                 expected[target] = {"add": old + new, "subtract": old - new, "assign": new}[combine]
     assert parse_module(module.as_text()) == module
@@ -152,6 +155,22 @@ def assignment(element_type):
     b = Builder("assign")
     b.parameter(Shape(element_type), "current")
     return b.build(b.parameter(Shape(element_type), "update"))
+
+
+def test_windows_over_the_edges_in_xla():
+    """As XLA's CPU client has it: by jax.lax.scatter, windows of every size at every start around the edges."""
+    jax = pytest.importorskip("jax")
+    numbers = jax.lax.ScatterDimensionNumbers((1, 2), (), (0, 1))
+    names = {"update_window_dims": (1, 2), "inserted_window_dims": (), "scatter_dims_to_operand_dims": (0, 1)}
+    operand = np.arange(12, dtype=np.float32).reshape(3, 4)
+    starts = np.array(list(product(range(-2, 5), range(-2, 6))), np.int32)
+    for sizes in ((1, 1), (2, 3), (3, 4), (1, 4), (3, 1)):
+        updates = 1 + np.arange(len(starts) * np.prod(sizes), dtype=np.float32).reshape(len(starts), *sizes)
+        b = Builder("windows")
+        x, i, u = (b.parameter(hlo.shape_of(array)) for array in (operand, starts, updates))
+        module = b.build_module(b.Scatter(x, i, u, scalar_computation("add", F32), index_vector_dim=1, **names))
+        wanted = jax.lax.scatter_add(operand, starts, updates, numbers, mode="drop")
+        np.testing.assert_array_equal(run(module, operand, starts, updates), wanted)
 
 
 # --- the builder ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...hlo import S64, Instruction
-from ...hlo.slices import slice_dimensions
+from ...hlo.slices import SliceDimensions, slice_dimensions
 from .movement import last_start, wide
 from .padder import Padded, Padder, padded
 
@@ -35,13 +35,16 @@ def pad_gather(p: Padder, instruction: Instruction, operands: list[Padded]) -> P
 
 
 def _clamped(p: Padder, starts: Instruction, lasts: list[Instruction], index_vector_dim: int) -> Instruction:
-    sizes = starts.shape.dimensions
-    if index_vector_dim == len(sizes):
-        last = p.b.broadcast(lasts[0], sizes, ()) if sizes else lasts[0]
-    else:
-        vector = p.b.emit("concatenate", *(p.b.reshape(last, (1,)) for last in lasts), dimensions=(0,))
-        last = p.b.broadcast(vector, sizes, (index_vector_dim,))
+    last = _of_each_start(p, starts.shape.dimensions, lasts, index_vector_dim)
     return p.b.emit("clamp", p.b.constant(0, S64), wide(p, starts), last)
+
+
+def _of_each_start(p: Padder, sizes: tuple[int, ...], values: list[Instruction], index_vector_dim: int) -> Instruction:
+    """One s64[] for each element of an index vector, as an array of the sizes of the start indices."""
+    if index_vector_dim == len(sizes):
+        return p.b.broadcast(values[0], sizes, ()) if sizes else values[0]
+    vector = p.b.emit("concatenate", *(p.b.reshape(value, (1,)) for value in values), dimensions=(0,))
+    return p.b.broadcast(vector, sizes, (index_vector_dim,))
 
 
 @padded("scatter")
@@ -74,12 +77,32 @@ def pad_scatter(p: Padder, instruction: Instruction, operands: list[Padded]) -> 
         if both:
             valid[d] = both[0]
     starts = wide(p, indices.array)
+    rooms = {}
+    for d, window in zip(numbers.offset_dims, numbers.window_dims):
+        if window in sizes and d not in of_updates:
+            room = p.scalar("subtract", sizes[window], operands[-1].array.shape.dimensions[d])
+            too_small = p.b.emit("compare", room, p.s32(0), direction="LT")
+            p.fail_if(too_small, f"{instruction!r}: a window must not exceed the operand, whose size is smaller")
+            rooms[window] = room
+    starts = _without_those_behind(p, starts, numbers, rooms)
     if valid:
-        nowhere = p.b.constant(-1 - max(arrays[0].array.shape.dimensions), S64)
-        starts = p.masked(Padded(starts, valid), nowhere)
+        starts = p.masked(Padded(starts, valid), p.b.constant(-1, S64))
     parts = [operand.array for operand in operands]
     parts[count] = starts
     result = p.unpacked(p.same(instruction, parts, indices_are_sorted=False))
     results = result if isinstance(result, tuple) else (result,)
     found = tuple(Padded(one.array, dict(sizes)) for one in results)
     return found if count > 1 else found[0]
+
+
+def _without_those_behind(
+    p: Padder, starts: Instruction, numbers: SliceDimensions, rooms: dict[int, Instruction]
+) -> Instruction:
+    """The starts of a scatter; -1 where the window reaches behind the size of a dimension, where the last start is its room."""
+    if not rooms.keys() & {*numbers.index_map}:
+        return starts
+    sizes, anywhere = starts.shape.dimensions, p.b.constant(2**63 - 1, S64)
+    lasts = [wide(p, rooms[d]) if d in rooms else anywhere for d in numbers.index_map]
+    last = _of_each_start(p, sizes, lasts, numbers.index_vector_dim)
+    nowhere = p.b.broadcast(p.b.constant(-1, S64), sizes, ())
+    return p.b.emit("select", p.b.emit("compare", starts, last, direction="LE"), starts, nowhere)

@@ -6,6 +6,8 @@ specification has them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
@@ -274,10 +276,10 @@ def scatter(
 
     The updates' update_window_dims run through slices of the operands, without the dimensions in inserted_window_dims, their
     other dimensions through the scatter indices, whose vectors say where the slices start as those of a gather do. Each element
-    of the updates that falls on an element of the operands replaces it by to_apply(current values..., updates...); what falls
-    outside is skipped, element by element (XLA's CPU backend skips a window of which any part falls outside). Where several
-    fall on one element their order is not defined by the document; here it is that of the scatter indices. That the indices are
-    sorted, or that no element is updated twice, are promises.
+    of the updates replaces the element of the operands that it falls on by to_apply(current values..., updates...). A slice of
+    which any part lies outside of the operands is skipped as a whole, as XLA does (the document's formula would skip its
+    elements outside alone). Where several updates fall on one element their order is not defined by the document; here it is
+    that of the scatter indices. That the indices are sorted, or that no element is updated twice, are promises.
     """
     require(
         len(operands) >= 3 and len(operands) % 2 == 1,
@@ -349,6 +351,9 @@ def _(*operands, to_apply, run, **attributes):
     inside = np.ones(np.size(updates[0]), bool)
     for index, size in zip(found, full):
         inside &= (index >= 0) & (index < size)
+    windows = math.prod(sizes[d] for d in dimensions.batch_dims)
+    inside = inside.reshape(windows, inside.size // max(windows, 1))
+    inside = np.broadcast_to(inside.all(axis=1, keepdims=True), inside.shape).ravel()
     values = [np.transpose(update, order).ravel()[inside] for update in updates]
     flat = [result.reshape(-1) for result in results]
     targets = np.zeros(np.count_nonzero(inside), np.int64)
@@ -405,14 +410,20 @@ def _():
     expected = np.stack([0 * update[0], update[0] + update[2], 0 * update[0], update[1]])
     yield Sample([matrix, np.array([1, 3, 1], np.int32), update], rows, expected=expected)
     yield Sample([Shape(F32, (4, 37)), Shape(S32, (6,)), Shape(F32, (6, 20))], rows)
-    # The windows of a scatter lie where the slices of a gather do, but they are not clamped: what lies outside is skipped.
+    # The windows of a scatter lie where the slices of a gather do, but they are not clamped: one that lies outside in part is
+    # skipped as a whole.
     windows = {"update_window_dims": (1, 2), "inserted_window_dims": (), "scatter_dims_to_operand_dims": (0, 1)}
     windows |= {"index_vector_dim": 1, "to_apply": scalar_computation("add", F32)}
     expected = np.zeros((4, 5), np.float32)
-    expected[:1, 3:] += 1
+    expected[:2, :3] += 1
     expected[2:, 1:4] += 1
-    starts = np.array([[-1, 3], [2, 1], [4, 0]], np.int64)
-    yield Sample([np.zeros((4, 5), np.float32), starts, np.ones((3, 2, 3), np.float32)], windows, expected=expected)
+    starts = np.array([[-1, 0], [2, 1], [3, 0], [0, 3], [0, 0], [2**62, 0]], np.int64)
+    yield Sample([np.zeros((4, 5), np.float32), starts, np.ones((6, 2, 3), np.float32)], windows, expected=expected)
+    wide = {**windows, "update_window_dims": (1,), "inserted_window_dims": (0,)}
+    expected = np.zeros((4, 37), np.float32)
+    expected[1, 4:] += 1
+    starts = np.array([[1, 4], [4, 0], [0, 5], [-1, 2], [2, -1]], np.int32)
+    yield Sample([np.zeros((4, 37), np.float32), starts, np.ones((5, 33), np.float32)], wide, expected=expected)
     across = {**windows, "update_window_dims": (0, 2), "scatter_dims_to_operand_dims": (1, 0), "index_vector_dim": 0}
     yield Sample([Shape(F32, (7, 40)), Shape(S32, (2, 5)), Shape(F32, (3, 5, 35))], across)
     batched = {"update_window_dims": (), "inserted_window_dims": (1,), "scatter_dims_to_operand_dims": (1,)}

@@ -57,6 +57,23 @@ def select_and_scatter(x, sent):
     return result
 
 
+def scatter_of_windows(a, updates):
+    """Those that lie inside of the actual sizes."""
+    result = a.copy()
+    for (row, column), update in zip(((1, 0), (0, 2), (3, 1)), updates):
+        if row + 2 <= len(a) and column + 3 <= a.shape[1]:
+            result[row : row + 2, column : column + 3] = 2 * update
+    return result
+
+
+def scatter_of_columns(a, updates):
+    result = a.copy()
+    for column, update in zip((1, 4), updates):
+        if column < a.shape[1]:
+            result[:3, column] = 2 * update
+    return result
+
+
 def batch_norm_training(x, scale, offset):
     mean = x.sum(0) / np.float32(len(x))
     variance = ((x - mean) ** 2).sum(0) / np.float32(len(x))
@@ -225,6 +242,14 @@ CASES = {
         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second", ["nm", "2m"],
         lambda a, u: np.stack([2 * u[[0, 7].index(i)] if i in (0, 7) else row for i, row in enumerate(a)])
         if len(a) else a),
+    "scatter of windows": (
+        f"{AB}  u = f32[4,2,3] parameter(1)  k = s32[4,2] constant({{{{1, 0}}, {{0, 2}}, {{3, 1}}, {{-1, 0}}}})\n"
+        "ROOT r = f32[<=10,<=6] scatter(a, k, u), update_window_dims={1,2}, inserted_window_dims={}, "
+        "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=second", ["nm+3", "423"], scatter_of_windows),
+    "scatter of columns": (
+        f"{AB}  u = f32[2,3] parameter(1)  k = s64[2] constant({{1, 4}})\n"
+        "ROOT r = f32[<=10,<=6] scatter(a, k, u), update_window_dims={1}, inserted_window_dims={1}, "
+        "scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=second", ["nm+3", "23"], scatter_of_columns),
     "cholesky": (
         "x = f32[<=6] parameter(0)  i = f32[<=6,6] broadcast(x), dimensions={0}  j = f32[6,<=6] broadcast(x), dimensions={1}\n"
         "o = f32[<=6,<=6] multiply(i, j)  t = s32[6,6] iota(), iota_dimension=0  u = s32[6,6] iota(), iota_dimension=1\n"

@@ -1,7 +1,7 @@
 """The scatter region: a loop over the scatter indices, in order, each of which updates one window.
 
-What of a window lies outside of the operands is left out by the bounds of the window's loops, so that nothing is tested for
-each element. The innermost loop is a vector loop where the window has whole rows there, next to each other in memory.
+A window that does not lie inside of the operands is skipped as a whole, so that nothing is tested for each element. The
+innermost loop is a vector loop where the window's elements there lie next to each other in memory.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from ....hlo import Instruction
 from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
-from ...llvm.index import Affine, Base, Component
+from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.start_indices import widened
+from ...llvm.start_indices import moved, widened
 from ...llvm.types import I64, register_bytes
 from ..target import Target
 from .loop import VectorLoop
@@ -49,14 +49,15 @@ class _Scatter:
     def emit(self) -> None:
         b, numbers = self.builder, self.numbers
         full, sizes = self.outputs[0].shape.dimensions, self.updates[0].shape.dimensions
+        windows = {window: sizes[offset] for window, offset in zip(numbers.window_dims, numbers.offset_dims)}
         with loop_nest(b, [sizes[d] for d in numbers.batch_dims]) as batch:
             starts: dict[int, ir.Value] = {}
             inside: list[ir.Value] = []
             for k, dimension in enumerate(numbers.index_map):
                 value = self.indices.load(b, numbers.start_index(batch, Affine(k)), 1)
                 starts[dimension] = widened(b, self.indices.shape.element_type, value)
-                if dimension not in numbers.window_dims:
-                    inside.append(b.icmp_unsigned("<", starts[dimension], I64(full[dimension])))
+                places = full[dimension] - windows.get(dimension, 1) + 1
+                inside.append(b.icmp_unsigned("<", starts[dimension], I64(places)))
             output_index: list[Component] = [Affine(starts.get(dimension, 0)) for dimension in range(numbers.rank)]
             for dimension, position in numbers.batching.items():
                 output_index[dimension] = batch[position]
@@ -84,12 +85,11 @@ class _Scatter:
 
         def at(component: Component) -> tuple[list[Component], list[Component]]:
             output, update = list(output_index), list(update_index)
-            base = component.base if start is None else b.add(start, component.base)
-            output[dimension] = Affine(base, component.stride)
+            output[dimension] = component if start is None else moved(b, component, start, 1)
             update[offset] = component
             return output, update
 
-        if start is None and level == len(numbers.window_dims) - 1 and self._is_contiguous(dimension, offset):
+        if level == len(numbers.window_dims) - 1 and self._is_contiguous(dimension, offset):
 
             def update_lanes(component: Component, lanes: int, mask: ir.Value | None) -> None:
                 output, update = at(component)
@@ -97,18 +97,12 @@ class _Scatter:
 
             VectorLoop(b, self._lanes(size), in_place=True).emit(size, update_lanes)
             return
-        first: Base = 0
-        stop: Base = size
-        if start is not None:
-            zero, before, behind = I64(0), b.neg(start), b.sub(I64(self.outputs[0].shape.dimensions[dimension]), start)
-            first = b.select(b.icmp_signed(">", before, zero), before, zero)
-            stop = b.select(b.icmp_signed("<", behind, I64(size)), behind, I64(size))
 
         def step(index: ir.Value, _: list) -> tuple:
             self._window(level + 1, starts, *at(Affine(index)))
             return ()
 
-        carried_loop(b, first, stop, 1, (), step, "window")
+        carried_loop(b, 0, size, 1, (), step, "window")
 
     def _is_contiguous(self, dimension: int, offset: int) -> bool:
         return all(array.strides[dimension] == 1 for array in self.outputs) and all(
