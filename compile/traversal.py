@@ -36,21 +36,28 @@ def transform_callees(computation: Computation, transform: Callable[[Computation
     """The computation with the control flow computations that it calls transformed."""
     changed: dict[Instruction, dict[str, Any]] = {}
     for instruction in computation.instructions:
-        names = CONTROL_FLOW.get(instruction.opcode)
-        if names is None:
-            continue
-        for name in names:
-            old = instruction.attributes[name]
-            new: Any
-            if isinstance(old, tuple):
-                new = tuple(map(transform, old))
-            else:
-                new = None if old is None else transform(old)
-            if new != old:
-                changed.setdefault(instruction, {})[name] = new
+        if instruction.opcode in CONTROL_FLOW:
+            attributes = transformed_callees(instruction, transform)
+            if attributes:
+                changed[instruction] = attributes
     if not changed:
         return computation
     return rebuild(computation, lambda i, operands: on_operands(i, operands, changed.get(i)))
+
+
+def transformed_callees(instruction: Instruction, transform: Callable[[Computation], Computation]) -> dict[str, Any]:
+    """The attributes of the instruction that change where its control flow computations are transformed."""
+    changed: dict[str, Any] = {}
+    for name in CONTROL_FLOW.get(instruction.opcode, ()):
+        old = instruction.attributes[name]
+        new: Any
+        if isinstance(old, tuple):
+            new = tuple(map(transform, old))
+        else:
+            new = None if old is None else transform(old)
+        if new != old:
+            changed[name] = new
+    return changed
 
 
 def on_operands(

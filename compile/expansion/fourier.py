@@ -28,6 +28,8 @@ def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) 
     shape, fft_type = fft.shape.without_layout(), fft.attributes["fft_type"]
     if not shape.size:
         return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+    if not x.shape.is_row_major:
+        x = b.emit("copy", x, shape=x.shape.without_layout())
     *lengths, last = fft.attributes["fft_length"]
     inverse = fft_type in ("IFFT", "IRFFT")
     if fft_type == "RFFT":

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from ...hlo import Builder, Instruction, Module, rebuild
+import numpy as np
+
+from ...hlo import Builder, Computation, Instruction, Module, rebuild
+from ...hlo.instruction import post_order
+from ...hlo.shape import AnyShape
 from ..pass_manager import module_pass
-from ..traversal import on_operands, transform_computations
+from ..traversal import CONTROL_FLOW, on_operands, transformed_callees, with_entry
 
 # (builder for the new instructions, the instruction that they replace, its operands) to its new value.
 Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
@@ -26,17 +31,85 @@ def expansion(opcode: str) -> Callable[[Expansion], Expansion]:
     return register
 
 
+# No rule needs as many steps to the operations that have none. Halving alone takes 63 for the largest size there is, and a
+# factorization that is halved solves triangular systems that are.
+_LONGEST_CHAIN = 200
+# A walk leaves something to the next one only where a rule had to see what another one has made.
+_MOST_WALKS = 8
+
+
 @module_pass("expand")
 def expand(module: Module) -> Module:
-    """Replaces each operation that has an expansion by it, and what the expansions contain by theirs."""
-    while (expanded := transform_computations(module, lambda c: rebuild(c, _transform))) is not module:
-        module = expanded
-    return module
+    """Replaces each operation that has an expansion by it, and what the expansions contain by theirs.
+
+    Raises RuntimeError, naming the rules, where that would not end.
+    """
+    for _ in range(_MOST_WALKS):
+        expanded = with_entry(module, _Walk().computation(module.entry, ()))
+        if expanded is module:
+            return module
+        module, before = expanded, module
+    changed = {i.opcode for c in module.computations() for i in c.instructions} & EXPANSIONS.keys()
+    raise RuntimeError(f"expansion of {before.name} did not end after {_MOST_WALKS} walks; among {', '.join(sorted(changed))}")
 
 
-def _transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    function = EXPANSIONS.get(instruction.opcode)
-    if function is None:
-        return on_operands(instruction, operands)
-    builder = Builder(instruction.opcode, where=lambda: instruction.source)
-    return function(builder, instruction, operands)
+# What a rule was applied to: opcode, attributes, shapes of operands and of the result.
+_Step = tuple[str, tuple[Any, ...], tuple[AnyShape, ...], AnyShape]
+
+
+class _Walk:
+    """One walk over a module. What a rule makes is expanded at once, and knows the steps that led to it: one that comes back to
+    itself is found at its second time, one that makes ever new ones by the length of the chain.
+    """
+
+    def __init__(self) -> None:
+        self._computations: dict[Computation, Computation] = {}
+        self._finished: set[Instruction] = set()
+
+    def computation(self, computation: Computation, steps: tuple[_Step, ...]) -> Computation:
+        done = self._computations.get(computation)
+        if done is None:
+            done = rebuild(computation, lambda instruction, operands: self._expanded(instruction, operands, steps))
+            self._computations[computation] = done
+        return done
+
+    def _expanded(self, instruction: Instruction, operands: tuple[Instruction, ...], steps: tuple[_Step, ...]) -> Instruction:
+        """The instruction on these operands, which are expanded already, without any operation that has a rule for it."""
+        if instruction.opcode in CONTROL_FLOW:
+            attributes = transformed_callees(instruction, lambda callee: self.computation(callee, steps))
+            result = on_operands(instruction, operands, attributes)
+        else:
+            result = self._rewritten(instruction, operands, steps)
+        self._finished.add(result)
+        return result
+
+    def _rewritten(self, instruction: Instruction, operands: tuple[Instruction, ...], steps: tuple[_Step, ...]) -> Instruction:
+        rule = EXPANSIONS.get(instruction.opcode)
+        if rule is None:
+            return on_operands(instruction, operands)
+        builder = Builder(instruction.opcode, where=lambda: instruction.source)
+        made = rule(builder, instruction, operands)
+        if made in self._finished or made.attributes is instruction.attributes and made.operands == operands:
+            return made
+        steps = _extended(steps, instruction)
+        replaced: dict[Instruction, Instruction] = {}
+        for new in list(post_order(made, self._finished)):
+            replaced[new] = self._expanded(new, tuple([replaced.get(operand, operand) for operand in new.operands]), steps)
+        return replaced[made]
+
+
+def _extended(steps: tuple[_Step, ...], instruction: Instruction) -> tuple[_Step, ...]:
+    """The steps and the one that expands the instruction; raises RuntimeError where they do not end."""
+    values = tuple([(name, _comparable(value)) for name, value in instruction.attributes.items()])
+    step = (instruction.opcode, values, tuple([operand.shape for operand in instruction.operands]), instruction.shape)
+    if len(steps) >= _LONGEST_CHAIN or step in steps:
+        names = list(dict.fromkeys(opcode for opcode, *_ in (*steps, step)))
+        raise RuntimeError(f"the expansions of {', '.join(names)} do not end: {instruction!r} after {len(steps)} steps")
+    return (*steps, step)
+
+
+def _comparable(value: Any) -> Any:
+    """The value of an attribute; for arrays, which have no equality that is a bool, their identity."""
+    if isinstance(value, np.ndarray):
+        return id(value)
+    return tuple(map(_comparable, value)) if type(value) is tuple else value
