@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any, NoReturn
 
 from ..errors import HloSyntaxError
@@ -154,7 +154,8 @@ class Cursor:
     def skip_brackets(self) -> None:
         """Step over everything from this bracket to the one that closes it."""
         tokens, opening, open_brackets = self.tokens, self.position, []
-        for position, token in enumerate(islice(tokens, opening, None), opening):
+        for position in range(opening, len(tokens)):
+            token = tokens[position]
             if token not in _BRACKETS:
                 if token == '"':
                     self.fail("this string is never closed", position)
