@@ -5,6 +5,7 @@ A *value* is one array of an instruction's result: the instruction with the posi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -16,11 +17,6 @@ class Value(NamedTuple):
 
     instruction: Instruction
     leaf: int = 0
-
-
-def leaf_offset(instruction: Instruction, element: int) -> int:
-    """The position among all leaves of a tuple's leaves where those of one element begin."""
-    return sum(len(leaves(shape)) for shape in instruction.shape.elements[:element])
 
 
 _invariant_leaves: WeakKeyDictionary[Instruction, frozenset[int]] = WeakKeyDictionary()
@@ -47,15 +43,12 @@ def defining_value(value: Value) -> Value:
         instruction, leaf = value
         opcode = instruction.opcode
         if opcode == "tuple":
-            for operand in instruction.operands:
-                count = len(leaves(operand.shape))
-                if leaf < count:
-                    value = Value(operand, leaf)
-                    break
-                leaf -= count
+            offsets = instruction.shape.leaf_offsets
+            element = bisect_right(offsets, leaf) - 1
+            value = Value(instruction.operands[element], leaf - offsets[element])
         elif opcode == "get-tuple-element":
             (operand,) = instruction.operands
-            value = Value(operand, leaf_offset(operand, instruction.attributes["index"]) + leaf)
+            value = Value(operand, operand.shape.leaf_offsets[instruction.attributes["index"]] + leaf)
         elif opcode == "reshape" and is_free_reshape(instruction) or opcode == "opt-barrier":
             value = Value(instruction.operands[0], leaf)
         elif opcode == "while" and leaf in invariant_leaves(instruction):

@@ -9,30 +9,15 @@ body allows; otherwise the body writes a second buffer and the two change roles 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
-from .aliasing import Value, defining_value, invariant_leaves
-
-ALIGNMENT = 64
-
-
-@dataclass(eq=False)
-class Buffer:
-    """A piece of memory. ``kind`` is argument, result, constant or temporary; ``number`` counts arguments and results.
-
-    ``start`` and ``end`` bound its life on the time line; ``offset`` is its place in the arena, for temporaries.
-    """
-
-    kind: str
-    size: int
-    number: int = -1
-    start: int = 0
-    end: int = 0
-    offset: int = -1
-    literal: object = None
+from .aliasing import Value, defining_value, invariant_leaves, is_free_reshape
+from .arena_packing import Buffer, pack
 
 
 @dataclass
@@ -71,7 +56,7 @@ def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruct
     """
     planner = _Planner(scratch_bytes)
     planner.plan_entry(module.entry)
-    planner.pack()
+    planner.assignment.arena_size = pack(planner.temporaries)
     return planner.assignment
 
 
@@ -84,10 +69,7 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
             if operand.shape.dimensions == instruction.shape.dimensions:
                 yield position
     elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
-        computation = instruction.attributes["calls"]
-        for parameter in computation.parameters:
-            if parameter.shape.rank and _read_at_own_index(computation, parameter):
-                yield parameter.attributes["number"]
+        yield from _parameters_read_at_own_index(instruction.attributes["calls"])
 
 
 def _reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
@@ -101,19 +83,32 @@ def _reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bo
     )
 
 
-def _read_at_own_index(computation: Computation, parameter: Instruction) -> bool:
-    """Whether every use of the parameter leads through elementwise operations alone to the results."""
-    reaching = {parameter}
-    for instruction in computation.instructions:
-        if not any(operand in reaching for operand in instruction.operands):
-            continue
-        if instruction is computation.root and instruction.opcode == "tuple":
-            continue
-        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != parameter.shape.dimensions:
-            return False
-        reaching.add(instruction)
+_own_index_parameters: WeakKeyDictionary[Computation, tuple[int, ...]] = WeakKeyDictionary()
+
+
+def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
+    """The array parameters of which every use leads through elementwise operations alone to the results."""
+    known = _own_index_parameters.get(computation)
+    if known is not None:
+        return known
     roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
-    return all(root.shape.dimensions == parameter.shape.dimensions for root in roots)
+    dimensions = roots[0].shape.dimensions
+    reaching: dict[Instruction, set[int]] = {}
+    if dimensions and all(root.shape.dimensions == dimensions for root in roots):
+        for parameter in computation.parameters:
+            if parameter.shape.dimensions == dimensions:
+                reaching[parameter] = {parameter.attributes["number"]}
+    found = set().union(*reaching.values())
+    for instruction in computation.instructions if found else ():
+        reached = set().union(*(reaching.get(operand, ()) for operand in instruction.operands))
+        if not reached or instruction is computation.root and instruction.opcode == "tuple":
+            continue
+        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != dimensions:
+            found -= reached
+        else:
+            reaching[instruction] = reached
+    known = _own_index_parameters[computation] = tuple(sorted(found))
+    return known
 
 
 class _Planner:
@@ -122,6 +117,8 @@ class _Planner:
         self.scratch_bytes = scratch_bytes
         self.clock = 0
         self.temporaries: list[Buffer] = []
+        self.owners: dict[Buffer, _ComputationPlan] = {}  # the first computation with a value in the buffer
+        self.shared: set[Buffer] = set()  # buffers with values of several computations
 
     def temporary(self, size: int) -> Buffer:
         buffer = Buffer("temporary", size, start=self.clock, end=self.clock)
@@ -149,24 +146,6 @@ class _Planner:
         """Assign all values of a computation; parameters have theirs already. ``targets`` are the buffers of the results."""
         _ComputationPlan(self, computation, targets).run()
 
-    def pack(self) -> None:
-        """Give each temporary the lowest place that no buffer of an overlapping life holds, the largest first."""
-        placed: list[Buffer] = []
-        for buffer in sorted(self.temporaries, key=lambda b: -b.size):
-            offset = 0
-            overlapping = [other for other in placed if other.start <= buffer.end and buffer.start <= other.end]
-            for other in sorted(overlapping, key=lambda b: b.offset):
-                if offset + buffer.size <= other.offset:
-                    break
-                offset = max(offset, _aligned(other.offset + other.size))
-            buffer.offset = offset
-            placed.append(buffer)
-        self.assignment.arena_size = max((_aligned(b.offset + b.size) for b in placed), default=0)
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
-
 
 class _ComputationPlan:
     """Assigns the values of one computation."""
@@ -175,7 +154,13 @@ class _ComputationPlan:
         self.planner, self.computation = planner, computation
         self.buffers = planner.assignment.buffers
         self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
-        self.last_read = self._last_reads()
+        self.last_read = last_reads(computation)
+        for value, _ in self._array_leaves(computation.root):
+            self.last_read[defining_value(value)] = len(computation.instructions)
+        self.last_read_of: dict[Buffer, int] = {}  # the last position at which what the buffer has held is read
+        for parameter in computation.parameters:
+            for value, _ in self._array_leaves(parameter):
+                self._hold(value, self.buffers[value])
         self.preferred = {defining_value(Value(computation.root, leaf)): buffer for leaf, buffer in targets.items()}
         self.required = set(self.preferred)
         self._prefer_for_operands()
@@ -185,20 +170,20 @@ class _ComputationPlan:
             if shape.rank:
                 yield Value(instruction, leaf), shape
 
-    def _last_reads(self) -> dict[Value, int]:
-        """The position of the last instruction that reads each defining value; the root's values are read at the end."""
-        last: dict[Value, int] = {}
-        for number, instruction in enumerate(self.computation.instructions):
-            if instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier"):
-                continue
-            if instruction.opcode == "reshape" and defining_value(Value(instruction)) != Value(instruction):
-                continue
-            for operand in instruction.operands:
-                for value, _ in self._array_leaves(operand):
-                    last[defining_value(value)] = number
-        for value, _ in self._array_leaves(self.computation.root):
-            last[defining_value(value)] = len(self.computation.instructions)
-        return last
+    def _hold(self, value: Value, buffer: Buffer) -> None:
+        """Let the value lie in the buffer."""
+        self.buffers[value] = buffer
+        self.last_read_of[buffer] = max(self.last_read_of.get(buffer, -1), self.last_read.get(value, -1))
+        if self.planner.owners.setdefault(buffer, self) is not self:
+            self.planner.shared.add(buffer)
+
+    def _is_read_after(self, buffer: Buffer, instruction: Instruction) -> bool:
+        """Whether this computation reads behind the instruction what the buffer has held so far."""
+        return self.last_read_of.get(buffer, -1) > self.position[instruction]
+
+    def _is_ours(self, buffer: Buffer) -> bool:
+        """Whether the buffer holds values of this computation alone."""
+        return self.planner.owners.get(buffer) is self and buffer not in self.planner.shared
 
     def _prefer_for_operands(self) -> None:
         """Hand the preference for a buffer on to the operand that could be updated in place in it."""
@@ -237,9 +222,10 @@ class _ComputationPlan:
     def run(self) -> None:
         for instruction in self.computation.instructions:
             self.planner.clock += 1
-            for operand in instruction.operands:
-                for value, _ in self._array_leaves(operand):
-                    self.buffers[defining_value(value)].end = self.planner.clock
+            if not _only_names(instruction):
+                for operand in instruction.operands:
+                    for value, _ in self._array_leaves(operand):
+                        self.buffers[defining_value(value)].end = self.planner.clock
             self._plan_instruction(instruction)
         self.planner.clock += 1
         for value, _ in self._array_leaves(self.computation.root):
@@ -258,8 +244,9 @@ class _ComputationPlan:
             return
         for value, shape in self._array_leaves(instruction):
             if defining_value(value) == value:
-                self.buffers[value] = self._choose(value, shape)
-                self.buffers[value].end = max(self.buffers[value].end, self.planner.clock)
+                buffer = self._choose(value, shape)
+                self._hold(value, buffer)
+                buffer.end = max(buffer.end, self.planner.clock)
         if instruction.opcode == "conditional":
             self._plan_branches(instruction)
         scratch = self.planner.scratch_bytes(instruction)
@@ -280,16 +267,7 @@ class _ComputationPlan:
 
     def _may_take_over(self, buffer: Buffer, value: Value, shape: Shape) -> bool:
         """Whether no value in the buffer is read after this instruction, and it is this computation's own."""
-        if buffer.size != shape.byte_size:
-            return False
-        now = self.position[value.instruction]
-        held = [other for other, its in self.buffers.items() if its is buffer]
-        return all(
-            other.instruction in self.position
-            and other.instruction.opcode != "parameter"
-            and self.last_read.get(other, -1) <= now
-            for other in held
-        ) and self._writes_over(buffer, value.instruction)
+        return buffer.size == shape.byte_size and self._is_ours(buffer) and self._is_free(buffer, value)
 
     def _writes_over(self, buffer: Buffer, instruction: Instruction) -> bool:
         """Whether the instruction itself reads each element of the buffer before it may write it."""
@@ -297,11 +275,7 @@ class _ComputationPlan:
 
     def _is_free(self, buffer: Buffer, value: Value) -> bool:
         """Whether the buffer can be written at this instruction: nothing that it holds is read afterwards."""
-        now = self.position[value.instruction]
-        for other, its in self.buffers.items():
-            if its is buffer and other.instruction in self.position and self.last_read.get(other, -1) > now:
-                return False
-        return self._writes_over(buffer, value.instruction)
+        return not self._is_read_after(buffer, value.instruction) and self._writes_over(buffer, value.instruction)
 
     def _plan_branches(self, instruction: Instruction) -> None:
         targets = {value.leaf: self.buffers[value] for value, _ in self._array_leaves(instruction)}
@@ -326,19 +300,22 @@ class _ComputationPlan:
         state = self.planner.assignment.loops[loop] = LoopState()
         invariant = invariant_leaves(loop)
         (body_parameter,), (condition_parameter,) = body.parameters, condition.parameters
+        taken: set[Buffer] = set()
         for value, shape in self._array_leaves(loop):
             initial = self.buffers[defining_value(Value(init, value.leaf))]
             if value.leaf in invariant:
                 home = initial
             else:
-                home = state.homes[value.leaf] = self._home(value, shape, initial, set(state.homes.values()))
-                self.buffers[value] = home
+                home = state.homes[value.leaf] = self._home(value, shape, initial, taken)
+                taken.add(home)
+                self._hold(value, home)
             self.buffers[Value(body_parameter, value.leaf)] = home
             self.buffers[Value(condition_parameter, value.leaf)] = home
         self.planner.plan(condition, {})
         targets = {}
+        in_place = leaves_updated_in_place(body)
         for leaf, home in state.homes.items():
-            if _body_works_in_place(body, leaf):
+            if leaf in in_place:
                 targets[leaf] = home
             else:
                 targets[leaf] = state.seconds[leaf] = self.planner.temporary(home.size)
@@ -356,28 +333,34 @@ class _ComputationPlan:
         if (
             preferred is not None
             and preferred not in taken
-            and (value in self.required or self._is_free_for_loop(preferred, loop))
+            and (value in self.required or not self._is_read_after(preferred, loop))
         ):
             return preferred
-        init = defining_value(Value(loop.operands[0], value.leaf))
-        ours = init.instruction in self.position and init.instruction.opcode != "parameter"
-        unread = all(
-            other.instruction in self.position and self.last_read.get(other, -1) <= self.position[loop]
-            for other, its in self.buffers.items()
-            if its is initial
-        )
-        if initial.kind == "temporary" and ours and unread and initial not in taken and initial.size == shape.byte_size:
-            if _occurrences(loop.operands[0], init) == 1:
+        if initial.kind == "temporary" and initial not in taken and initial.size == shape.byte_size:
+            init = defining_value(Value(loop.operands[0], value.leaf))
+            unread = self._is_ours(initial) and not self._is_read_after(initial, loop)
+            if unread and _occurrences(loop.operands[0], init) == 1:
                 return initial
         return self.planner.temporary(shape.byte_size)
 
-    def _is_free_for_loop(self, buffer: Buffer, loop: Instruction) -> bool:
-        now = self.position[loop]
-        return all(
-            self.last_read.get(other, -1) <= now
-            for other, its in self.buffers.items()
-            if its is buffer and other.instruction in self.position
-        )
+
+def _only_names(instruction: Instruction) -> bool:
+    """Whether the instruction only gives other names to values that lie in memory."""
+    if instruction.opcode == "reshape":
+        return is_free_reshape(instruction)
+    return instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier")
+
+
+def last_reads(computation: Computation) -> dict[Value, int]:
+    """The position of the last instruction that reads each array's defining value; to be a result does not count."""
+    last: dict[Value, int] = {}
+    for number, instruction in enumerate(computation.instructions):
+        if not _only_names(instruction):
+            for operand in instruction.operands:
+                for leaf, shape in enumerate(leaves(operand.shape)):
+                    if shape.rank:
+                        last[defining_value(Value(operand, leaf))] = number
+    return last
 
 
 def _occurrences(instruction: Instruction, value: Value) -> int:
@@ -385,32 +368,32 @@ def _occurrences(instruction: Instruction, value: Value) -> int:
     return sum(defining_value(Value(instruction, leaf)) == value for leaf in range(len(leaves(instruction.shape))))
 
 
-def _body_works_in_place(body: Computation, leaf: int) -> bool:
-    """Whether the new value of a leaf may be written over the old one.
+def leaves_updated_in_place(body: Computation) -> set[int]:
+    """The leaves of a loop's state whose new values may be written over the old ones.
 
-    It may if whatever reads the old value stands before the instruction that defines the new one, or is that instruction and
-    reads it in place; and if no other result hands the old value on.
+    They may if whatever reads the old value stands before the instruction that defines the new one, or is that instruction
+    and reads it in place; and if no other result hands the old value on.
     """
     (parameter,) = body.parameters
-    old, new = Value(parameter, leaf), defining_value(Value(body.root, leaf))
-    for other in range(len(leaves(body.shape))):
-        if other != leaf and defining_value(Value(body.root, other)) == old:
-            return False
-    definer = new.instruction
-    defined = False
-    for instruction in body.instructions:
-        if instruction is definer:
-            defined = True
-            if definer.opcode == "while":
-                # An inner loop works in place if it starts from the old value in the same place of its own state.
-                (init,) = definer.operands
-                occurrences = _occurrences(init, old)
-                if occurrences > 1 or occurrences == 1 and defining_value(Value(init, new.leaf)) != old:
-                    return False
-                continue
-            if not _reads_in_place_only(definer, lambda read: read == old):
-                return False
-        elif defined and instruction.opcode not in ("tuple", "get-tuple-element", "opt-barrier"):
-            if any(_occurrences(operand, old) for operand in instruction.operands):
-                return False
-    return True
+    results = [defining_value(Value(body.root, leaf)) for leaf in range(len(leaves(body.shape)))]
+    handed_on = Counter(results)
+    position = {instruction: number for number, instruction in enumerate(body.instructions)}
+    last = last_reads(body)
+    found = set()
+    for leaf, new in enumerate(results):
+        old, definer = Value(parameter, leaf), new.instruction
+        if handed_on[old] > (new == old):
+            continue
+        read, written = last.get(old, -1), position[definer]
+        if read < written or read == written and _updates(definer, old, new):
+            found.add(leaf)
+    return found
+
+
+def _updates(definer: Instruction, old: Value, new: Value) -> bool:
+    """Whether the instruction reads the old value only where and when it writes the new one."""
+    if definer.opcode != "while":
+        return _reads_in_place_only(definer, lambda read: read == old)
+    # An inner loop works in place if it starts from the old value in the same place of its own state.
+    (init,) = definer.operands
+    return _occurrences(init, old) == 1 and defining_value(Value(init, new.leaf)) == old

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import TypeAlias
 
@@ -146,6 +147,16 @@ class TupleShape:
 
     is_tuple = True
 
+    @cached_property
+    def leaves(self) -> tuple[Shape, ...]:
+        """The array shapes inside, in order."""
+        return tuple(leaf for element in self.elements for leaf in leaves(element))
+
+    @cached_property
+    def leaf_offsets(self) -> tuple[int, ...]:
+        """For each element the position among the leaves where its own begin, and behind them the number of leaves."""
+        return tuple(accumulate((len(leaves(element)) for element in self.elements), initial=0))
+
     def without_layout(self) -> TupleShape:
         return TupleShape(tuple(element.without_layout() for element in self.elements))
 
@@ -177,11 +188,9 @@ def compatible(first: AnyShape, second: AnyShape) -> bool:
     return first is second or first.without_layout() == second.without_layout()
 
 
-def leaves(shape: AnyShape) -> list[Shape]:
+def leaves(shape: AnyShape) -> tuple[Shape, ...]:
     """The array shapes inside a shape, in order: the shape itself, or all leaves of a nested tuple."""
-    if not shape.is_tuple:
-        return [shape]
-    return [leaf for element in shape.elements for leaf in leaves(element)]
+    return shape.leaves if shape.is_tuple else (shape,)
 
 
 def array_leaves(shape: AnyShape) -> list[Shape]:

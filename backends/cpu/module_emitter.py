@@ -216,9 +216,8 @@ class ModuleEmitter:
 
     def emit_get_tuple_element(self, instruction: Instruction, values: Values) -> list[Leaf]:
         (operand,) = instruction.operands
-        index = instruction.attributes["index"]
-        first = sum(len(leaves(shape)) for shape in operand.shape.elements[:index])
-        return values[operand][first : first + len(leaves(instruction.shape))]
+        index, offsets = instruction.attributes["index"], operand.shape.leaf_offsets
+        return values[operand][offsets[index] : offsets[index + 1]]
 
     def emit_optimization_barrier(self, instruction: Instruction, values: Values) -> list[Leaf]:
         return values[instruction.operands[0]]
