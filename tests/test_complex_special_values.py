@@ -249,10 +249,13 @@ OTHERS = {
         nan 1: nan nan
     """,
 }
-# NumPy's quotients by zero; C99 G.5.1 for infinite operands.
+# C99 G.5.1
 DIVIDE = """
     1 -1 0 0: inf -inf
-    1 -1 -0 0: inf -inf
+    1 -1 -0 0: -inf inf
+    1 -1 0 -0: inf -inf
+    nan 1 0 0: nan inf
+    inf nan -0 0: -inf nan
     0 2 0 0: nan inf
     0 0 0 0: nan nan
     inf 1 0 0: inf inf
@@ -264,9 +267,16 @@ DIVIDE = """
     inf inf inf 1: nan nan
     nan 1 1 2: nan nan
     1 1 nan 0: nan nan
+    inf nan 1 0: inf ?
+    nan -inf 0 2: -inf nan
+    1 2 inf nan: 0? 0?
+    1 2 nan -inf: 0? 0?
+    nan 1 inf 0: nan nan
+    inf 1 nan 1: nan nan
+    1 1 5e-324 0: inf inf
     0 0 2 1: 0? 0?
 """
-# NumPy's powers of and by zero, and the two sides of the branch cut.
+# NumPy's powers of and by zero, small integers, the two sides of the branch cut; C99's product and exponential beyond.
 POWER = """
     0 0 0 0: 1 0
     nan 1 0 0: 1 0
@@ -277,6 +287,18 @@ POWER = """
     0 0 -1 0: nan nan
     nan 0 2 0: nan nan
     2 1 nan 0: nan nan
+    0 1 0 1e38: 0 0
+    2 0 inf 0: inf? nan
+    2 0 -inf 0: 0? 0?
+    2 0 -inf 1: 0? 0?
+    0.5 0 inf 0: 0? 0?
+    2 0 inf inf: inf? nan
+    inf 0 1 0: inf 0
+    inf nan 1 0: inf nan
+    0 1 3 0: -0 -1
+    1 1 2 0: 0 2
+    inf 0 3 0: nan nan
+    inf 0 -1 0: nan nan
     -1 0 0.5 0: ? 1
     -1 -0 0.5 0: ? -1
 """
@@ -375,9 +397,10 @@ def check_part(mine, text, message):
         assert math.copysign(1, mine) == math.copysign(1, wanted), message
 
 
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
 @ELEMENT_TYPES
 @pytest.mark.parametrize("opcode", TABLES)
-def test_special_values(opcode, element_type):
+def test_special_values(opcode, element_type, backend):
     """In vectors, and in scalar code."""
     table = TABLES[opcode]
     columns = len(table[0][0]) // 2
@@ -385,7 +408,7 @@ def test_special_values(opcode, element_type):
     vectors = [b.parameter(Shape(element_type, (len(table),))) for _ in range(columns)]
     scalars = [b.parameter(Shape(element_type)) for _ in range(columns)]
     root = b.emit("tuple", b.emit(opcode, *vectors), b.emit(opcode, *scalars))
-    executable = get_backend("cpu").compile(b.build_module(root))
+    executable = get_backend(backend).compile(b.build_module(root))
     operands = np.empty((columns, len(table)), element_type.dtype)
     for column in range(columns):
         operands[column].real = [number(z[2 * column]) for z, _ in table]

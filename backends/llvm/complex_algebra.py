@@ -193,21 +193,21 @@ def quotient(builder: ir.IRBuilder, single: bool, x: ComplexValue, y: ComplexVal
 
 @in_double
 def divide(builder, single, x, y):
-    """Return x / y; infinite or NaN part by part, with the sign of x, where y is zero; the builder ends in a new block.
+    """Return x / y; with infinities or where y is zero as C99 G.5.1 has it; the builder ends in a new block.
 
-    An infinite dividend or divisor gives infinities or zeros as C99 G.5.1 says, unless another part is NaN.
+    Infinite is a number with an infinite part, even if the other one is NaN. Over zero both parts are multiplied by infinity
+    with the sign of the divisor's real part.
     """
     usual, special = quotient(builder, single, x, y)
     return branch_for_rare(builder, special, usual, lambda: _special_quotient(builder, x, y))
 
 
 def _boxed(builder: ir.IRBuilder, z: ComplexValue, infinite: ir.Value) -> list[ir.Value]:
-    """Where z is infinite: 1 or -1 for its infinite parts, 0 for its finite ones; z itself elsewhere."""
+    """Where z is infinite: 1 or -1 for its infinite parts, 0 with its sign for another one; z itself elsewhere."""
     parts = []
     for part in z:
-        unit = copysign(builder, constant(part.type, 1.0), part)
-        boxed = builder.select(is_infinite(builder, part), unit, multiply(builder, part, 0.0))
-        parts.append(builder.select(infinite, boxed, part))
+        size = select(builder, is_infinite(builder, part), constant(part.type, 1.0), 0.0)
+        parts.append(builder.select(infinite, copysign(builder, size, part), part))
     return parts
 
 
@@ -215,15 +215,17 @@ def _special_quotient(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -
     x_infinite, y_infinite = has_infinite_part(builder, x), has_infinite_part(builder, y)
     (a, b), (c, d) = _boxed(builder, x, x_infinite), _boxed(builder, y, y_infinite)
     # Over infinity a sum that overflows would give inf * 0.
-    a, b = multiply(builder, a, 0.25), multiply(builder, b, 0.25)
+    quarter = select(builder, y_infinite, constant(a.type, 0.25), 1.0)
+    a, b = multiply(builder, a, quarter), multiply(builder, b, quarter)
     real = add(builder, multiply(builder, a, c), multiply(builder, b, d))
     imag = subtract(builder, multiply(builder, b, c), multiply(builder, a, d))
     over_infinity = select(builder, x_infinite, constant(a.type, float("nan")), 0.0)
     factor = select(builder, y_infinite, over_infinity, INFINITY)
     by_zero = builder.and_(*(compare(builder, "==", part, 0.0) for part in y))
+    of_zero = copysign(builder, constant(a.type, INFINITY), y.real)
     return ComplexValue(
         *(
-            builder.select(by_zero, real_divide(builder, part, 0.0), multiply(builder, result, factor))
+            builder.select(by_zero, multiply(builder, part, of_zero), multiply(builder, result, factor))
             for part, result in zip(x, (real, imag))
         )
     )

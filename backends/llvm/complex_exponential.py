@@ -18,6 +18,7 @@ from .elementary.arithmetic import (
     clamp_below,
     compare,
     constant,
+    copysign,
     divide,
     fma,
     from_bits,
@@ -64,7 +65,7 @@ def apply_infinite_exponent(
     vanishing = builder.and_(special, compare(builder, "<", x, 0.0))
     real = select(builder, special, INFINITY, result.real)
     real = select(builder, vanishing, at_minus_infinity, real)
-    imag = select(builder, vanishing, 0.0, result.imag)
+    imag = builder.select(vanishing, copysign(builder, constant(y.type, 0.0), y), result.imag)
     return ComplexValue(real, builder.select(compare(builder, "==", y, 0.0), y, imag))
 
 

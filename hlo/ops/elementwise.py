@@ -174,9 +174,7 @@ def complex_(real, imag):
 
 @complex_.evaluation
 def _(real, imag):
-    result = np.empty(np.shape(real), np.result_type(real, np.complex64))
-    result.real, result.imag = real, imag
-    return result
+    return numerics.complex_of(real, imag)
 
 
 @complex_.sampling

@@ -93,13 +93,18 @@ def sign(x: np.ndarray) -> np.ndarray:
 
 
 def rsqrt(x: np.ndarray) -> np.ndarray:
-    return (1 / np.sqrt(x)).astype(x.dtype)
+    result = divide(np.ones_like(x), np.sqrt(x)).astype(x.dtype)
+    if not np.issubdtype(x.dtype, np.complexfloating):
+        return result
+    infinite = np.isinf(x.real) | np.isinf(x.imag)
+    return np.where(infinite, complex_of(np.zeros_like(x.real), np.copysign(0, -x.imag)), result).astype(x.dtype)
 
 
 def logistic(x: np.ndarray) -> np.ndarray:
     if np.issubdtype(x.dtype, np.complexfloating):
         small = np.exp(np.where(x.real >= 0, -x, x).astype(x.dtype))
-        return np.where(x.real >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
+        result = divide_complex(np.where(x.real >= 0, 1, small).astype(x.dtype), 1 + small)
+        return np.where(x.imag == 0, complex_of(result.real, x.imag), result)
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
 
@@ -109,7 +114,8 @@ def exponential_minus_one(x: np.ndarray) -> np.ndarray:
     if not np.issubdtype(x.dtype, np.complexfloating):
         return result
     # NumPy multiplies expm1 of the real part, which overflows where the product does not, and gives inf * 0.
-    return np.where(np.abs(x.real) > 40, np.exp(x) - 1, result).astype(x.dtype)
+    result = np.where(np.abs(x.real) > 40, np.exp(x) - 1, result)
+    return np.where(x.imag == 0, complex_of(result.real, x.imag), result).astype(x.dtype)
 
 
 def log_plus_one(x: np.ndarray) -> np.ndarray:
@@ -171,12 +177,52 @@ def multiply_high(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        return divide_complex(x, y)
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
     quotient = x - remainder(x, y)
     safe = np.where(y == 0, 1, y).astype(y.dtype)
     # The exact quotient: its dividend is a multiple of the divisor, so floor division cannot round.
     return np.where(y == 0, np.array(-1).astype(x.dtype), quotient // safe).astype(x.dtype)
+
+
+def complex_of(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """The complex numbers of these parts, which arithmetic would not keep where they are infinite or zeros."""
+    result = np.empty(np.shape(real), np.result_type(real, np.complex64))
+    result.real, result.imag = real, imag
+    return result
+
+
+def divide_complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The quotient; where an operand is infinite, or the divisor zero, that of C99 G.5.1.
+
+    NumPy's own is what its method leaves there, and overflows where squares of the divisor do.
+    """
+    x, y = np.broadcast_arrays(x, y)
+    exponents = []
+    scaled = []
+    for z in (x, y):
+        exponent = np.frexp(np.fmax(np.abs(z.real), np.abs(z.imag)))[1]
+        exponents.append(exponent)
+        scaled.append(complex_of(np.ldexp(z.real, -exponent), np.ldexp(z.imag, -exponent)))
+    quotient = np.divide(*scaled)
+    shift = exponents[0] - exponents[1]
+    quotient = complex_of(np.ldexp(quotient.real, shift), np.ldexp(quotient.imag, shift))
+
+    x_infinite, y_infinite = (np.isinf(z.real) | np.isinf(z.imag) for z in (x, y))
+
+    def boxed(part: np.ndarray, infinite: np.ndarray) -> np.ndarray:
+        return np.where(infinite, np.copysign(np.isinf(part), part), part).astype(part.dtype)
+
+    a, b, c, d = (boxed(part, own) for z, own in ((x, x_infinite), (y, y_infinite)) for part in (z.real, z.imag))
+    quarter = np.where(y_infinite, 0.25, 1).astype(a.dtype)
+    a, b = a * quarter, b * quarter
+    factor = np.where(x_infinite, np.where(y_infinite, np.nan, np.inf), 0).astype(a.dtype)
+    recovered = complex_of((a * c + b * d) * factor, (b * c - a * d) * factor)
+    quotient = np.where(np.isfinite(y) & x_infinite | np.isfinite(x) & y_infinite, recovered, quotient)
+    of_zero = np.copysign(a.dtype.type(np.inf), y.real)
+    return np.where(y == 0, complex_of(x.real * of_zero, x.imag * of_zero), quotient).astype(x.dtype)
 
 
 def remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:

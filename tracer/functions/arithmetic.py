@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ..dispatch import kernel
+from . import complex_numbers
 from .emission import (
     absolute,
     add,
@@ -104,11 +105,13 @@ def _(b, x):
 
 @kernel(np.true_divide)
 def _(b, x, y):
-    return divide(b, x, y)
+    return complex_numbers.quotient(b, x, y) if x.shape.element_type.is_complex else divide(b, x, y)
 
 
 @kernel(np.reciprocal)
 def _(b, x):
+    if x.shape.element_type.is_complex:
+        return complex_numbers.reciprocal(b, x)
     one = full_like(b, 1, x)
     if not x.shape.element_type.is_integer:
         return divide(b, one, x)

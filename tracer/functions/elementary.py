@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ..dispatch import kernel, special
+from .complex_numbers import exponential_minus_one, exponential_of_two, scaled_parts
 from .emission import (
     absolute,
     acos,
@@ -60,8 +61,8 @@ Instruction = hlo.Instruction
 Builder = hlo.Builder
 
 for _ufunc, _emit in (
-    (np.exp, exp), (np.expm1, expm1), (np.log, log), (np.log1p, log1p), (np.sqrt, sqrt), (np.cbrt, cbrt), (np.sin, sine),
-    (np.cos, cosine), (np.tan, tangent), (np.tanh, tanh), (np.arctan2, atan2), (np.arccos, acos), (np.arccosh, acosh),
+    (np.exp, exp), (np.log, log), (np.log1p, log1p), (np.sqrt, sqrt), (np.cbrt, cbrt), (np.sin, sine), (np.cos, cosine),
+    (np.tan, tangent), (np.tanh, tanh), (np.arctan2, atan2), (np.arccos, acos), (np.arccosh, acosh),
     (np.arcsin, asin), (np.arcsinh, asinh), (np.arctan, atan), (np.arctanh, atanh), (np.cosh, cosh), (np.sinh, sinh),
 ):  # fmt: skip
     kernel(_ufunc)(_emit)
@@ -81,14 +82,19 @@ def _(b, x):
 
 @kernel(np.exp2)
 def _(b, x):
-    return power(b, 2, x)
+    return exponential_of_two(b, x) if x.shape.element_type.is_complex else power(b, 2, x)
+
+
+@kernel(np.expm1)
+def _(b, x):
+    return exponential_minus_one(b, x) if x.shape.element_type.is_complex else expm1(b, x)
 
 
 @kernel(np.log2)
 @in_float32
 def log2(b, x):
     if x.shape.element_type.is_complex:
-        return multiply(b, log(b, x), 1 / math.log(2))
+        return scaled_parts(b, log(b, x), 1 / math.log(2))
     mantissa, exponent = _mantissa_near_one(b, x)
     return add(b, multiply(b, log(b, mantissa), 1 / math.log(2)), exponent)
 
@@ -97,7 +103,7 @@ def log2(b, x):
 @in_float32
 def log10(b, x):
     if x.shape.element_type.is_complex:
-        return multiply(b, log(b, x), 1 / math.log(10))
+        return scaled_parts(b, log(b, x), 1 / math.log(10))
     mantissa, exponent = _mantissa_near_one(b, x)
     # log10(2) in two parts, the first with few enough bits that its product with the exponent is exact.
     high, low = (3.01029995663611771306e-01, 3.69423907715893078616e-13)
