@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .attributes import AttributeKind, Cursor, Integer, IntegerList, _index, braced_list
 from .errors import ShapeError, require
+from .mesh_groups import MeshGroups, checked_mesh, parse_mesh
 
 Device = tuple[int, int]  # the numbers of replica and partition
 Groups = tuple[tuple[int, ...], ...]
@@ -45,9 +46,12 @@ class IotaGroups(NamedTuple):
         return tuple(tuple(row) for row in numbers.tolist())
 
 
-def expanded(groups: Groups | IotaGroups) -> Groups:
+AnyGroups: TypeAlias = Groups | IotaGroups | MeshGroups
+
+
+def expanded(groups: AnyGroups) -> Groups:
     """The groups as tuples of numbers, however they are written."""
-    return groups.expanded() if isinstance(groups, IotaGroups) else groups
+    return groups.expanded() if isinstance(groups, IotaGroups | MeshGroups) else groups
 
 
 class ChannelId(Integer):
@@ -58,13 +62,18 @@ class ChannelId(Integer):
 
 
 class ReplicaGroups(AttributeKind):
-    """``replica_groups={{0,1},{2,3}}`` or ``replica_groups=[2,2]<=[4]``: no number stands in two places; ``{}`` means all."""
+    """``replica_groups={{0,1},{2,3}}``, ``replica_groups=[2,2]<=[4]`` or ``replica_groups=mesh['a'=2,'b'=2] {'b'}``.
+
+    No number stands in two places; ``{}`` means all.
+    """
 
     always_printed = True
 
-    def check(self, value: Any) -> Groups | IotaGroups:
+    def check(self, value: Any) -> AnyGroups:
         if isinstance(value, IotaGroups):
             return _checked_iota(value)
+        if isinstance(value, MeshGroups):
+            return checked_mesh(value)
         groups = tuple(tuple(map(_index, group)) for group in _sequence(value))
         numbers = [number for group in groups for number in group]
         require(all(groups), f"no group may be empty, got {groups}")
@@ -72,14 +81,18 @@ class ReplicaGroups(AttributeKind):
         require(len(set(numbers)) == len(numbers), f"no number may stand twice, got {groups}")
         return groups
 
-    def print(self, value: Groups | IotaGroups) -> str:
+    def print(self, value: AnyGroups) -> str:
+        if isinstance(value, MeshGroups):
+            return str(value)
         if not isinstance(value, IotaGroups):
             return "{" + ",".join("{" + ",".join(map(str, group)) + "}" for group in value) + "}"
         is_transposed = value.transpose != tuple(range(len(value.reshape)))
         order = f"T({_joined(value.transpose)})" if is_transposed else ""
         return f"[{_joined(value.sizes)}]<=[{_joined(value.reshape)}]{order}"
 
-    def parse(self, cursor: Cursor) -> Groups | IotaGroups:
+    def parse(self, cursor: Cursor) -> AnyGroups:
+        if cursor.token == "mesh":
+            return parse_mesh(cursor)
         if not cursor.accept("["):
             return tuple(braced_list(cursor, lambda: tuple(braced_list(cursor, cursor.integer))))
         place = cursor.position - 1
@@ -147,7 +160,7 @@ def group_mode(channel_id: int | None, use_global_device_ids: bool | None) -> st
 
 
 def participants(
-    groups: Groups | IotaGroups, mode: str, device: Device, replica_count: int, partition_count: int
+    groups: AnyGroups, mode: str, device: Device, replica_count: int, partition_count: int
 ) -> tuple[Device, ...]:
     """The devices that take part together with this one, in the order of its group; empty where no group names it.
 

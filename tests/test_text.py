@@ -380,7 +380,7 @@ def test_xla_reads_printed_samples(xla):
             module = Module("m", hlo.Computation("main", (*operands, instruction), instruction))
             if record.opcode == "pad" and instruction.shape.rank == 0:
                 continue  # XLA prints an empty padding, but does not read it
-            if sample.attributes.get("has_dynamic_root"):
+            if sample.attributes.get("has_dynamic_root") or sample.attributes.get("is_stable") and record.opcode == "topk":
                 continue  # an attribute that this jaxlib may not read yet
             if record.opcode in UNKNOWN_TO_XLA:
                 continue

@@ -17,6 +17,7 @@ from ...hlo.ops.random_numbers import (
     THREEFRY_PARITY,
     THREEFRY_ROTATIONS,
     halves_of,
+    require_known_state,
     split_dimension,
 )
 from .table import expansion
@@ -26,6 +27,7 @@ from .table import expansion
 def expand_random_bits(b: Builder, generator: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """rng-bit-generator(state) -> (state with the counter moved on, bits made of iota + counter and the key)"""
     (state,) = operands
+    require_known_state(generator.attributes["algorithm"], state.shape)
     bits = generator.shape.elements[1].without_layout()
     elements = [b.reshape(b.Slice(state, [i], [i + 1]), ()) for i in range(state.shape.dimensions[0])]
     expand = _threefry if generator.attributes["algorithm"] == "rng_three_fry" else _philox

@@ -23,7 +23,7 @@ GLOBAL_GROUPS = {**GROUPS, "use_global_device_ids": Boolean(False)}
 def require_groups(opcode: str, attributes: dict[str, Any], same_size: bool = False) -> int | None:
     """The attributes fit together; the size of the groups, where the attributes tell it."""
     channel_id, groups = attributes["channel_id"], expanded(attributes["replica_groups"])
-    require(channel_id is None or channel_id > 0, f"{opcode}: channel_id must be above 0, got {channel_id}")
+    require(channel_id is None or channel_id >= 0, f"{opcode}: channel_id must not be negative, got {channel_id}")
     use_global = attributes.get("use_global_device_ids")
     require(channel_id is not None or not use_global, f"{opcode}: use_global_device_ids requires a channel_id")
     mode = group_mode(channel_id, use_global)

@@ -116,7 +116,7 @@ def _():
     yield Sample([x], {"replica_groups": ((0,),)}, expected=x)
     yield Sample([Shape(F32, (2,)), Shape(S32)], {})
     yield Sample([x, np.int32([0])], {"has_dynamic_root": True}, expected=x)
-    yield InvalidSample([Shape(F32)], {"channel_id": -1}, "channel_id must be above 0")
+    yield InvalidSample([Shape(F32)], {"channel_id": -1}, "channel_id must not be negative")
     yield InvalidSample([TupleShape(())], {}, "must be an array")
     yield InvalidSample([Shape(S32, (1,))], {"has_dynamic_root": True}, "requires an operand for the roots")
     yield InvalidSample([Shape(F32), Shape(S32, (2,))], {"has_dynamic_root": True}, r"so it must be s32\[1\]")

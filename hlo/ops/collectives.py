@@ -139,7 +139,7 @@ def _():
     yield InvalidSample([Shape(F32), Shape(S32)], {"to_apply": add}, "one element type")
     yield InvalidSample([Shape(S32)], {"to_apply": add}, "to_apply must take")
     yield InvalidSample([Shape(F32)], {"to_apply": one.build()}, "to_apply must take")
-    yield InvalidSample([Shape(F32)], {"to_apply": add, "channel_id": 0}, "channel_id must be above 0")
+    yield InvalidSample([Shape(F32)], {"to_apply": add, "channel_id": -1}, "channel_id must not be negative")
     yield InvalidSample([Shape(F32)], {"to_apply": add, "use_global_device_ids": True}, "requires a channel_id")
     both = {"use_global_device_ids": True, "channel_id": 1}
     yield InvalidSample([Shape(F32)], {"to_apply": add, **both}, "requires replica_groups that are not empty")

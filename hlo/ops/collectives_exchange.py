@@ -96,7 +96,7 @@ _PAIRS = {"channel_id": GROUPS["channel_id"], "source_target_pairs": SourceTarge
 
 def _require_permute(opcode, operands, channel_id, slice_sizes):
     require_arrays(opcode, operands)
-    require(channel_id is None or channel_id > 0, f"{opcode}: channel_id must be above 0, got {channel_id}")
+    require(channel_id is None or channel_id >= 0, f"{opcode}: channel_id must not be negative, got {channel_id}")
     if slice_sizes:
         raise NotImplementedError(f"{opcode}: the form that writes slices in place (slice_sizes) is not implemented")
 
@@ -183,7 +183,7 @@ def _():
     yield InvalidSample([Shape(F32)], {"source_target_pairs": ((0, 1), (2, 1))}, "no target may stand in two pairs, but 1")
     yield InvalidSample([Shape(F32)], {"source_target_pairs": ((0, 1, 2),)}, "pairs of a source and a target")
     yield InvalidSample([Shape(F32)], {"source_target_pairs": ((0, -1),)}, "must not be negative")
-    yield InvalidSample([Shape(F32)], {"source_target_pairs": (), "channel_id": 0}, "channel_id must be above 0")
+    yield InvalidSample([Shape(F32)], {"source_target_pairs": (), "channel_id": -1}, "channel_id must not be negative")
     yield InvalidSample([TupleShape(())], {"source_target_pairs": ()}, "must be an array")
     yield InvalidSample([], {"source_target_pairs": ()}, "at least one operand")
 

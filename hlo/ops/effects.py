@@ -151,20 +151,20 @@ def _require_context(opcode: str, context: AnyShape) -> None:
     )
 
 
-def _require_channel(opcode: str, channel_id: int | None, frontend_attributes: str) -> None:
-    known = channel_id is not None or _RENDEZVOUS.search(frontend_attributes) is not None
-    require(known, f"{opcode}: a channel_id is required, or a _xla_host_transfer_rendezvous among the frontend_attributes")
+def _require_channel(opcode: str, channel_id: int | None) -> None:
     require(channel_id is None or channel_id >= 0, f"{opcode}: channel_id must not be negative, got {channel_id}")
 
 
 def channel_key(channel_id: int | None, is_host_transfer: bool, frontend_attributes: str) -> int | str:
     """What names the channel: the rendezvous of a transfer to or from the host, where it has one, else the number.
 
+    A transfer without either goes over channel 0.
+
     >>> channel_key(3, True, '{_xla_host_transfer_rendezvous="samples"}'), channel_key(3, False, "")
     ('samples', 3)
     """
     match = _RENDEZVOUS.search(frontend_attributes) if is_host_transfer or channel_id is None else None
-    return channel_id if match is None else match.group(1)
+    return channel_id or 0 if match is None else match.group(1)
 
 
 @operation("send", "operand", "token", builder="SendWithToken", traits={EFFECTFUL, HOST_CALL}, **_CHANNEL)
@@ -174,7 +174,7 @@ def send(operand, token, *, channel_id, is_host_transfer, frontend_attributes):
     The result, ``(data, u32[], token[])``, is the context that send-done takes; its number counts the channel's transfers. The
     program does not wait. A transfer to the host (``is_host_transfer``) goes to the environment's ``channels.recv``.
     """
-    _require_channel("send", channel_id, frontend_attributes)
+    _require_channel("send", channel_id)
     _require_token("send", token)
     _require_data("send", "the operand", operand)
     return _context(operand.without_layout())
@@ -193,7 +193,7 @@ def recv(token, *, channel_id, is_host_transfer, frontend_attributes, stated):
     The result, ``(data, u32[], token[])``, is the context that recv-done takes; its data is zero. The program does not wait. A
     transfer from the host (``is_host_transfer``) comes from the environment's ``channels.send``.
     """
-    _require_channel("recv", channel_id, frontend_attributes)
+    _require_channel("recv", channel_id)
     _require_token("recv", token)
     form = stated is not None and stated.is_tuple and len(stated.elements) == 3
     form = form and stated.without_layout() == _context(stated.elements[0].without_layout())
@@ -221,7 +221,7 @@ def send_done(operand, *, channel_id, is_host_transfer, frontend_attributes):
     A transfer to the host is complete when it is offered: the host takes it when it likes.
     """
     _require_context("send-done", operand.without_layout())
-    _require_channel("send-done", channel_id, frontend_attributes)
+    _require_channel("send-done", channel_id)
     return TOKEN_SHAPE
 
 
@@ -236,7 +236,7 @@ def _(operand, *, channel_id, is_host_transfer, frontend_attributes, run):
 def recv_done(operand, *, channel_id, is_host_transfer, frontend_attributes):
     """RecvDone(context): waits for the data of a recv; ``(data, token[])``. The channel is that of the recv."""
     _require_context("recv-done", operand.without_layout())
-    _require_channel("recv-done", channel_id, frontend_attributes)
+    _require_channel("recv-done", channel_id)
     return TupleShape((operand.elements[0].without_layout(), TOKEN_SHAPE))
 
 
@@ -253,9 +253,9 @@ _TO_HOST = {"is_host_transfer": True, "frontend_attributes": '{_xla_host_transfe
 def _():
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
     yield Sample([data, None], {"channel_id": 3})
+    yield Sample([data, None])
     yield Sample([Shape(S32), None], {"channel_id": 3, **_TO_HOST})
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(PRED))), None], {"channel_id": 1, "is_host_transfer": True})
-    yield InvalidSample([Shape(F32), None], {}, "channel_id is required")
     yield InvalidSample([Shape(F32), None], {"channel_id": -1}, "must not be negative")
     yield InvalidSample([Shape(F32), Shape(F32)], {"channel_id": 1}, r"token must be a token\[\]")
     yield InvalidSample([None, None], {"channel_id": 1}, "must consist of arrays")
@@ -265,9 +265,9 @@ def _():
 def _():
     array = _context(Shape(F32, (2, 3)))
     yield Sample([None], {"channel_id": 3}, shape=array)
+    yield Sample([None], shape=array)
     yield Sample([None], {"channel_id": 3, **_TO_HOST}, shape=_context(TupleShape((Shape(S32), Shape(F32)))))
     yield InvalidSample([None], {"channel_id": 3}, "result shape must be", shape=Shape(F32))
-    yield InvalidSample([None], {}, "channel_id is required", shape=array)
     yield InvalidSample([Shape(F32)], {"channel_id": 3}, r"token must be a token\[\]", shape=array)
 
 
@@ -277,7 +277,6 @@ def _():
     yield Sample([context], {"channel_id": 3})
     yield Sample([context], {"channel_id": 3, **_TO_HOST})
     yield InvalidSample([Shape(F32)], {"channel_id": 3}, "must be the result of send")
-    yield InvalidSample([_context(Shape(F32))], {}, "channel_id is required")
 
 
 @recv_done.sampling
@@ -285,7 +284,6 @@ def _():
     yield Sample([(np.zeros(3, np.float32), np.uint32(0), None)], {"channel_id": 3})
     yield Sample([((np.zeros(3, np.float32), np.int32(0)), np.uint32(0), None)], {"channel_id": 3, **_TO_HOST})
     yield InvalidSample([TupleShape((Shape(F32), Shape(U32)))], {"channel_id": 3}, "must be the result of recv")
-    yield InvalidSample([_context(Shape(F32))], {}, "channel_id is required")
 
 
 # --- trace ---

@@ -32,6 +32,7 @@ from ..element_type import (
     U64,
     ElementType,
     component_type,
+    element_type_of,
 )  # fmt: skip
 from ..errors import require
 from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
@@ -197,23 +198,22 @@ def compare(lhs, rhs, *, direction, type):
     """Compare(lhs, rhs, direction, type): whether the relation holds, element by element, as pred.
 
     TOTALORDER compares floats in the order -NaN < -Inf < -Finite < -0 < +0 < +Finite < +Inf < +NaN; without it, IEEE 754
-    comparison holds (NaN is unequal to everything). The other types (FLOAT, SIGNED, UNSIGNED) say what the element type says
-    already, and may be left out. Complex numbers have no order: they are compared by EQ and NE. The builder's Eq, Ne, Ge, Gt,
+    comparison holds (NaN is unequal to everything). The other types (FLOAT, SIGNED, UNSIGNED) add nothing to what the element
+    type says, whichever is given. Complex numbers have no order: they are compared by EQ and NE. The builder's Eq, Ne, Ge, Gt,
     Le and Lt name the direction, and with TotalOrder behind it the type; they broadcast as the arithmetic operations do.
     """
     require_kind("compare", "lhs", lhs, ANY)
     shape = require_same_shape("compare", lhs=lhs, rhs=rhs)
     kind = shape.element_type.kind
-    allowed = {"float": ("FLOAT", "TOTALORDER"), "complex": ("FLOAT",), "signed": ("SIGNED",)}.get(kind, ("UNSIGNED",))
-    require(type in ("", *allowed), f"compare: type {type} does not fit {shape}; {' or '.join(allowed)} does")
     if kind == "complex":
         require(direction in ("EQ", "NE"), f"compare: complex numbers have no order: EQ or NE required, got {direction}")
+        require(type != "TOTALORDER", f"compare: complex numbers have no order: TOTALORDER does not fit {shape}")
     return shape.with_element_type(PRED)
 
 
 @compare.evaluation
 def _(lhs, rhs, *, direction, type):
-    if type == "TOTALORDER":
+    if type == "TOTALORDER" and element_type_of(np.asarray(lhs).dtype).is_float:
         lhs, rhs = numerics.total_order_key(lhs), numerics.total_order_key(rhs)
     functions = (np.equal, np.not_equal, np.greater_equal, np.greater, np.less_equal, np.less)
     with np.errstate(invalid="ignore"):
@@ -231,7 +231,9 @@ def _():
     for direction in ("EQ", "NE"):
         yield Sample([Shape(C64, (4,))] * 2, {"direction": direction})
     yield InvalidSample([Shape(C64)] * 2, {"direction": "LT"}, "complex numbers have no order")
-    yield InvalidSample([Shape(S32)] * 2, {"direction": "LT", "type": "TOTALORDER"}, "type TOTALORDER does not fit")
+    for element_type, type in product((PRED, S8, U32, S64, F32), ("FLOAT", "SIGNED", "UNSIGNED", "TOTALORDER")):
+        yield Sample([Shape(element_type, (5,))] * 2, {"direction": "LT", "type": type})
+    yield InvalidSample([Shape(C64)] * 2, {"direction": "EQ", "type": "TOTALORDER"}, "TOTALORDER does not fit")
     yield InvalidSample([Shape(S32)] * 2, {"direction": "LESS"}, "one of EQ, NE, GE, GT, LE, LT is required")
     yield InvalidSample([Shape(S32), Shape(U32)], {"direction": "LT"}, "must have the same shape")
 

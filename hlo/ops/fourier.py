@@ -37,7 +37,8 @@ def fft(operand, *, fft_type, fft_length):
     the lengths, map complex to complex numbers. RFFT transforms real numbers and keeps the frequencies up to the Nyquist
     frequency of the last dimension; IRFFT is its inverse, which takes the others for their conjugates. A length of 0 leaves
     nothing. The dimensions have the sizes in ``fft_length``, except that n // 2 + 1 frequencies stand for the last length n in
-    the result of RFFT and in the operand of IRFFT. f32 goes with c64, f64 with c128; leading dimensions are those of a batch.
+    the result of RFFT and in the operand of IRFFT. FFT and IFFT of length 0 are zero, of any operand, and one without elements
+    may have any length. f32 goes with c64, f64 with c128; leading dimensions are those of a batch.
     """
     require_array("fft", "operand", operand)
     rank, count = operand.rank, len(fft_length)
@@ -52,8 +53,9 @@ def fft(operand, *, fft_type, fft_length):
     allowed = " or ".join(t.name for t in numbers)
     require(operand.element_type in numbers, f"fft: the operand of {fft_type} must be {allowed}, got {operand}")
     sizes = list(operand.dimensions[rank - count :])
+    is_nothing = fft_type in ("FFT", "IFFT") and (0 in fft_length or 0 in operand.dimensions)
     require(
-        sizes == wanted,
+        sizes == wanted or is_nothing,
         f"fft: the last dimensions of the operand of {fft_type} must be {wanted} for fft_length {fft_length}, got {operand}",
     )
     require_static("fft", "the operand", operand, range(rank - count, rank), "as fft_length says its size")
@@ -66,7 +68,7 @@ def fft(operand, *, fft_type, fft_length):
 @fft.evaluation
 def _(operand, *, fft_type, fft_length, shape):
     operand = np.asarray(operand)
-    if 0 in shape.dimensions:
+    if 0 in shape.dimensions or 0 in fft_length:
         return np.zeros(shape.dimensions, shape.dtype)
     axes = tuple(range(-len(fft_length), 0))
     function = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}[fft_type]
@@ -112,6 +114,9 @@ def _():
         yield Sample([Shape(C64, (1, 2, *half))], {"fft_type": "IRFFT", "fft_length": lengths})
     yield Sample([Shape(C64, (0, 5))], {"fft_type": "FFT", "fft_length": (5,)})
     yield Sample([Shape(C64, (3, 0))], {"fft_type": "FFT", "fft_length": (0,)})
+    yield Sample([Shape(C64, (3, 4))], {"fft_type": "FFT", "fft_length": (0,)}, expected=np.zeros((3, 4), np.complex64))
+    yield Sample([Shape(C128, (2, 2))], {"fft_type": "IFFT", "fft_length": (1, 0)}, expected=np.zeros((2, 2)) * 1j)
+    yield Sample([Shape(C64, (3, 0))], {"fft_type": "IFFT", "fft_length": (5,)})
     yield Sample([Shape(F32, (3, 0))], {"fft_type": "RFFT", "fft_length": (0,)})
     yield Sample([Shape(C64, (2, 0))], {"fft_type": "IRFFT", "fft_length": (0,)})
     x = Shape(C64, (4, 8))

@@ -86,11 +86,13 @@ def _merged_runs(lines, width, comparator, run):
     return [np.take_along_axis(line, source, 1) for line in lines]
 
 
-@operation("topk", "operand", builder="TopK", k=Integer(), largest=Boolean())
-def topk(operand, *, k, largest):
+@operation(
+    "topk", "operand", builder="TopK", k=Integer(), largest=Boolean(True, always_printed=True), is_stable=Boolean(False)
+)  # fmt: skip
+def topk(operand, *, k, largest, is_stable):
     """TopK(operand, k, largest): the k largest (or smallest) elements along the last dimension, and their s32 positions.
 
-    They come in order, of equal elements the one at the lower position first. Floats are in total order: -0 is less than +0,
+    They come in order, of equal elements the one at the lower position first, whatever ``is_stable`` says. Floats are in total order: -0 is less than +0,
     a positive NaN is larger than all numbers. The result is a tuple of two arrays whose last dimension is k; the operand's has
     at least k elements, at run time too where it is dynamic.
     """
@@ -104,7 +106,7 @@ def topk(operand, *, k, largest):
 
 
 @topk.evaluation
-def _(operand, *, k, largest):
+def _(operand, *, k, largest, is_stable):
     operand = np.asarray(operand)
     keys = _ordered(operand)
     if largest:
@@ -198,6 +200,8 @@ def _():
     ):
         expected = (np.array(elements, np.float32), np.array(positions, np.int32))
         yield Sample([values], {"k": 2, "largest": largest}, expected=expected)
+        yield Sample([values], {"k": 2, "largest": largest, "is_stable": True}, expected=expected)
+    yield Sample([values], {"k": 1}, expected=(np.array([[4], [9]], np.float32), np.array([[2], [1]], np.int32)))
     zeros = np.array([-0.0, 0.0, np.nan, 1.0], np.float64)
     for largest, positions in ((True, [2, 3, 1, 0]), (False, [0, 1, 3, 2])):
         expected = (zeros[positions], np.array(positions, np.int32))
@@ -210,4 +214,3 @@ def _():
     yield InvalidSample([Shape(F32, (2, 3))], {"k": 4, "largest": True}, r"k must be in \[0, 3\]")
     yield InvalidSample([Shape(F32, (2, 3))], {"k": -1, "largest": True}, r"k must be in \[0, 3\]")
     yield InvalidSample([Shape(C64, (3,))], {"k": 1, "largest": True}, "operand must have a pred, signed integer")
-    yield InvalidSample([Shape(F32, (3,))], {"k": 1}, "attribute largest is required")

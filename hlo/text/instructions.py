@@ -31,7 +31,7 @@ ANNOTATIONS = frozenset({
 })  # fmt: skip
 # Those that only a few operations may have.
 _OWN_ANNOTATIONS = {
-    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"}, "convolution": {"conv_kind"},
+    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"}, "convolution": {"conv_kind", "convolution_kind"},
     "custom-call": {"batch_group_count", "feature_group_count", "literal"}, "reshape": {"inferred_dimension"},
 }  # fmt: skip
 _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
@@ -44,7 +44,7 @@ class Body:
     name: str
     is_entry: bool
     place: int  # of its name, among the tokens
-    signature: tuple[list[AnyShape], AnyShape] | None
+    stated_shape: AnyShape | None  # of the result, by its header
     position: int
     instructions: list[Instruction] = field(default_factory=list)
     by_name: dict[str, Instruction] = field(default_factory=dict)
@@ -52,6 +52,7 @@ class Body:
     computation: Computation | None = None
     execution_thread: str = ""
     end: int = 0  # behind its closing brace
+    elements: dict[tuple[Instruction, int], Instruction] = field(default_factory=dict)  # of tuples, by name#index
     names_its_parameters: bool = True  # no: it is a single instruction, whose operands become the parameters
 
 
@@ -60,6 +61,7 @@ class InstructionParser:
 
     def __init__(self, cursor: Cursor, sources: SourceTables) -> None:
         self.cursor, self.sources = cursor, sources
+        self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
 
     def read(self, body: Body) -> None:
         """``[ROOT] name = ...``"""
@@ -74,8 +76,10 @@ class InstructionParser:
         cursor.expect("=")
         # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
         nested: list[Instruction] = []
+        self.elements.clear()
         instruction = self.right_hand_side(body, name, nested)
         body.instructions += nested
+        body.elements.update(self.elements)
         body.instructions.append(instruction)
         body.by_name[name] = instruction
         if is_root:
@@ -168,7 +172,7 @@ class InstructionParser:
         return operands
 
     def _operand(self, body: Body, nested: list[Instruction], depth: int) -> Instruction:
-        """``name``, ``shape name``, or an instruction, ``shape opcode(operands)``."""
+        """``name``, ``shape name``, ``name#index``, or an instruction, ``shape opcode(operands)``."""
         cursor = self.cursor
         first = cursor.position
         if cursor.following() in ",)":
@@ -189,9 +193,29 @@ class InstructionParser:
         operand = body.by_name.get(name)
         if operand is None:
             cursor.fail(f"operand {name} is not defined before it is used", place)
+        if cursor.token == "#":
+            operand = self._element(body, operand, nested)
         if stated is not None and not compatible(stated, operand.shape):
             cursor.fail(f"operand {name} is stated to have shape {stated}, but it has {operand.shape}", place)
         return operand
+
+    def _element(self, body: Body, value: Instruction, nested: list[Instruction]) -> Instruction:
+        """``name#1#0``: a get-tuple-element of a get-tuple-element, each made where it is first named."""
+        cursor = self.cursor
+        while cursor.accept("#"):
+            place = cursor.position
+            index = cursor.integer()
+            element = body.elements.get((value, index)) or self.elements.get((value, index))
+            if element is None:
+                try:
+                    name = f"{value.name}_{index}"
+                    element = make_instruction("get-tuple-element", (value,), {"index": index}, name=name)
+                except HloError as error:
+                    cursor.fail(str(error), place)
+                nested.append(element)
+                self.elements[value, index] = element
+            value = element
+        return value
 
     def _new_parameter(self, body: Body, shape: AnyShape | None) -> Instruction:
         """The parameter that an operand of a single instruction becomes: ``shape name`` or ``shape``."""

@@ -137,6 +137,13 @@ class Cursor:
         self.position = bisect_left(self.starts, end, self.position)
         return self.text[start:end]
 
+    def matched(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Step over what the pattern matches here; None where it does not."""
+        match = pattern.match(self.text, self.starts[self.position])
+        if match is not None:
+            self.position = bisect_left(self.starts, match.end(), self.position)
+        return match
+
     def raw_value(self) -> str:
         """The text of a value of any form: a string, something in brackets, or a word."""
         token = self.tokens[self.position]

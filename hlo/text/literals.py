@@ -17,8 +17,10 @@ import numpy as np
 
 from ..element_type import U64, ElementType, component_type
 from ..shape import AnyShape, Shape
-from .lexer import Cursor
+from .lexer import END, Cursor
 from .shapes import MAX_TUPLE_DEPTH
+
+MAX_BYTES_OF_ZEROS = 1 << 32  # of a literal whose text does not grow with it
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _SPECIAL = re.compile(r"(-?)(inf|nan)(?:\(0x([0-9a-fA-F]+)\))?")
@@ -142,17 +144,22 @@ def parse_literal(cursor: Cursor, shape: AnyShape, depth: int = 0) -> Any:
     elements: list[Any] = []
     for element in shape.elements:
         if elements:
-            cursor.expect(",")
+            cursor.accept(",")
         elements.append(parse_literal(cursor, element, depth + 1))
     cursor.expect(")")
     return tuple(elements)
 
 
 def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
-    """Braces nested as deep as the rank; each must hold as many elements as its dimension."""
+    """Braces nested as deep as the rank; each must hold as many elements as its dimension.
+
+    As XLA reads them, commas may be missing or stand where none is needed.
+    """
     element_type = shape.element_type
     if element_type.dtype is None:
         cursor.fail(f"there are no literals of {element_type.name} type")
+    if shape.rank and _stands_alone(cursor, shape):
+        return _parse_first_element(cursor, shape)
     places: list[int] = []
     seen = [0] * shape.rank
     found: list[int | None] = [None if dynamic else size for size, dynamic in zip(shape.dimensions, _is_dynamic(shape))]
@@ -160,6 +167,9 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     tokens, is_complex = cursor.tokens, element_type.is_complex
     while True:
         token = tokens[cursor.position]
+        while token == ",":
+            cursor.position += 1
+            token = tokens[cursor.position]
         if token == "{":
             if tokens[cursor.position + 1 : cursor.position + 4] == [".", ".", "."]:
                 cursor.fail(ELIDED)
@@ -167,10 +177,9 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
                 cursor.fail(f"braces are nested deeper than the {shape.rank} dimensions of {shape}")
             _count_element(cursor, shape, seen, depth)
             depth += 1
-            if tokens[cursor.position + 1] != "}":
-                cursor.position += 1
-                continue
             cursor.position += 1
+            if tokens[cursor.position] != "}":
+                continue
         elif token != "}":
             if depth < shape.rank:
                 cursor.fail(
@@ -182,7 +191,10 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
             if is_complex:
                 places[-1:] = _complex_places(cursor)
         # An element is complete: close as many braces as stand here.
-        while tokens[cursor.position] == "}" and depth > 0:
+        while depth > 0 and tokens[cursor.position] in ("}", ","):
+            if tokens[cursor.position] == ",":
+                cursor.position += 1
+                continue
             depth -= 1
             if found[depth] is None:
                 found[depth] = seen[depth]
@@ -192,14 +204,26 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
             cursor.position += 1
         if depth == 0:
             break
-        cursor.expect(",")
-        if tokens[cursor.position] == "}":
-            cursor.fail("a value expected, found '}'")
     part = component_type(element_type)
     values = _element_values(cursor, places, part)
     if is_complex:
         values = values.view(element_type.dtype)
     return values.reshape([size or 0 for size in found])  # a dimension inside of an empty one is not seen
+
+
+def _stands_alone(cursor: Cursor, shape: Shape) -> bool:
+    """Whether the literal of this array is a number without braces."""
+    is_number = cursor.token not in ("{", ",", "(", "}", ")", END)
+    return is_number and 0 not in shape.dimensions and not shape.element_type.is_complex
+
+
+def _parse_first_element(cursor: Cursor, shape: Shape) -> np.ndarray:
+    """``f32[9] constant(1)``: the first element has this value, the others are zero."""
+    if shape.byte_size > MAX_BYTES_OF_ZEROS:
+        cursor.fail(f"a constant of {shape.byte_size} bytes, for one element that is not zero, is too large")
+    array = np.zeros(shape.dimensions, shape.dtype)
+    array.flat[0] = _parse_dense(cursor, Shape(shape.element_type))
+    return array
 
 
 def _is_dynamic(shape: Shape) -> tuple[bool, ...]:
@@ -234,7 +258,9 @@ def _element_values(cursor: Cursor, places: list[int], element_type: ElementType
         meaning = {"true": True, "false": False, "1": True, "0": False}
         for place, token in zip(places, tokens):
             if token not in meaning:
-                cursor.fail(f"true or false expected, found {token!r}", place)
+                if _INTEGER.fullmatch(token) is None or len(token) > 20:
+                    cursor.fail(f"true or false expected, found {token[:60]!r}", place)
+                meaning[token] = int(token) != 0
         return np.array([meaning[token] for token in tokens], np.bool_)
     if element_type.is_integer:
         return _integer_values(cursor, places, tokens, element_type)

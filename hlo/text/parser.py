@@ -123,10 +123,10 @@ class _ModuleParser:
         name = cursor.name("the name of a computation")
         if name in self.bodies:
             cursor.fail(f"two computations have the name {name}", place)
-        signature = self._signature() if cursor.token == "(" else None
+        stated_shape = self._signature() if cursor.token == "(" else None
         if cursor.token != "{":
             cursor.fail(f"'{{' expected, found {cursor.description()}")
-        body = self.bodies[name] = Body(name, is_entry, place, signature, cursor.position + 1)
+        body = self.bodies[name] = Body(name, is_entry, place, stated_shape, cursor.position + 1)
         cursor.skip_brackets()
         while cursor.accept(","):
             place = cursor.position
@@ -136,18 +136,23 @@ class _ModuleParser:
                 cursor.fail(f"a computation has no attribute {attribute}; its own is: execution_thread", place)
             body.execution_thread = thread_name(cursor.string())
 
-    def _signature(self) -> tuple[list[AnyShape], AnyShape]:
+    def _signature(self) -> AnyShape:
+        """``(name: shape, ...) -> shape``: the last of these. What is said of the parameters does not count, as in XLA."""
         cursor = self.cursor
         cursor.expect("(")
-        shapes: list[AnyShape] = []
+        if cursor.token != ")":
+            self._stated_parameter()
         while not cursor.accept(")"):
-            if shapes:
-                cursor.expect(",")
-            cursor.name("the name of a parameter")
-            cursor.expect(":")
-            shapes.append(parse_shape(cursor))
+            cursor.expect(",")
+            self._stated_parameter()
         cursor.expect("->")
-        return shapes, parse_shape(cursor)
+        return parse_shape(cursor)
+
+    def _stated_parameter(self) -> None:
+        cursor = self.cursor
+        cursor.name("the name of a parameter")
+        cursor.accept(":")
+        parse_shape(cursor)
 
     def _entry(self) -> Computation:
         entries = [body for body in self.bodies.values() if body.is_entry]
@@ -215,14 +220,7 @@ class _ModuleParser:
         numbers = [parameter.attributes["number"] for parameter in computation.parameters]
         if numbers != list(range(len(numbers))):
             self.cursor.fail(f"the parameters of {body.name} must be numbered 0, 1, ..., got {numbers}", body.place)
-        if body.signature is None:
-            return
-        shapes, result = body.signature
-        actual = computation.parameter_shapes
-        if len(shapes) != len(actual) or not all(map(compatible, shapes, actual)):
-            stated = ", ".join(map(str, shapes))
-            found = ", ".join(map(str, actual))
-            self.cursor.fail(f"{body.name} is stated to take ({stated}), but its parameters are ({found})", body.place)
-        if not compatible(result, computation.shape):
+        result = body.stated_shape
+        if result is not None and not compatible(result, computation.shape):
             message = f"{body.name} is stated to return {result}, but its root has shape {computation.shape}"
             self.cursor.fail(message, body.place)
