@@ -17,7 +17,7 @@ from ..errors import require
 from ..operation import ELEMENTWISE, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
-from .constraints import require_array, require_kind
+from .constraints import require_kind
 
 THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 THREEFRY_PARITY = 0x1BD11BDA

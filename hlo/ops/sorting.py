@@ -92,9 +92,9 @@ def _merged_runs(lines, width, comparator, run):
 def topk(operand, *, k, largest, is_stable):
     """TopK(operand, k, largest): the k largest (or smallest) elements along the last dimension, and their s32 positions.
 
-    They come in order, of equal elements the one at the lower position first, whatever ``is_stable`` says. Floats are in total order: -0 is less than +0,
-    a positive NaN is larger than all numbers. The result is a tuple of two arrays whose last dimension is k; the operand's has
-    at least k elements, at run time too where it is dynamic.
+    They come in order, of equal elements the one at the lower position first, whatever ``is_stable`` says. Floats are in total
+    order: -0 is less than +0, a positive NaN is larger than all numbers. The result is a tuple of two arrays whose last
+    dimension is k; the operand's has at least k elements, at run time too where it is dynamic.
     """
     require_kind("topk", "operand", operand, ("pred", "signed", "unsigned", "float"))
     require(operand.rank >= 1, f"topk: operand must have at least one dimension, got {operand}")

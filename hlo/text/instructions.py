@@ -6,8 +6,10 @@ Source of the grammar: ``HloParserImpl::ParseInstruction`` (``xla/hlo/parser/hlo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 from ..attributes import AttributeKind, LiteralValue
 from ..errors import HloError, HloSyntaxError
@@ -15,6 +17,7 @@ from ..instruction import Computation, Instruction, SourceLocation, make_instruc
 from ..operation import OPERATIONS, Operation
 from ..shape import AnyShape, compatible
 from .asynchronous import short_spelling, start_of, started
+from .equivalent_forms import equivalent
 from .lexer import Cursor
 from .literals import parse_literal
 from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
@@ -31,8 +34,9 @@ ANNOTATIONS = frozenset({
 })  # fmt: skip
 # Those that only a few operations may have.
 _OWN_ANNOTATIONS = {
-    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"}, "convolution": {"conv_kind", "convolution_kind"},
-    "custom-call": {"batch_group_count", "feature_group_count", "literal"}, "reshape": {"inferred_dimension"},
+    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"},
+    "convolution": {"conv_kind", "convolution_kind"}, "reshape": {"inferred_dimension"},
+    "custom-call": {"batch_group_count", "feature_group_count", "literal"},
 }  # fmt: skip
 _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
 
@@ -112,7 +116,11 @@ class InstructionParser:
         except HloSyntaxError:
             raise
         except HloError as error:
-            cursor.fail(str(error), place)
+            result = None
+            if half == "":
+                make = partial(_make, record.opcode, name, source, annotations)
+                result = equivalent(record, tuple(operands), given, shape, name, make, nested)
+            return result or cursor.fail(str(error), place)
 
     def _operation(self, given: dict[str, object]) -> tuple[Operation, str]:
         """The operation, and the half of it that a short spelling names, or an empty string.
@@ -288,6 +296,13 @@ class InstructionParser:
         for name in _NAMES.findall(text):
             if name not in body.by_name:
                 self.cursor.fail(f"control predecessor {name} is not defined before this instruction", place)
+
+
+def _make(
+    opcode: str, name: str, source: SourceLocation | None, annotations: Mapping[str, str], operands: Iterable[Instruction],
+    attributes: Mapping[str, Any], shape: AnyShape | None,
+) -> Instruction:  # fmt: skip
+    return make_instruction(opcode, operands, attributes, shape, name, source, annotations)
 
 
 def _is_scalar(shape: AnyShape) -> bool:
