@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from llvmlite import binding, ir
 
+from ..llvm.shared_functions import SharedFunctions
 from .machine_code import MachineCode
 from .target import Target
-
-Define = Callable[[ir.Module], ir.Function]
 
 _lock = threading.Lock()
 _supplied: dict[str, MachineCode] = {}
 
 
-def supply(functions: Mapping[str, Define], target: Target) -> None:
-    """Make functions known by their names to all code that is loaded from now on; ``define(module)`` emits one."""
-    for name, define in functions.items():
-        if name not in _supplied:
-            with _lock:
-                if name not in _supplied:
-                    _supplied[name] = _compile(name, define, target)
+def supply(functions: SharedFunctions, target: Target) -> None:
+    """Make the functions that are requested known to all code that is loaded from now on."""
+    if functions.requested.keys() <= _supplied.keys():
+        return
+    with _lock:
+        code, names = _compile(functions, target)
+        for name in names:
+            binding.add_symbol(name, code.address(name))
+            _supplied[name] = code
 
 
-def _compile(name: str, define: Define, target: Target) -> MachineCode:
-    module = ir.Module(name)
+def _compile(functions: SharedFunctions, target: Target) -> tuple[MachineCode, list[str]]:
+    """The functions that are missing, and those that they call themselves, in a module of their own; and their names."""
+    module = ir.Module("shared")
     module.triple, module.data_layout = target.triple, target.data_layout
-    define(module).linkage = ""
-    code = MachineCode(str(module), target, {})
-    binding.add_symbol(name, code.address(name))
-    return code
+    requested = dict(functions.requested)
+    module.shared_functions = replace(functions, calls_elementary=False, requested=requested)
+    defined: list[str] = []
+    while waiting := [name for name in requested if name not in defined and name not in _supplied]:
+        for name in waiting:
+            requested[name].emit(module.globals.get(name) or requested[name].declare(module))
+            defined.append(name)
+    return MachineCode(str(module), target, {}), defined

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import elementary_calls
 from .complex_algebra import divide, modulus, rsqrt, sign, sqrt
 from .complex_exponential import exponential, exponential_minus_one, log, log_plus_one, logistic
 from .complex_inverse import acos, acosh, asin, asinh, atan, atanh, cosh, sinh
@@ -26,8 +27,12 @@ def emitter(opcode: str) -> Callable:
     return register
 
 
-def _function(function: Callable) -> Callable:
-    return lambda context, *operands: function(context.builder, *operands)
+def _function(opcode: str, function: Callable) -> Callable:
+    def emit(context, *operands):
+        like = operands[0] if context.result_type.is_complex else operands[0].real
+        return elementary_calls.apply(context.builder, f"complex.{opcode}", function, operands, like)
+
+    return emit
 
 
 for _opcode, _emit in {
@@ -55,7 +60,7 @@ for _opcode, _emit in {
     "cosh": cosh,
     "sinh": sinh,
 }.items():
-    COMPLEX_EMITTERS[_opcode] = _function(_emit)
+    COMPLEX_EMITTERS[_opcode] = _function(_opcode, _emit)
 
 
 @emitter("add")

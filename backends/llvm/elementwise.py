@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...hlo import ElementType, Instruction
-from . import complex_arithmetic, conversion
+from . import complex_arithmetic, conversion, elementary_calls
 from .elementary import ELEMENTARY_FUNCTIONS
 from .elementary.arithmetic import any_lane, constant, intrinsic
 from .small_types import is_small_float, is_small_integer, low_bits
@@ -106,16 +106,25 @@ def _elementary(opcode: str) -> Emitter:
     def emit(context: ElementwiseContext, *operands: ir.Value) -> ir.Value:
         if opcode not in ELEMENTARY_FUNCTIONS:
             raise NotImplementedError(f"operation {opcode} has no native code")
-        return ELEMENTARY_FUNCTIONS[opcode](context.builder, *operands)
+        return _call_elementary(context.builder, opcode, *operands)
 
     return emit
 
 
+def _call_elementary(builder: ir.IRBuilder, opcode: str, *operands: ir.Value) -> ir.Value:
+    return elementary_calls.apply(builder, opcode, ELEMENTARY_FUNCTIONS[opcode], operands, operands[0])
+
+
 for _opcode in (
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "rsqrt", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
     "erf", "atan2", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
 ):  # fmt: skip
     ELEMENTWISE_EMITTERS[_opcode] = _elementary(_opcode)
+
+
+@emitter("rsqrt")
+def _rsqrt(context, x):
+    return ELEMENTARY_FUNCTIONS["rsqrt"](context.builder, x)
 
 
 # The LLVM instruction of a binary operation, by the kind of its element type.
@@ -245,7 +254,7 @@ def _divide(context, x, y):
 def _remainder(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
-        return ELEMENTARY_FUNCTIONS["remainder"](b, x, y)
+        return _call_elementary(b, "remainder", x, y)
     zero = integer_constant(y.type, 0)
     by_zero = b.icmp_signed("==", y, zero)
     if context.operand_type.kind == "unsigned":
@@ -258,7 +267,7 @@ def _remainder(context, x, y):
 @emitter("power")
 def _power(context, x, y):
     if context.operand_type.is_float:
-        return ELEMENTARY_FUNCTIONS["power"](context.builder, x, y)
+        return _call_elementary(context.builder, "power", x, y)
     return _integer_power(context, x, y)
 
 

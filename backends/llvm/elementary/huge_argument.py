@@ -8,6 +8,7 @@ from functools import cache
 
 from llvmlite import ir
 
+from ..shared_functions import SharedFunction, declared
 from .arithmetic import (
     DOUBLE,
     FLOAT,
@@ -112,74 +113,65 @@ def reduce_huge(builder, x):
 
 def _mark_rarely_called(function):
     # Optimizing these functions would take longer than compiling the rest of a small kernel.
-    function.linkage = "internal"
     for attribute in ("noinline", "optnone", "cold"):
         function.attributes.add(attribute)
 
 
 def _scalar_function(module, name, evaluate):
-    """Return the function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument.
+    """Return the shared function `double (double)` that evaluates `evaluate(builder, |x|)`, NaN for an infinite argument."""
 
-    A module with an attribute `shared_functions`, a dict, gets a declaration only: whoever loads its code supplies the
-    functions in that dict, by calling each entry with a module of its own. They are then compiled once for many modules.
-    """
-    full_name = f"phlox.{name}.huge"
-    if full_name in module.globals:
-        return module.globals[full_name]
-    function = ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE]), full_name)
-    shared = getattr(module, "shared_functions", None)
-    if shared is not None:
-        shared[full_name] = lambda other: _scalar_function(other, name, evaluate)
-        return function
-    _mark_rarely_called(function)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    x = function.args[0]
-    result = evaluate(builder, x)
-    infinite = compare(builder, "==", x, float("inf"))
-    builder.ret(builder.select(infinite, ir.Constant(DOUBLE, float("nan")), result))
-    return function
+    def emit(function):
+        _mark_rarely_called(function)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        x = function.args[0]
+        result = evaluate(builder, x)
+        infinite = compare(builder, "==", x, float("inf"))
+        builder.ret(builder.select(infinite, ir.Constant(DOUBLE, float("nan")), result))
+
+    return declared(module, SharedFunction(f"phlox.{name}.huge", ir.FunctionType(DOUBLE, [DOUBLE]), emit))
 
 
 def _vector_function(module, name, value_type, limit, evaluate):
-    """Return a function of (|x|, fast result) that replaces the lanes with |x| > limit by their slow result."""
-    scalar_function = _scalar_function(module, name, evaluate)
-    full_name = f"phlox.{name}.huge.{type_suffix(value_type)}"
-    if full_name in module.globals:
-        return module.globals[full_name]
-    function = ir.Function(module, ir.FunctionType(value_type, [value_type, value_type]), full_name)
-    _mark_rarely_called(function)
-    x, fast = function.args
-    entry, loop, slow, latch, done = (
-        function.append_basic_block(block) for block in ("entry", "loop", "slow", "latch", "done")
-    )
-    builder = ir.IRBuilder(entry)
-    i32 = ir.IntType(32)
-    vector = isinstance(value_type, ir.VectorType)
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    lane = builder.phi(i32)
-    current = builder.phi(value_type)
-    element = builder.extract_element(x, lane) if vector else x
-    builder.cbranch(compare(builder, ">", element, limit), slow, latch)
-    builder.position_at_end(slow)
-    single = element_type(value_type) == FLOAT
-    value = builder.call(scalar_function, [builder.fpext(element, DOUBLE) if single else element])
-    value = builder.fptrunc(value, FLOAT) if single else value
-    replaced = builder.insert_element(current, value, lane) if vector else value
-    builder.branch(latch)
-    builder.position_at_end(latch)
-    following = builder.phi(value_type)
-    following.add_incoming(current, loop)
-    following.add_incoming(replaced, slow)
-    next_lane = builder.add(lane, i32(1))
-    lane.add_incoming(i32(0), entry)
-    lane.add_incoming(next_lane, latch)
-    current.add_incoming(fast, entry)
-    current.add_incoming(following, latch)
-    builder.cbranch(builder.icmp_unsigned("<", next_lane, i32(lane_count(value_type))), loop, done)
-    builder.position_at_end(done)
-    builder.ret(following)
-    return function
+    """Return a shared function of (|x|, fast result) that replaces the lanes with |x| > limit by their slow result."""
+
+    def emit(function):
+        _mark_rarely_called(function)
+        x, fast = function.args
+        entry, loop, slow, latch, done = (
+            function.append_basic_block(block) for block in ("entry", "loop", "slow", "latch", "done")
+        )
+        builder = ir.IRBuilder(entry)
+        i32 = ir.IntType(32)
+        vector = isinstance(value_type, ir.VectorType)
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        lane = builder.phi(i32)
+        current = builder.phi(value_type)
+        element = builder.extract_element(x, lane) if vector else x
+        builder.cbranch(compare(builder, ">", element, limit), slow, latch)
+        builder.position_at_end(slow)
+        single = element_type(value_type) == FLOAT
+        value = builder.call(
+            _scalar_function(function.module, name, evaluate), [builder.fpext(element, DOUBLE) if single else element]
+        )
+        value = builder.fptrunc(value, FLOAT) if single else value
+        replaced = builder.insert_element(current, value, lane) if vector else value
+        builder.branch(latch)
+        builder.position_at_end(latch)
+        following = builder.phi(value_type)
+        following.add_incoming(current, loop)
+        following.add_incoming(replaced, slow)
+        next_lane = builder.add(lane, i32(1))
+        lane.add_incoming(i32(0), entry)
+        lane.add_incoming(next_lane, latch)
+        current.add_incoming(fast, entry)
+        current.add_incoming(following, latch)
+        builder.cbranch(builder.icmp_unsigned("<", next_lane, i32(lane_count(value_type))), loop, done)
+        builder.position_at_end(done)
+        builder.ret(following)
+
+    function_type = ir.FunctionType(value_type, [value_type, value_type])
+    return declared(module, SharedFunction(f"phlox.{name}.huge.{type_suffix(value_type)}", function_type, emit))
 
 
 def replace_huge(builder, name, magnitude, fast, limit, evaluate):
