@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..hlo import Instruction
+from collections.abc import Iterator
+
+from ..hlo import Computation, Instruction
 from .fusion_plan import IDENTITY, FusionPlan
 from .traversal import has_effects
 
@@ -10,45 +12,48 @@ from .traversal import has_effects
 class Node:
     """What the top level runs as one: an instruction, or the roots of a fusion.
 
-    ``bits`` stands for the node in sets of nodes, ``ancestors`` is the set of nodes on which it depends.
+    ``order`` is at least that of every node below: of those that this one reads, and of the effect ``after`` which it comes.
     """
 
-    __slots__ = ("members", "bits", "ancestors", "reads", "weight", "fuses", "after")
+    __slots__ = ("members", "order", "reads", "users", "weight", "fuses", "after")
 
-    def __init__(self, member: Instruction, bit: int, reads: dict[Instruction, None], weight: int, fuses: bool) -> None:
-        self.members, self.bits, self.reads, self.weight, self.fuses = [member], bit, reads, weight, fuses
-        self.ancestors = 0
-        self.after: Node | None = None  # the effect before this one
+    def __init__(self, member: Instruction, order: int, reads: dict[Instruction, None], weight: int, fuses: bool) -> None:
+        self.members, self.order, self.reads, self.weight, self.fuses = [member], order, reads, weight, fuses
+        self.users: list[Instruction] = []  # members of the nodes above
+        self.after: Node | None = None
+
+    def below(self, node_of: dict[Instruction, Node]) -> Iterator[Node]:
+        for operand in self.reads:
+            yield node_of[operand]
+        if self.after is not None:
+            yield self.after
 
 
 def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
     """The node of every root and of every other instruction that is not inlined everywhere."""
     node_of: dict[Instruction, Node] = {}
-    nodes: list[Node] = []
     readers: dict[Instruction, list[Instruction]] = {}
     roots = set(plan.roots)
     last_effect: Node | None = None
-    for instruction in plan.computation.instructions:
+    known_effects: dict[Computation, bool] = {}
+    for position, instruction in enumerate(plan.computation.instructions):
         is_root = instruction in roots
         left_out = instruction in plan.inlined or instruction in plan.dead
         if left_out and not is_root and instruction not in plan.renamed:
             continue
         reads = plan.reads[instruction] if is_root else instruction.operands
         fuses = is_root and plan.policy.multi_output and _is_open(instruction)
-        node = Node(instruction, 1 << len(nodes), dict.fromkeys(reads), plan.weights.get(instruction, 1), fuses)
-        nodes.append(node)
+        node = Node(instruction, position, dict.fromkeys(reads), plan.weights.get(instruction, 1), fuses)
         node_of[instruction] = node
-        if has_effects(instruction):
+        if has_effects(instruction, known_effects):
             node.after, last_effect = last_effect, node
-            if node.after is not None:
-                node.ancestors = node.after.ancestors | node.after.bits
-        for operand in node.reads:
-            below = node_of[operand]
-            node.ancestors |= below.ancestors | below.bits
+        for below in node.below(node_of):
+            below.users.append(instruction)
+            node.order = max(node.order, below.order)
         if fuses:
             for other in _candidates(instruction, plan, node_of, readers):
                 if _can_merge(other, node_of[instruction], node_of, plan):
-                    _merge(other, node_of[instruction], node_of, nodes)
+                    _merge(other, node_of[instruction], node_of)
             for operand in reads:
                 readers.setdefault(operand, []).append(instruction)
     return node_of
@@ -91,26 +96,62 @@ def _can_merge(first: Node, second: Node, node_of: dict[Instruction, Node], plan
         return False
     for one, other in ((first, second), (second, first)):
         for operand in other.reads:
-            below = node_of[operand]
-            if below is one:
-                # What the other writes must be read at the same index, in the same round of the loop.
-                if any(plan.reads[member].get(operand, {IDENTITY}) != {IDENTITY} for member in other.members):
-                    return False
-            elif below.ancestors & one.bits:
-                return False  # it would have to run both before and after this one
+            # What the other writes must be read at the same index, in the same round of the loop.
+            if node_of[operand] is one and any(
+                plan.reads[member].get(operand, {IDENTITY}) != {IDENTITY} for member in other.members
+            ):
+                return False
+        if _may_depend_indirectly(other, one, node_of):
+            return False  # a third node would have to run both before and after this one
     return True
 
 
-def _merge(first: Node, second: Node, node_of: dict[Instruction, Node], nodes: list[Node]) -> None:
+# So many nodes below or above one are looked at.
+_LONGEST_SEARCH = 128
+
+
+def _may_depend_indirectly(node: Node, other: Node, node_of: dict[Instruction, Node]) -> bool:
+    """Whether the node reads what a third one has computed from results of the other; also where the search takes long."""
+    seen = {node, other}
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        for below in current.below(node_of):
+            if below is other and current is not node:
+                return True
+            if below not in seen and below.order >= other.order:
+                seen.add(below)
+                pending.append(below)
+                if len(seen) > _LONGEST_SEARCH:
+                    return True
+    return False
+
+
+def _lower_nodes_above(nodes: tuple[Node, Node], order: int, node_of: dict[Instruction, Node]) -> set[Node] | None:
+    """The nodes above these whose order is lower than this; None where there are many."""
+    found: set[Node] = set()
+    pending = list(nodes)
+    while pending:
+        for user in pending.pop().users:
+            above = node_of[user]
+            if above.order < order and above not in found and above not in nodes:
+                found.add(above)
+                pending.append(above)
+                if len(found) > _LONGEST_SEARCH:
+                    return None
+    return found
+
+
+def _merge(first: Node, second: Node, node_of: dict[Instruction, Node]) -> None:
+    order = max(first.order, second.order)
+    above = _lower_nodes_above((first, second), order, node_of)
+    if above is None:
+        return
+    for node in (first, *above):
+        node.order = order
     for member in second.members:
         node_of[member] = first
     first.members += second.members
+    first.users += second.users
     first.reads = {**first.reads, **second.reads}
     first.weight += second.weight
-    bits = first.bits | second.bits
-    above = (first.ancestors | second.ancestors) & ~bits
-    for node in nodes:
-        if node.ancestors & bits:
-            node.ancestors |= above | bits
-    first.bits, first.ancestors = bits, above
-    nodes.remove(second)
