@@ -12,7 +12,7 @@ from phlox.backends.registry import get_backend
 from phlox.compile.simplification import RULES
 from phlox.compile.traversal import users_of
 from phlox.hlo import OPERATIONS, Builder, Module, Shape, ShapeError, array_leaves, element_type_of, evaluate_operation
-from phlox.hlo.element_type import ELEMENT_TYPES, F32
+from phlox.hlo.element_type import ELEMENT_TYPES, F32, U64
 from phlox.hlo.operation import HOST_CALL
 from retyped_samples import ARRAY_TYPES, retyped_computation, retyped_samples, types_in
 from sample_values import value_of
@@ -52,6 +52,9 @@ def check_all(opcode, samples):
     # What depends on the world outside has its own tests: a receive waits for what is sent.
     if HOST_CALL in OPERATIONS[opcode].traits or opcode in operations_without_native_code():
         return
+    # XLA reads a generator whose state has any type, and runs it with states of u64.
+    if opcode == "rng-bit-generator":
+        samples = [sample for sample in samples if element_type_of(np.asarray(sample.operands[0]).dtype) is U64]
     for start in range(0, len(samples), GROUP):
         check_samples(opcode, samples[start : start + GROUP], seed=start, tame=opcode in SUMS)
 
