@@ -34,10 +34,17 @@ def invariant_leaves(loop: Instruction) -> frozenset[int]:
     return known
 
 
+def only_names(instruction: Instruction) -> bool:
+    """Whether all that the instruction does is to give its operands' values other names."""
+    if instruction.opcode == "reshape":
+        return is_free_reshape(instruction)
+    return instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier", "bitcast")
+
+
 def defining_value(value: Value) -> Value:
     """The value that this one is another name for; itself if it is computed where it stands.
 
-    Tuples, their elements, row-major reshapes, optimization barriers and what a While leaves unchanged are other names.
+    Tuples, their elements, reshapes, bitcasts, optimization barriers and what a While leaves unchanged are other names.
     """
     while True:
         instruction, leaf = value
@@ -49,7 +56,7 @@ def defining_value(value: Value) -> Value:
         elif opcode == "get-tuple-element":
             (operand,) = instruction.operands
             value = Value(operand, operand.shape.leaf_offsets[instruction.attributes["index"]] + leaf)
-        elif opcode == "reshape" and is_free_reshape(instruction) or opcode == "opt-barrier":
+        elif opcode in ("opt-barrier", "bitcast") or opcode == "reshape" and is_free_reshape(instruction):
             value = Value(instruction.operands[0], leaf)
         elif opcode == "while" and leaf in invariant_leaves(instruction):
             value = Value(instruction.operands[0], leaf)
@@ -62,7 +69,4 @@ def is_free_reshape(instruction: Instruction) -> bool:
 
     Reshapes from or to rank 0 are not: scalars live in registers.
     """
-    (operand,) = instruction.operands
-    return (
-        operand.shape.is_row_major and instruction.shape.is_row_major and operand.shape.rank > 0 and instruction.shape.rank > 0
-    )
+    return instruction.operands[0].shape.rank > 0 and instruction.shape.rank > 0

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
-from .aliasing import Value, defining_value, invariant_leaves, is_free_reshape
+from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
 
 
@@ -222,7 +222,7 @@ class _ComputationPlan:
     def run(self) -> None:
         for instruction in self.computation.instructions:
             self.planner.clock += 1
-            if not _only_names(instruction):
+            if not only_names(instruction):
                 for operand in instruction.operands:
                     for value, _ in self._array_leaves(operand):
                         self.buffers[defining_value(value)].end = self.planner.clock
@@ -344,18 +344,11 @@ class _ComputationPlan:
         return self.planner.temporary(shape.byte_size)
 
 
-def _only_names(instruction: Instruction) -> bool:
-    """Whether the instruction only gives other names to values that lie in memory."""
-    if instruction.opcode == "reshape":
-        return is_free_reshape(instruction)
-    return instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier")
-
-
 def last_reads(computation: Computation) -> dict[Value, int]:
     """The position of the last instruction that reads each array's defining value; to be a result does not count."""
     last: dict[Value, int] = {}
     for number, instruction in enumerate(computation.instructions):
-        if not _only_names(instruction):
+        if not only_names(instruction):
             for operand in instruction.operands:
                 for leaf, shape in enumerate(leaves(operand.shape)):
                     if shape.rank:

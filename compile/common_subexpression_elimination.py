@@ -42,8 +42,8 @@ def _key(instruction: Instruction, operands: tuple[Any, ...], keys: dict[Computa
     operation, shape = instruction.operation, instruction.shape
     if COMMUTATIVE in operation.traits and id(operands[0]) > id(operands[1]):
         operands = operands[::-1]
-    # Without a stated shape, operands and attributes decide the shape, except for its layout.
-    stated = shape if operation.wants_stated_shape or shape.is_tuple else shape.layout
+    # Without a stated shape, operands and attributes decide the shape.
+    stated = shape if operation.wants_stated_shape or shape.is_tuple else None
     attributes = instruction.attributes
     values = tuple([_value_key(value, keys) for value in attributes.values()]) if attributes else ()
     annotations = tuple(sorted(instruction.annotations.items())) if instruction.annotations else ()

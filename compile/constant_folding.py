@@ -42,7 +42,7 @@ def _folded(instruction: Instruction) -> Instruction | None:
     traits = instruction.operation.traits
     if ELEMENTWISE not in traits and DATA_MOVEMENT not in traits and instruction.opcode not in _FOLDED:
         return None
-    if instruction.shape.is_tuple or instruction.shape.layout is not None:
+    if instruction.shape.is_tuple:
         return None
     size = sum(operand.shape.size for operand in instruction.operands if not operand.shape.is_tuple)
     if instruction.opcode != "reshape" and (size > LARGEST_FOLDED or instruction.shape.size > size):

@@ -52,7 +52,8 @@ Step: TypeAlias = str | Pass | FixedPoint
 
 PASSES: dict[str, Pass] = {}
 
-PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"  # the only pass that takes modules with dynamic dimensions
+NORMALIZE_LAYOUTS = "normalize-layouts"  # runs before all others, unasked: they know row-major arrays only
+PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"  # the only other pass that takes modules with dynamic dimensions
 
 
 def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
@@ -68,7 +69,7 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
 
 
 def run_passes(module: Module, steps: Iterable[Step]) -> Module:
-    """The module after these steps; the same object where none changed anything.
+    """The module after ``normalize-layouts`` and these steps; the same object where none changed anything.
 
     Raises NotImplementedError for a module with dynamic dimensions, unless these are padded first; ValueError for a name that
     no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the language (the message names the
@@ -80,6 +81,7 @@ def run_passes(module: Module, steps: Iterable[Step]) -> Module:
         raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")
     runner = _Runner()
     runner.begin(module)
+    module = runner.run(_resolve(NORMALIZE_LAYOUTS), module)
     for step in steps:
         if isinstance(step, FixedPoint):
             module = _run_to_fixed_point(runner, module, step)

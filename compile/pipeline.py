@@ -1,4 +1,7 @@
-"""The pipeline: which passes run, in which order. A table of contents of the optimizer."""
+"""The pipeline: which passes run, in which order. A table of contents of the optimizer.
+
+Before all of them runs ``normalize-layouts`` (see ``pass_manager.run_passes``).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     expansion,
     fusion,
     inlining,
+    layout_normalization,
     loop_invariant_code_motion,
     loop_simplification,
     loop_unrolling,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.operation import CALLS, EFFECTFUL
-from ..hlo.shape import AnyShape, has_dynamic_dimensions
+from ..hlo.shape import has_dynamic_dimensions
 
 # The attributes whose computations are control flow: their instructions work on arrays as those of the entry do.
 # Computations of reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
@@ -101,17 +101,6 @@ def has_effects(instruction: Instruction, known: dict[Computation, bool] | None 
         if answer:
             return True
     return False
-
-
-def same_layout(first: AnyShape, second: AnyShape) -> bool:
-    """Whether two shapes with the same dimensions lie in memory alike."""
-    if first is second:
-        return True
-    if first.is_tuple:
-        return all(map(same_layout, first.elements, second.elements))
-    if first.layout is None and second.layout is None:
-        return True
-    return first.minor_to_major == second.minor_to_major
 
 
 def has_dynamic_shapes(module: Module) -> bool:

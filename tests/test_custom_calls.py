@@ -414,7 +414,7 @@ def test_identities_are_no_calls():
       y = f32[2,3]{1,0} custom-call(x), custom_call_target="Sharding", custom_call_has_side_effect=true
       ROOT z = f32[2,3]{0,1} custom-call(y), custom_call_target="LayoutConstraint" }"""
     expanded = expand(parse_module(text))
-    assert [instruction.opcode for instruction in expanded.entry.instructions] == ["parameter", "copy"]
+    assert [instruction.opcode for instruction in expanded.entry.instructions] == ["parameter"]
     np.testing.assert_array_equal(load_hlo(text, "cpu")(Y), Y)
     with pytest.raises(ValueError, match="'Sharding' stands for its operand"):
         phlox.register_custom_call("Sharding", lambda x: -x)

@@ -10,7 +10,7 @@ from phlox import hlo
 from phlox.compile import optimize, run_named_passes
 from phlox.compile.fusion import fusion_pass
 from phlox.compile.fusion_policy import FusionPolicy
-from phlox.hlo import F32, S32, Builder, Layout, Shape, TupleShape, scalar_computation
+from phlox.hlo import F32, S32, Builder, Shape, TupleShape, scalar_computation
 from phlox.hlo.operation import EFFECTFUL, OPERATIONS, operation
 
 
@@ -343,12 +343,6 @@ def test_without_multi_output_each_fusion_has_one_result():
 
     after = optimize(module_of(siblings), [fusion_pass(FusionPolicy(multi_output=False))])
     assert fusions(after) == ["add", "multiply"]
-
-
-def test_a_copy_into_another_layout_stays():
-    column_major = Shape(F32, (3, 4), Layout((0, 1)))
-    after = run_named_passes(module_of(lambda b: b.emit("copy", b.Exp(parameters(b, (3, 4))[0]), shape=column_major)), ["fuse"])
-    assert top_level(after) == ["fusion", "copy"] and after.entry.root.shape == column_major
 
 
 def test_the_updated_array_and_its_update_are_separate():

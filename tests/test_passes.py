@@ -7,12 +7,12 @@ import pytest
 from phlox import hlo
 from phlox.compile import DEFAULT, FixedPoint, Pass, available_passes, module_pass, optimize, run_named_passes, run_passes
 from phlox.compile.inlining import inlined_elementwise
-from phlox.compile.pass_manager import PASSES
+from phlox.compile.pass_manager import NORMALIZE_LAYOUTS, PASSES
 from phlox.compile.pipeline import EXPANSION, PADDING
 from phlox.compile.simplification import RULES
 from phlox.compile.simplification.rule import ANY_ELEMENTWISE
 from phlox.compile.traversal import has_effects, users_of
-from phlox.hlo import C64, F32, F64, PRED, S8, S32, U8, Builder, Layout, Module, Shape, TupleShape, scalar_computation
+from phlox.hlo import C64, F32, F64, PRED, S8, S32, U8, Builder, Module, Shape, scalar_computation
 from phlox.hlo.operation import EFFECTFUL, ELEMENTWISE, OPERATIONS, operation
 
 SPECIAL = {
@@ -199,50 +199,6 @@ def test_map_of_other_computation_stays():
 # --- canonicalization ---
 
 
-def test_row_major_layouts_disappear_and_others_become_copies():
-    column_major = Shape(F32, (2, 3), Layout((0, 1)))
-    row_major = Shape(F32, (2, 3), Layout((1, 0)))
-
-    def build(b):
-        x, y = b.parameter(column_major, "x"), b.parameter(row_major, "y")
-        return b.emit("add", x, y, shape=column_major)
-
-    module = module_of(build)
-    after = run_named_passes(module, ["canonicalize"])
-    hlo.verify(after)
-    x, y, add, copy = after.entry.instructions
-    assert (x.shape.layout, y.shape.layout, add.shape.layout) == (Layout((0, 1)), None, None)
-    assert copy.opcode == "copy" and copy.shape == column_major and after.entry.root is copy
-    assert run_named_passes(after, ["canonicalize"]) is after
-
-
-def test_result_keeps_its_layout_when_it_simplifies_to_a_parameter():
-    column_major = Shape(F32, (2, 3), Layout((0, 1)))
-
-    def build(b):
-        x = b.parameter(column_major, "x")
-        return b.Tuple([b.Mul(x, b.broadcast(b.constant(np.float32(1)), (2, 3), ())), x])
-
-    after = optimize(module_of(build))
-    first, second = after.entry.root.shape.elements
-    assert first.is_row_major and second == column_major
-    assert after.entry.root.operands[0].opcode == "copy"
-
-
-def test_layouts_at_loop_boundaries():
-    column_major = Shape(F32, (2, 3), Layout((0, 1)))
-    b = Builder("condition")
-    b.parameter(TupleShape((column_major,)))
-    condition = b.build(b.constant(False))
-    b = Builder("body")
-    body = b.build(b.parameter(TupleShape((column_major,))))
-    module = module_of(lambda b: b.get_tuple_element(b.While(condition, body, b.Tuple([b.parameter(column_major)])), 0))
-    after = run_named_passes(module, ["canonicalize"])
-    hlo.verify(after)
-    assert opcodes(after.entry) == ["parameter", "copy", "tuple", "while", "get-tuple-element", "copy"]
-    assert after.entry.root.shape == column_major
-
-
 def test_constants_of_equal_elements_become_broadcasts():
     equal, signed = np.full((2, 3), np.nan, np.float32), np.array([0.0, -0.0])
     module = module_of(
@@ -395,7 +351,7 @@ def test_unknown_pass_is_named():
 
 def test_every_pass_is_documented_and_used():
     named = set()
-    for step in (*PADDING, *EXPANSION, *DEFAULT):
+    for step in (NORMALIZE_LAYOUTS, *PADDING, *EXPANSION, *DEFAULT):
         named |= set(step.passes) if isinstance(step, FixedPoint) else {step}
     assert named == set(available_passes())
     assert all(one.documentation for one in available_passes().values())

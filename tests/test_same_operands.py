@@ -5,7 +5,7 @@ What is written in place must not be read afterwards under another name.
 
 import numpy as np
 import pytest
-from phlox import cond, fori_loop, jit, load_hlo, scan, while_loop
+from phlox import cond, fori_loop, jit, scan, while_loop
 
 X = np.array([5.0, 3.0, 1.0, 4.0, 2.0])
 P = np.array([3, 0, 2, 1, 4])

@@ -76,7 +76,7 @@ def fourier(emitter: ModuleEmitter, instruction: Instruction, values: Values) ->
 def _arrays(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> tuple[list[Array], Array]:
     """The operands, and memory for the result; all are arrays of rank 2 or more."""
     operands = [values[operand][0] for operand in instruction.operands]
-    return operands, emitter._array(Value(instruction), instruction.shape.without_layout())
+    return operands, emitter._array(Value(instruction), instruction.shape)
 
 
 EMITTERS = {"convolution": convolution, "fft": fourier, "cholesky": cholesky, "triangular-solve": triangular_solve}

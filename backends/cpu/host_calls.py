@@ -17,7 +17,6 @@ from llvmlite import ir
 from ...compile.aliasing import Value
 from ...hlo import TOKEN, Evaluator, Instruction, Shape, array_leaves, leaves
 from ...hlo.evaluation import evaluate_instruction
-from ...hlo.ops.custom_call import stated_operand_shapes
 from ...hlo.shape import AnyShape
 from ...runtime import current_environment, find_target
 from ...runtime.custom_calls import NativeTarget
@@ -87,7 +86,7 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":
         target = find_target(instruction.attributes["custom_call_target"])
-        if isinstance(target, NativeTarget) and _lie_as_stated(instruction, values):
+        if isinstance(target, NativeTarget):
             return _emit_native_call(emitter, instruction, values, target)
     b = emitter.builder
     inputs = [
@@ -111,17 +110,6 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
         TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
         for output, shape in zip(outputs, leaves(instruction.shape))
     ]
-
-
-def _lie_as_stated(instruction: Instruction, values: Values) -> bool:
-    """Whether the operands of a custom call lie in memory as it states; where not, Python rearranges them."""
-    shapes = [operand.shape for operand in instruction.operands]
-    stated = stated_operand_shapes(instruction.attributes["operand_layout_constraints"], shapes)
-    return all(
-        not isinstance(value, Array) or value.shape.minor_to_major == shape.minor_to_major
-        for operand, operand_shape in zip(instruction.operands, stated)
-        for value, shape in zip(values[operand], leaves(operand_shape))
-    )
 
 
 def _emit_native_call(emitter: ModuleEmitter, instruction: Instruction, values: Values, target: NativeTarget) -> list[Leaf]:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 
-from ...compile.aliasing import Value, invariant_leaves, is_free_reshape
+from ...compile.aliasing import Value, invariant_leaves, is_free_reshape, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
-from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
@@ -178,9 +178,7 @@ class ModuleEmitter:
     @staticmethod
     def _leaves_memory_alone(instruction: Instruction) -> bool:
         """Whether emitting the instruction only names values, computes scalars from scalars, or goes through the row groups."""
-        if instruction.opcode in ("tuple", "get-tuple-element", "constant", "opt-barrier", "fusion", "reduce"):
-            return True
-        if instruction.opcode == "reshape" and is_free_reshape(instruction):
+        if instruction.opcode in ("constant", "fusion", "reduce") or only_names(instruction):
             return True
         inputs = (shape for operand in instruction.operands for shape in leaves(operand.shape))
         is_elementwise = ELEMENTWISE in instruction.operation.traits
@@ -231,7 +229,11 @@ class ModuleEmitter:
             raise NotImplementedError("constant of a tuple has no native code")
         if instruction.shape.rank == 0:
             return [constant_value(self.builder, instruction, 1)]
-        return [self._array(Value(instruction), instruction.shape.without_layout())]
+        return [self._array(Value(instruction), instruction.shape)]
+
+    def emit_bitcast(self, instruction: Instruction, values: Values) -> list[Leaf]:
+        """The same memory: normalize-layouts leaves no other bitcasts."""
+        return [Array(values[instruction.operands[0]][0].pointer, instruction.shape)]
 
     def emit_reshape(self, instruction: Instruction, values: Values) -> list[Leaf]:
         (operand,) = instruction.operands
@@ -247,23 +249,14 @@ class ModuleEmitter:
         source = values[operand][0]
         if instruction.shape.rank == 0:
             return [source]
-        output = self._array(Value(instruction), instruction.shape.without_layout())
-        if source.shape.is_row_major:
-            self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
-        else:
-            # The output is row-major whatever the copy states, as all results are.
-            plain = make_instruction("copy", (operand,), None, instruction.shape.without_layout())
-            self.regions.emit_loop(self.builder, as_computation(plain), [source], [output], in_place=False)
+        output = self._array(Value(instruction), instruction.shape)
+        self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
         return [output]
 
     def emit_bitcast_convert(self, instruction: Instruction, values: Values) -> list[Leaf]:
         """The operand's memory, copied; scalars by way of the stack."""
         (operand,) = instruction.operands
         source = self._in_memory(values[operand][0], operand.shape)
-        if not source.shape.is_row_major:
-            raise NotImplementedError(
-                f"bitcast-convert of an array in another layout than row-major has no native code: {instruction!r}"
-            )
         if instruction.shape.rank == 0:
             return [Array(source.pointer, instruction.shape).load(self.builder, (), 1)]
         output = self._array(Value(instruction), instruction.shape)
@@ -278,8 +271,6 @@ class ModuleEmitter:
         output = self._array(Value(instruction), instruction.shape)
         source = values[operand][0]
         if self.assignment.of(Value(operand)) is not self.assignment.of(Value(instruction)):
-            if not source.shape.is_row_major:
-                return self._emit_single(instruction, values)
             self._copy(output.pointer, source.pointer, instruction.shape.byte_size)
         if update.shape.size == 0:
             return [output]
@@ -290,14 +281,9 @@ class ModuleEmitter:
         return [output]
 
     def _copy_block(self, output: Array, bases: list, update: Array) -> None:
-        """Copy a block into a row-major array: whole runs of memory at a time."""
+        """Copy a block into an array: whole runs of memory at a time."""
         b = self.builder
         full, sizes = output.shape.dimensions, update.shape.dimensions
-        if not update.shape.is_row_major:
-            with loop_nest(b, sizes) as index:
-                target = tuple(Affine(add_base(b, base, i.base)) for base, i in zip(bases, index))
-                output.store(b, target, update.load(b, index, 1), 1)
-            return
         # The trailing dimensions that the block fills wholly, and one more, lie in one run.
         run = len(sizes) - 1
         while run > 0 and sizes[run] == full[run]:
@@ -418,13 +404,9 @@ class ModuleEmitter:
         homes = self.assignment.loops[loop].homes
         if leaf not in homes:
             return initial
-        home = Array(self._buffer_pointer(homes[leaf]), shape.without_layout())
+        home = Array(self._buffer_pointer(homes[leaf]), shape)
         if homes[leaf] is not self.assignment.of(Value(loop.operands[0], leaf)):
-            if initial.shape.is_row_major:
-                self._copy(home.pointer, initial.pointer, shape.byte_size)
-            else:
-                with loop_nest(self.builder, shape.dimensions) as index:
-                    home.store(self.builder, index, initial.load(self.builder, index, 1), 1)
+            self._copy(home.pointer, initial.pointer, shape.byte_size)
         return home
 
     def _bring_home(self, home: Array, current: ir.Value, size: int) -> None:
@@ -466,7 +448,7 @@ class ModuleEmitter:
             merged[leaf] = value
         for leaf, shape in enumerate(shapes):
             if shape.rank:
-                merged[leaf] = self._array(Value(instruction, leaf), shape.without_layout())
+                merged[leaf] = self._array(Value(instruction, leaf), shape)
         return merged
 
 
@@ -476,6 +458,7 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     "opt-barrier": ModuleEmitter.emit_optimization_barrier,
     "after-all": lambda emitter, instruction, values: [TOKEN_VALUE],
     "constant": ModuleEmitter.emit_constant,
+    "bitcast": ModuleEmitter.emit_bitcast,
     "reshape": ModuleEmitter.emit_reshape,
     "copy": ModuleEmitter.emit_copy,
     "bitcast-convert": ModuleEmitter.emit_bitcast_convert,

@@ -111,9 +111,8 @@ def _row_positions(region: Region, rows: int) -> dict[Instruction, int] | None:
                 return None
         if instruction.opcode not in _ROW_OPERATIONS and ELEMENTWISE not in instruction.operation.traits:
             return None
-    for parameter, argument in zip(computation.parameters, region.arguments):
-        if parameter in positions and (positions[parameter] != 0 or not argument.shape.is_row_major):
-            return None
+    if any(positions.get(parameter, 0) != 0 for parameter in computation.parameters):
+        return None
     reached_whole = _reached_without_rows(computation, positions)
     return None if reached_whole else positions
 

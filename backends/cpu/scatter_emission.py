@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...compile.aliasing import Value
-from ...hlo import Instruction, leaves, make_instruction
+from ...hlo import Instruction, leaves
 from ..llvm.arrays import Array
-from .region_functions import as_computation
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -28,12 +27,7 @@ def _output(emitter: ModuleEmitter, instruction: Instruction, leaf: int, operand
     source = values[operand][0]
     if not operand.shape.rank:
         return emitter._in_memory(source, operand.shape)
-    output = emitter._array(Value(instruction, leaf), operand.shape.without_layout())
-    if emitter.assignment.of(Value(operand)) is emitter.assignment.of(Value(instruction, leaf)):
-        return output
-    if source.shape.is_row_major:
+    output = emitter._array(Value(instruction, leaf), operand.shape)
+    if emitter.assignment.of(Value(operand)) is not emitter.assignment.of(Value(instruction, leaf)):
         emitter._copy(output.pointer, source.pointer, operand.shape.byte_size)
-    else:
-        copy = as_computation(make_instruction("copy", (operand,), shape=output.shape))
-        emitter.regions.emit_loop(emitter.builder, copy, [source], [output], in_place=False)
     return output

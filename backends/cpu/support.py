@@ -9,7 +9,7 @@ from ..llvm.elemental import INDEX_RULES
 from ..llvm.elementwise import ELEMENTWISE_EMITTERS
 from .module_emitter import _EMITTERS
 
-# A parameter is an argument; a bitcast is written as others by the pass "canonicalize", sizes by "pad-dynamic-dimensions".
+# A parameter is an argument. The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes.
 _NATIVE_WITHOUT_EMITTER = {"parameter"}
 _EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size"}
 
@@ -24,8 +24,8 @@ def support(opcode: str) -> str | None:
     """
     if HOST_CALL in OPERATIONS[opcode].traits:
         return "host call"
+    if opcode in _EXPANDED_BY_OTHER_PASSES:
+        return "expanded"
     if any(opcode in table for table in (_EMITTERS, ELEMENTWISE_EMITTERS, INDEX_RULES, _NATIVE_WITHOUT_EMITTER)):
         return "native"
-    if opcode in EXPANSIONS or opcode in _EXPANDED_BY_OTHER_PASSES:
-        return "expanded"
-    return None
+    return "expanded" if opcode in EXPANSIONS else None

@@ -23,7 +23,7 @@ class Collapsed(NamedTuple):
 def collapse_dimensions(computation: Computation, barriers: frozenset[int] = frozenset()) -> Collapsed | None:
     """The computation over collapsed dimensions, or None where nothing can be collapsed.
 
-    The root is an array, a tuple of arrays of the same dimensions, all row-major. ``barriers`` holds each dimension d such
+    The root is an array, or a tuple of arrays of the same dimensions. ``barriers`` holds each dimension d such
     that d and d + 1 must stay apart.
     """
     roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
@@ -46,8 +46,6 @@ def _walks(computation: Computation, roots: tuple[Instruction, ...]) -> dict[Ins
         walk = walks.get(instruction)
         if walk is None:
             continue  # the tuple root, and what no root needs
-        if not instruction.shape.is_row_major:
-            return None
         if ELEMENTWISE in instruction.operation.traits:
             needed = [walk if operand.shape.rank else () for operand in instruction.operands]
         elif instruction.opcode == "broadcast":

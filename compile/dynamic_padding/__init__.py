@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...hlo import S32, Module, Shape, leaves
 from ...hlo.shape import TOKEN_SHAPE, array_leaves
+from ..layout_normalization import normalize_layouts
 from ..pass_manager import PAD_DYNAMIC_DIMENSIONS, module_pass
 from ..traversal import has_dynamic_shapes
 from . import algebra, control_flow, indexing, movement, reductions, sizes  # noqa: F401  (importing them fills the table)
@@ -45,12 +46,11 @@ def pad_dynamic_dimensions(module: Module) -> PaddedModule:
     <computation e: (f32[10], s32[]) -> (f32[10], s32[], s32[])>
     """
     errors: list[Error] = []
-    entry = module.entry
+    entry = normalize_layouts(module).entry
     p = Padder(entry.name, errors)
     names = [f"{parameter.name}.{n}" if parameter.shape.is_tuple else parameter.name
              for parameter in entry.parameters for n in range(len(array_leaves(parameter.shape)))]  # fmt: skip
     shapes = [leaf for parameter in entry.parameters for leaf in array_leaves(parameter.shape)]
-    # A layout is kept where it can matter, to a bitcast; padded arrays are row-major.
     bounds = [shape.static() if shape.dynamic_dimensions else shape for shape in shapes]
     arrays = iter([p.b.parameter(shape, name) for shape, name in zip(bounds, names)])
     given = iter([p.b.parameter(Shape(S32)) for shape in shapes for dynamic in shape.dynamic_dimensions if dynamic])

@@ -21,7 +21,7 @@ def is_direct(fft: Instruction) -> bool:
     lengths, (operand,) = fft.attributes["fft_length"], fft.operands
     if fft.attributes["fft_type"] not in ("FFT", "IFFT") or len(lengths) != 1 or not operand.shape.size:
         return False
-    return operand.shape.element_type in (C64, C128) and operand.shape.is_row_major and has_small_factors(lengths[0])
+    return operand.shape.element_type in (C64, C128) and has_small_factors(lengths[0])
 
 
 def has_small_factors(length: int) -> bool:

@@ -123,7 +123,7 @@ def is_one_transposed_system(solve: Instruction) -> bool:
     """Whether there is one right-hand side of a transposed matrix, which is better read as it lies than transposed first."""
     a, right = (operand.shape for operand in solve.operands)
     is_column = solve.attributes["left_side"] and right.dimensions[-1] == 1
-    return is_column and solve.attributes["transpose_a"] != "NO_TRANSPOSE" and a.is_row_major
+    return is_column and solve.attributes["transpose_a"] != "NO_TRANSPOSE"
 
 
 def _solution_of_halves(b: Builder, a: Instruction, right: Instruction, attributes: dict) -> Instruction:

@@ -15,7 +15,7 @@ def is_few_of_many(topk: Instruction) -> bool:
     """Whether a backend had better look for the elements in one pass, which needs an order that bytes have."""
     shape, k = topk.operands[0].shape, topk.attributes["k"]
     few = 0 < k <= _FEW and k * _OF_MANY <= shape.dimensions[-1]
-    return few and shape.is_row_major and shape.element_type.has_order_of_bytes
+    return few and shape.element_type.has_order_of_bytes
 
 
 @expansion("topk")

@@ -83,11 +83,11 @@ def expand_fusion(b: Builder, fusion: Instruction, operands: tuple[Instruction, 
 
 @expansion("custom-call")
 def expand_custom_call(b: Builder, call: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """custom-call(x), custom_call_target="Sharding" -> x, or a copy in the layout of the result"""
+    """custom-call(x), custom_call_target="Sharding" -> x"""
     is_identity = call.attributes["custom_call_target"] in IDENTITY_TARGETS and len(operands) == 1
     if not is_identity or not compatible(operands[0].shape, call.shape):
         return on_operands(call, operands)
-    return operands[0] if operands[0].shape == call.shape else b.emit("copy", operands[0], shape=call.shape)
+    return operands[0]
 
 
 @expansion("async-start")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...hlo import F16, F32, F64, S8, S16, S32, S64, U8, U32, ElementType, Instruction, Shape
-from ..traversal import same_layout
+from ...hlo import F16, F32, F64, S8, S16, S32, S64, U8, U32, ElementType, Instruction, Layout, Shape
 from .rule import convert, f32, f64, new, pred, rule, s8, s32, u8, u32
 
 
@@ -91,11 +90,28 @@ def bitcast_of_bitcast(bitcast: Instruction) -> Instruction | None:
     return new("bitcast-convert", x, shape=bitcast.shape)
 
 
+def _bitcast_back(b, minor_to_major):
+    x = b.parameter(Shape(F32, (2, 3, 4), Layout((0, 2, 1))))
+    in_memory = b.emit("bitcast", x, shape=Shape(F32, (3, 4, 2)))
+    sizes = (2, 3, 4) if minor_to_major == (0, 2, 1) else (3, 4, 2)
+    return b.emit("bitcast", in_memory, shape=Shape(F32, sizes, Layout(minor_to_major)))
+
+
+@rule(
+    "bitcast", fires=lambda b: _bitcast_back(b, (0, 2, 1)), unchanged=lambda b: _bitcast_back(b, (2, 1, 0))
+)
+def bitcast_back(bitcast: Instruction) -> Instruction | None:
+    """bitcast(bitcast(x)) -> x, to the shape and layout that it has"""
+    inner = bitcast.operands[0]
+    if inner.opcode != "bitcast" or inner.operands[0].shape != bitcast.shape:
+        return None
+    return inner.operands[0]
+
+
 @rule("copy", fires=lambda b: b.Copy(f32(b, 2, 3)))
-def copy_in_same_layout(copy: Instruction) -> Instruction | None:
-    """copy(x) -> x, where both lie in memory alike: values have no identity, buffers are planned later"""
-    x = copy.operands[0]
-    return x if same_layout(x.shape, copy.shape) else None
+def copy_of_array(copy: Instruction) -> Instruction | None:
+    """copy(x) -> x: values have no identity, buffers are planned later"""
+    return copy.operands[0]
 
 
 @rule(

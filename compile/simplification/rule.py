@@ -31,9 +31,8 @@ from ...hlo import (
 )
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from ...hlo.shape import AnyShape
-from ..canonicalization import in_layout_of
 from ..pass_manager import module_pass
-from ..traversal import on_operands, same_layout, transform_computations, users_of
+from ..traversal import on_operands, transform_computations, users_of
 
 # A rule that takes a second argument gets a function that tells an instruction's users, or None where they are not known.
 Rewrite: TypeAlias = Callable[..., Instruction | None]
@@ -123,8 +122,6 @@ def simplify_computation(computation: Computation) -> Computation:
             if replacement is None:
                 break
             current = replacement
-        if current is not instruction and not same_layout(current.shape, instruction.shape):
-            return in_layout_of(instruction.shape, current)
         return current
 
     return rebuild(computation, transform)

@@ -98,7 +98,7 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction
     else:
         return None
     kept = [pair[side] for pair in c.batch] + list(free)
-    if kept != sorted(kept) or not (matrix.shape.is_row_major and vector.shape.is_row_major) or not c.terms:
+    if kept != sorted(kept) or not c.terms:
         return None
     of_matrix = {pair[1 - side]: pair[side] for pair in (*c.batch, *c.terms)}
     used = sorted(of_matrix)

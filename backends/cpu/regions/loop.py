@@ -41,20 +41,17 @@ def emit_loop(
     transposed = transposed_source(computation, arguments)
     if transposed is not None and emit_transpose(builder, target, *transposed, outputs[0]):
         return
-    if all(output.shape.is_row_major for output in outputs) and all_row_major(arguments):
-        collapsed = collapse_dimensions(computation)
-        if collapsed is not None:
-            computation = collapsed.computation
-            arguments = reshaped_arguments(arguments, computation)
+    collapsed = collapse_dimensions(computation)
+    if collapsed is not None:
+        computation = collapsed.computation
+        arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
-    outputs = [
-        Array(output.pointer, root.shape) if output.shape.is_row_major else output for output, root in zip(outputs, roots)
-    ]
+    outputs = [Array(output.pointer, root.shape) for output, root in zip(outputs, roots)]
     nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place)
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
         return
-    across = _dimension_read_across(computation, arguments)
+    across = _dimension_read_across(computation)
     if across is None:
         nest.emit(roots)
     else:
@@ -67,20 +64,15 @@ def _interleaves(concatenate: Instruction) -> bool:
     return along == shape.rank - 1 and shape.dimensions[along] < _BLOCK < shape.size
 
 
-def _dimension_read_across(computation: Computation, arguments: list[Binding]) -> int | None:
+def _dimension_read_across(computation: Computation) -> int | None:
     """The dimension of the result along which an operand is contiguous, where that is not the last one."""
     sizes = result_roots(computation)[0].shape.dimensions
     last = len(sizes) - 1
     for instruction in computation.instructions:
         if last < 1 or instruction.shape.is_tuple or instruction.shape.dimensions != sizes:
             continue
-        across = last
-        if instruction.opcode == "transpose" and instruction.operands[0].shape.is_row_major:
-            across = instruction.attributes["dimensions"].index(last)
-        elif instruction.opcode == "parameter":
-            across = arguments[instruction.attributes["number"]].shape.minor_to_major[0]
-        if across != last:
-            return across
+        if instruction.opcode == "transpose" and instruction.attributes["dimensions"][last] != last:
+            return instruction.attributes["dimensions"].index(last)
     return None
 
 
@@ -174,10 +166,6 @@ def reshaped_arguments(arguments: list[Binding], computation: Computation) -> li
         Array(argument.pointer, parameter.shape) if isinstance(argument, Array) else argument
         for argument, parameter in zip(arguments, computation.parameters)
     ]
-
-
-def all_row_major(arguments: list[Binding]) -> bool:
-    return all(argument.shape.is_row_major for argument in arguments if isinstance(argument, Array))
 
 
 def result_roots(computation: Computation) -> tuple[Instruction, ...]:

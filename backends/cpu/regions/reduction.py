@@ -13,7 +13,7 @@ from ...llvm.loops import loop_nest
 from ...llvm.types import RegisterValue
 from ..target import Target
 from .column_reduction import emit_columns
-from .loop import all_row_major, reshaped_arguments, result_roots
+from .loop import reshaped_arguments, result_roots
 from .reduction_parts import Reduction
 from .row_reduction import emit_rows
 
@@ -46,8 +46,6 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
 def _collapse(reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
     """The reduction with adjacent dimensions collapsed that are both reduced or both kept."""
     rank, reduced = len(reduction.dimensions), reduction.reduced
-    if not all_row_major(reduction.arguments):
-        return reduction, outputs
     barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced))
     collapsed = collapse_dimensions(reduction.producers, barriers)
     if collapsed is None:

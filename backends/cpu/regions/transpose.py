@@ -36,7 +36,7 @@ def emit_transpose(builder: ir.IRBuilder, target: Target, source: Array, permuta
     is short.
     """
     rows = output.shape.rank - 1
-    if not output.shape.is_row_major or rows < 1:
+    if rows < 1:
         return False
     strides = element_strides(source.shape)
     contiguous = [i for i, d in enumerate(permutation) if strides[d] == 1 and source.shape.dimensions[d] > 1]

@@ -124,7 +124,7 @@ def emit_triangular_solve(
         return
     rows = _rows(b, target, element_type, columns)
     divide, subtract = (scalar_computation(opcode, element_type) for opcode in ("divide", "subtract"))
-    along = _rows(b, target, element_type, size) if columns == 1 and matrix.shape.is_row_major else None
+    along = _rows(b, target, element_type, size) if columns == 1 else None
     with loop_nest(b, batch_sizes) as batch:
 
         def solve_columns(columns: list[Affine], mask: ir.Value | None) -> None:
