@@ -12,3 +12,5 @@ DYNAMIC_OPERATIONS = frozenset({
     "opt-barrier", "pad", "parameter", "reduce", "reduce-window", "reshape", "reverse", "scatter", "select-and-scatter",
     "set-dimension-size", "slice", "sort", "topk", "transpose", "triangular-solve", "tuple", "while",
 })  # fmt: skip
+# Those whose shapes may have dynamic dimensions, though no backend runs them so.
+KEPT_DYNAMIC_OPERATIONS = frozenset({"custom-call", "infeed", "outfeed", "recv", "recv-done", "send", "send-done"})

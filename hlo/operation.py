@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from .attributes import AttributeKind
-from .dynamic_operations import DYNAMIC_OPERATIONS
+from .dynamic_operations import DYNAMIC_OPERATIONS, KEPT_DYNAMIC_OPERATIONS
 from .errors import ShapeError
 from .shape import AnyShape, has_dynamic_dimensions
 
@@ -199,7 +199,7 @@ def operation(
             frozenset(traits),
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
-            takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
+            takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS | KEPT_DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
         )
         OPERATIONS[opcode] = record
         return record

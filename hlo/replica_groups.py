@@ -159,9 +159,7 @@ def group_mode(channel_id: int | None, use_global_device_ids: bool | None) -> st
     return FLATTENED_ID if use_global_device_ids else CROSS_REPLICA_AND_PARTITION
 
 
-def participants(
-    groups: AnyGroups, mode: str, device: Device, replica_count: int, partition_count: int
-) -> tuple[Device, ...]:
+def participants(groups: AnyGroups, mode: str, device: Device, replica_count: int, partition_count: int) -> tuple[Device, ...]:
     """The devices that take part together with this one, in the order of its group; empty where no group names it.
 
     Raises ValueError where the groups name what there is not.

@@ -17,6 +17,8 @@ import numpy as np
 
 from .element_type import TOKEN, ElementType, element_type_of
 
+UNBOUNDED = -1  # the size of a dimension of which nothing is known
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -47,7 +49,8 @@ class Shape:
     """An array shape: element type, dimension sizes, and optionally a layout and dynamic dimensions.
 
     A layout of None means row-major. ``dynamic_dimensions`` tells for each dimension whether its size is only an upper bound
-    (``f32[<=10]``); it is empty where no dimension is so.
+    (``f32[<=10]``), or UNBOUNDED where nothing says it (``f32[?]``); it is empty where no dimension is so. ``is_buffer`` tells
+    that it is not the array but memory for it, ``b(f32[3])``.
 
     >>> from phlox.hlo import F32
     >>> print(Shape(F32, (2, 3)), Shape(F32, (10, 3), dynamic_dimensions=(True, False)))
@@ -58,6 +61,7 @@ class Shape:
     dimensions: tuple[int, ...] = ()
     layout: Layout | None = None
     dynamic_dimensions: tuple[bool, ...] = ()
+    is_buffer: bool = False
 
     is_tuple = False
 
@@ -104,6 +108,11 @@ class Shape:
     def has_dynamic_dimensions(self) -> bool:
         return bool(self.dynamic_dimensions)
 
+    @property
+    def has_size(self) -> bool:
+        """Whether it is the shape of an array of a known, or bounded, size."""
+        return not self.is_buffer and UNBOUNDED not in self.dimensions
+
     def is_dynamic(self, dimension: int) -> bool:
         """Whether the size of this dimension is known at run time only."""
         return bool(self.dynamic_dimensions) and self.dynamic_dimensions[dimension]
@@ -127,8 +136,10 @@ class Shape:
         if self.element_type is TOKEN:
             return "token[]"
         dynamic = self.dynamic_dimensions or (False,) * self.rank
-        sizes = ",".join(("<=" if bounded else "") + str(size) for size, bounded in zip(self.dimensions, dynamic))
-        return f"{self.element_type.name}[{sizes}]" + (str(self.layout) if self.layout is not None else "")
+        texts = [f"<={size}" if bounded else str(size) for size, bounded in zip(self.dimensions, dynamic)]
+        sizes = ",".join(texts).replace(f"<={UNBOUNDED}", "?")
+        text = f"{self.element_type.name}[{sizes}]" + (str(self.layout) if self.layout is not None else "")
+        return f"b({text})" if self.is_buffer else text
 
     def __str__(self) -> str:
         return self._text

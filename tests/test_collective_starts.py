@@ -159,17 +159,18 @@ def test_done_twice(backend):
 def test_wrapped_collectives_do_not_wait_at_the_start(backend, opcode, result, attributes, expected, contexts):
     """The two devices begin in different orders, so they would wait for each other for ever if a start did."""
     started = f"((f32[4]), {result}{contexts})"
-    functions = f"""{ADD}
-    first {{ x = f32[4] parameter(0)  ROOT y = {result} {opcode}(x), {attributes}, channel_id=1 }}
-    second {{ x = f32[4] parameter(0)
-      n = f32[4] negate(x)
-      ROOT y = {result} {opcode}(n), {attributes}, channel_id=2 }}
-    """
     if "to_apply" in attributes:
-        functions = functions.replace("channel_id=", "use_global_device_ids=true, replica_groups={{0,1}}, channel_id=")
+        attributes += ", use_global_device_ids=true, replica_groups={{0,1}}"
+    functions = ADD
     for order in ("one", "other"):
         names = ("a", "b") if order == "one" else ("b", "a")
-        lines = [f"    {name} = {started} async-start(x), calls={'first' if name == 'a' else 'second'}" for name in names]
+        functions += f"""
+        a.{order} {{ x = f32[4] parameter(0)  ROOT y = {result} {opcode}(x), {attributes}, channel_id=1 }}
+        b.{order} {{ x = f32[4] parameter(0)
+          n = f32[4] negate(x)
+          ROOT y = {result} {opcode}(n), {attributes}, channel_id=2 }}
+        """
+        lines = [f"    {name} = {started} async-start(x), calls={name}.{order}" for name in names]
         functions += f"{order} {{ x = f32[4] parameter(0)\n" + "\n".join(lines)
         functions += f"\n    da = {result} async-done(a)\n    db = {result} async-done(b)"
         functions += f"\n    ROOT t = ({result}, {result}) tuple(da, db) }}\n"
@@ -187,7 +188,8 @@ def test_wrapped_collectives_do_not_wait_at_the_start(backend, opcode, result, a
 def test_wrapped_collective_in_a_pipelined_loop(backend, trips):
     state = "(s32[], f32[2], ((f32[2]), f32[2], u32[]))"
     functions = f"""{ADD}
-    wrapped {{ x = f32[2] parameter(0)  ROOT y = f32[2] all-reduce(x), to_apply=add }}
+    first {{ x = f32[2] parameter(0)  ROOT y = f32[2] all-reduce(x), to_apply=add }}
+    next {{ x = f32[2] parameter(0)  ROOT y = f32[2] all-reduce(x), to_apply=add }}
     body {{ p = {state} parameter(0)
       i = s32[] get-tuple-element(p), index=0
       total = f32[2] get-tuple-element(p), index=1
@@ -195,7 +197,7 @@ def test_wrapped_collective_in_a_pipelined_loop(backend, trips):
       u = ((f32[2]), f32[2], u32[]) async-update(s)
       d = f32[2] async-done(u)
       more = f32[2] add(total, d)
-      n = ((f32[2]), f32[2], u32[]) async-start(d), calls=wrapped
+      n = ((f32[2]), f32[2], u32[]) async-start(d), calls=next
       one = s32[] constant(1)
       j = s32[] add(i, one)
       ROOT t = {state} tuple(j, more, n) }}
@@ -205,7 +207,7 @@ def test_wrapped_collective_in_a_pipelined_loop(backend, trips):
       ROOT c = pred[] compare(i, n), direction=LT }}"""
     body = f"""x = f32[2] parameter(0)
     i = s32[] constant(0)
-    s = ((f32[2]), f32[2], u32[]) async-start(x), calls=wrapped
+    s = ((f32[2]), f32[2], u32[]) async-start(x), calls=first
     t = {state} tuple(i, x, s)
     w = {state} while(t), condition=condition, body=body
     total = f32[2] get-tuple-element(w), index=1

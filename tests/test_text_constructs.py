@@ -232,9 +232,10 @@ SHORT = "((f32[10], f32[10]), f32[20], s32[]) concatenate-start(x, x), dimension
         ("f32[10] negate(x), metadata={op_name=\"}", "negate(s)", "a string in double quotes expected|never closed"),
         ("f32[10] add(" * 40 + "x" + ", x)" * 40, "negate(s)", "operands are nested deeper than 32"),
         ("f32[10] negate(f32[10] transpose(x), dimensions={0})", "negate(s)", "attribute dimensions is required"),
-        ("b(f32[10]) negate(x)", "negate(s)", "buffer shapes, b.*, are not supported"),
         ("f32[10]sparse{10} negate(x)", "negate(s)", "sparse arrays are not supported"),
-        ("f32[10]{0:D(C)} negate(x)", "negate(s)", "sparse layouts are not supported"),
+        ("f32[10]{0:D(X)} negate(x)", "negate(s)", "behind the order of a layout, .* expected, found :D.X."),
+        ("f32[10]{0:S(1)T(8)} negate(x)", "negate(s)", "behind the order of a layout, .* expected, found :S.1.T.8."),
+        ("f32[10]{0:T(8)P(f32[10])} negate(x)", "negate(s)", "only a sparse layout, .* has a physical shape"),
     ],
 )  # fmt: skip
 def test_wrong_programs(start, done, message):

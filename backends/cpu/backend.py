@@ -15,6 +15,7 @@ from ...compile.pipeline import DEFAULT, EXPANSION, optimize
 from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Instruction, Module, Shape, array_leaves
 from .. import arguments as argument_checks
+from ..requirements import require_runnable
 from . import call as native_call
 from . import shared_functions
 from .arena import OUT_OF_MEMORY
@@ -48,6 +49,7 @@ class CpuBackend:
 
         Raises NotImplementedError, naming it, for an operation or element type without native code.
         """
+        require_runnable(module)
         if has_dynamic_shapes(module):
             padding = pad_dynamic_dimensions(module)
             return PaddedExecutable(module, padding, self.compile(padding.module))

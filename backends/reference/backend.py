@@ -12,6 +12,7 @@ import numpy as np
 from ... import hlo
 from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
+from ..requirements import require_runnable
 from .stepping import print_step
 
 TRACE_VARIABLE = "PHLOX_REFERENCE_TRACE"
@@ -80,6 +81,7 @@ class ReferenceBackend:
         Raises hlo.VerificationError for a malformed module and NotImplementedError for an operation without an evaluation.
         """
         hlo.verify(module)
+        require_runnable(module)
         for computation in module.computations():
             for instruction in computation.instructions:
                 if instruction.opcode == "custom-call":

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String
 from ..element_type import F32, S32
-from ..errors import require
+from ..errors import HloError, require
 from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
-from ..shape import Shape, TupleShape, leaves
+from ..shape import Shape, TupleShape
 
 
 class LiteralText(RawText):
@@ -62,9 +62,7 @@ def custom_call(
     """
     require(bool(custom_call_target), "custom-call: custom_call_target must not be empty")
     require(stated is not None, "custom-call: a result shape is required")
-    for name, shape in [*((f"operand {number}", shape) for number, shape in enumerate(operands)), ("the result", stated)]:
-        dynamic = any(leaf.dynamic_dimensions for leaf in leaves(shape))
-        require(not dynamic, f"custom-call: {name} must not have dynamic dimensions, got ", shape)
+    stated_operand_shapes(operand_layout_constraints, operands)
     return stated
 
 
@@ -90,14 +88,17 @@ def stated_operand_shapes(constraints, operand_shapes):
 @lru_cache(maxsize=1024)
 def _stated_shapes(constraints, operand_shapes):
     plain = [shape.without_layout() for shape in operand_shapes]
-    if not constraints.strip("{} "):
+    if not constraints:
         return plain
     from ..attributes import braced_list
     from ..text.lexer import Cursor
     from ..text.shapes import parse_shape
 
     cursor = Cursor(constraints, "", None)
-    stated = braced_list(cursor, lambda: parse_shape(cursor))
+    try:
+        stated = braced_list(cursor, lambda: parse_shape(cursor))
+    except HloError:
+        stated = []
     fits = len(stated) == len(plain) and all(a.without_layout() == b for a, b in zip(stated, plain))
     given = ", ".join(map(str, plain))
     require(fits, f"custom-call: operand_layout_constraints {constraints} must be the shapes of the operands, ({given})")
@@ -118,6 +119,7 @@ def _():
     expected = np.float32([3, 2]), np.int32([1, 2])
     yield Sample([np.float32([1, 3, 2])], {"custom_call_target": "TopK"}, shape=largest, expected=expected)
     yield InvalidSample([Shape(F32)], {"custom_call_target": "f"}, "a result shape is required")
+    for constraints in ("{}", "{f32[3]{0}}", "{s32[2]{0}}", "{f32[2]{0}, f32[2]{0}}", "{f32[2]{1}}", "{f32}", "5"):
+        wrong = {"custom_call_target": "f", "operand_layout_constraints": constraints}
+        yield InvalidSample([Shape(F32, (2,))], wrong, "operand_layout_constraints .* must be the shapes of", shape=Shape(F32))
     yield InvalidSample([Shape(F32)], {"custom_call_target": ""}, "must not be empty", shape=Shape(F32))
-    dynamic = Shape(F32, (4,), dynamic_dimensions=(True,))
-    yield InvalidSample([Shape(F32)], {"custom_call_target": "f"}, "must not have dynamic dimensions", shape=dynamic)

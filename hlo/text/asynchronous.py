@@ -54,9 +54,8 @@ def started(
     inner = {key: text for key, text in annotations.items() if key not in _OF_THE_START}
     outer = {key: text for key, text in annotations.items() if key in _OF_THE_START or key in _OF_BOTH}
     operation = make_instruction(record.opcode, parameters, attributes, result_shape, "async_op", source, inner)
-    thread = annotations.get("async_execution_thread", "")
-    thread = unescaped(thread[1:-1]) if thread[:1] == '"' else thread
-    computation = Computation("async_wrapped", (*parameters, operation), operation, thread_name(thread))
+    thread = _spelled_thread(annotations)
+    computation = Computation("async_wrapped", (*parameters, operation), operation, thread)
     return make_instruction("async-start", operands, {"calls": computation}, shape, name, source, outer)
 
 
@@ -65,6 +64,19 @@ def start_of(instruction: Instruction) -> Instruction | None:
     while instruction.opcode in ("async-update", "async-done"):
         (instruction,) = instruction.operands
     return instruction if instruction.opcode == "async-start" else None
+
+
+def execution_thread(instruction: Instruction) -> str:
+    """The thread that an asynchronous instruction names, or that of the computation that it starts; empty for the main one."""
+    thread = _spelled_thread(instruction.annotations)
+    if not thread and instruction.opcode == "async-start":
+        return instruction.attributes["calls"].execution_thread
+    return thread
+
+
+def _spelled_thread(annotations: Mapping[str, str]) -> str:
+    thread = annotations.get("async_execution_thread", "")
+    return thread_name(unescaped(thread[1:-1]) if thread[:1] == '"' else thread)
 
 
 def thread_name(name: str) -> str:

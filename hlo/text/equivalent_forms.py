@@ -52,7 +52,7 @@ def equivalent(
         mine: list[Instruction] = []
         try:
             result = form(record, operands, attributes, stated, name, make, mine)
-        except HloError:
+        except (HloError, NotImplementedError):
             continue
         if result is not None:
             added += mine
@@ -125,23 +125,14 @@ def _in_one_precision(
         wanted = [operand.shape if operand.shape.is_tuple else _in_type(operand.shape, common) for operand in operands]
         attributes = {**attributes, **{key: _adapted(value, common) for key, value in computations.items()}}
         computed = None if stated is None else _in_type(stated, common)
-    if stated is None:
-        stated = _unstated(record, attributes, wanted, [t for c in computations.values() for t in _floats(c.shape)] or outer)
     converted = [_converted(operand, shape, added) for operand, shape in zip(operands, wanted)]
     result = make(converted, attributes, stated if computed == stated else computed)
-    if stated is None or _same_types(result.shape, stated):
+    if stated is None:
+        stated = _in_type(result.shape, _higher([t for c in computations.values() for t in _floats(c.shape)] or outer))
+    if _same_types(result.shape, stated):
         return result
     added.append(result)
     return _converted(result, stated, added, name)
-
-
-def _unstated(
-    record: Operation, attributes: Mapping[str, Any], operands: list[AnyShape], types: list[ElementType]
-) -> AnyShape | None:
-    """The shape of the result where none is stated: floats in the type that holds most."""
-    completed = {key: attributes.get(key, kind.default) for key, kind in record.attributes.items()}
-    inferred = record.infer_shape(tuple(operands), completed)
-    return _in_type(inferred, _higher(types)) if types else None
 
 
 def _higher(types: Iterable[ElementType]) -> ElementType:

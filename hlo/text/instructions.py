@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, NoReturn
 
-from ..attributes import AttributeKind, LiteralValue
+from ..attributes import AttributeKind, LiteralValue, RawText
 from ..errors import HloError, HloSyntaxError
 from ..instruction import Computation, Instruction, SourceLocation, make_instruction
 from ..operation import OPERATIONS, Operation
-from ..shape import AnyShape, compatible
-from .asynchronous import short_spelling, start_of, started
+from ..shape import AnyShape, compatible, leaves
+from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, check_form, operand_alias_error
+from .asynchronous import execution_thread, short_spelling, start_of, started
 from .equivalent_forms import equivalent
 from .lexer import Cursor
 from .literals import parse_literal
@@ -26,18 +27,12 @@ from .source_tables import SourceTables, parse_metadata
 
 MAX_OPERAND_DEPTH = 32  # of instructions that are written as operands of others
 
-# Attributes of instructions that do not change what they compute, kept as they are spelled.
-ANNOTATIONS = frozenset({
-    "algorithm", "async_execution_thread", "backend_config", "control-predecessors", "frontend_attributes", "inner_tile",
-    "operand_precision", "origin", "original_value", "outer_dimension_partitions", "output_to_operand_aliasing",
-    "parameter_replication", "result_accuracy", "schedule", "sharding", "statistics",
+_CHECKED_TOGETHER = frozenset({"async-done", "async-start", "async-update", "custom-call", "fusion"})
+# What may be done with a value whose size is not known.
+_HAND_ON = frozenset({
+    "add-dependency", "after-all", "call", "conditional", "custom-call", "domain", "get-tuple-element", "opt-barrier",
+    "parameter", "tuple", "while",
 })  # fmt: skip
-# Those that only a few operations may have.
-_OWN_ANNOTATIONS = {
-    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"},
-    "convolution": {"conv_kind", "convolution_kind"}, "reshape": {"inferred_dimension"},
-    "custom-call": {"batch_group_count", "feature_group_count", "literal"},
-}  # fmt: skip
 _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
 
 
@@ -65,6 +60,7 @@ class InstructionParser:
 
     def __init__(self, cursor: Cursor, sources: SourceTables) -> None:
         self.cursor, self.sources = cursor, sources
+        self.asynchronous: set[Computation] = set()  # those that async-start calls
         self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
 
     def read(self, body: Body) -> None:
@@ -105,6 +101,8 @@ class InstructionParser:
         if half in ("update", "done"):
             self._check_chain(f"{record.opcode}-{half}", record, operands, place)
             record = OPERATIONS[f"async-{half}"]
+        if cursor.has_unsized_shapes:
+            self._check_sizes(record, operands, shape, place)
         annotations, source = self._attributes(record, body, given, operands) if depth == 0 else ({}, None)
         if record.opcode == "broadcast" and len(operands) == 1 and _is_scalar(operands[0].shape):
             given.setdefault("dimensions", ())
@@ -112,15 +110,42 @@ class InstructionParser:
             operands = scalar_start_indices(record.opcode, operands, nested)
             if half == "start":
                 return started(record, operands, given, shape, name, source, annotations)
-            return make_instruction(record.opcode, operands, given, shape, name, source, annotations)
+            instruction = make_instruction(record.opcode, operands, given, shape, name, source, annotations)
         except HloSyntaxError:
             raise
+        except NotImplementedError as error:
+            self._not_implemented(str(error), place)
         except HloError as error:
             result = None
             if half == "":
                 make = partial(_make, record.opcode, name, source, annotations)
                 result = equivalent(record, tuple(operands), given, shape, name, make, nested)
             return result or cursor.fail(str(error), place)
+        if record.opcode in _CHECKED_TOGETHER:
+            self._check_together(instruction, place)
+        return instruction
+
+    def _check_together(self, instruction: Instruction, place: int) -> None:
+        """What an instruction says fits what it is, and other instructions."""
+        annotations, operands = instruction.annotations, instruction.operands
+        if instruction.opcode in ("custom-call", "fusion"):
+            aliases = annotations.get("output_to_operand_aliasing", "")
+            error = operand_alias_error(aliases, tuple(operand.shape for operand in operands), instruction.shape)
+            if error:
+                self.cursor.fail(f"{instruction.opcode}: {error}", place)
+            return
+        start = start_of(instruction)
+        if start is instruction:
+            computation = instruction.attributes["calls"]
+            if computation in self.asynchronous:
+                self.cursor.fail(f"computation {computation.name} is called by more than one async-start", place)
+            self.asynchronous.add(computation)
+        elif start is not None and "async_execution_thread" in annotations:
+            given, wanted = execution_thread(instruction), execution_thread(start)
+            if given != wanted:
+                self.cursor.fail(
+                    f"{instruction.opcode} is on the thread {given or 'main'}, its start on {wanted or 'main'}", place
+                )
 
     def _operation(self, given: dict[str, object]) -> tuple[Operation, str]:
         """The operation, and the half of it that a short spelling names, or an empty string.
@@ -143,9 +168,24 @@ class InstructionParser:
             cursor.fail("sparse arrays are not supported; XLA has none any more", place)
         if cursor.token != "(":
             cursor.fail(f"'shape opcode(operands)' expected, found {opcode!r}", place)
+        self._not_implemented(f"operation {opcode} is not implemented", place)
+
+    def _not_implemented(self, message: str, place: int) -> NoReturn:
+        """Raise NotImplementedError at a token."""
+        cursor = self.cursor
         line, column = cursor.line_and_column(place)
         where = f"{cursor.file}, " if cursor.file else ""
-        raise NotImplementedError(f"{where}line {line}, column {column}: operation {opcode} is not implemented")
+        raise NotImplementedError(f"{where}line {line}, column {column}: {message}") from None
+
+    def _check_sizes(self, record: Operation, operands: list[Instruction], shape: AnyShape | None, place: int) -> None:
+        """Arrays of unknown size, and buffers, are handed on, and nothing is computed of them."""
+        if record.opcode in _HAND_ON:
+            return
+        for value in (*(operand.shape for operand in operands), *([] if shape is None else [shape])):
+            if not all(leaf.has_size for leaf in leaves(value)):
+                self._not_implemented(
+                    f"{record.opcode} of {value}, which has no size or is a buffer, is not implemented", place
+                )
 
     def _check_chain(self, opcode: str, record: Operation, operands: list[Instruction], place: int) -> None:
         """``add-done`` must be that of an ``add-start``."""
@@ -260,14 +300,18 @@ class InstructionParser:
             seen.add(spelling)
             if spelling in spellings:
                 name, kind = spellings[spelling]
+                value = cursor.position
                 given[name] = kind.parse(cursor)
+                if isinstance(kind, RawText):
+                    check_form(cursor, spelling, given[name], value)
             elif spelling == "metadata":
                 source = parse_metadata(cursor, self.sources)
             elif spelling == "calls" and record.opcode in ("async-update", "async-done"):
                 self._check_started(operands, place)
-            elif spelling in ANNOTATIONS or spelling in _OWN_ANNOTATIONS.get(record.opcode, ()):
+            elif spelling in ANNOTATIONS or spelling in OWN_ANNOTATIONS.get(record.opcode, ()):
                 value = cursor.position
                 annotations[spelling] = self._shaped_literal() if spelling == "literal" else cursor.raw_value()
+                check_form(cursor, spelling, annotations[spelling], value)
                 if spelling == "control-predecessors":
                     self._check_predecessors(body, annotations[spelling], value)
             else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..instruction import Computation, Instruction, Module
 from ..shape import AnyShape, compatible
+from .annotations import check_aliases, check_form
 from .asynchronous import thread_name
 from .instructions import Body, InstructionParser
 from .lexer import END, Cursor
@@ -60,7 +61,7 @@ class _ModuleParser:
         cursor = self.cursor
         if cursor.token not in ("HloModule", "ENTRY", END) and (cursor.following() == "=" or starts_shape(cursor)):
             return self._single_instruction()
-        name, attributes = self._header()
+        name, attributes, places = self._header()
         source_tables = self.sources.parse(cursor)
         while cursor.token is not END:
             self._outline()
@@ -69,6 +70,7 @@ class _ModuleParser:
         for body in self.bodies.values():
             self._read(body)
         entry = self._entry()
+        check_aliases(cursor, attributes, places, entry)
         module = Module(name or entry.name, entry, attributes, source_tables)
         if attributes.get("entry_computation_layout") == entry_layout_text(module):
             del attributes["entry_computation_layout"]
@@ -98,12 +100,13 @@ class _ModuleParser:
         self._check_computation(body, computation)
         return Module(name or body.root.opcode, computation)
 
-    def _header(self) -> tuple[str, dict[str, str]]:
-        """``HloModule name, attribute=value, ...``; the header may be missing."""
+    def _header(self) -> tuple[str, dict[str, str], dict[str, int]]:
+        """``HloModule name, attribute=value, ...``, with the values' places; the header may be missing."""
         cursor = self.cursor
         attributes: dict[str, str] = {}
+        places: dict[str, int] = {}
         if not cursor.accept("HloModule"):
-            return "", attributes
+            return "", attributes, places
         name = cursor.name("the module's name")
         cursor.accept(":")
         while cursor.accept(","):
@@ -112,8 +115,10 @@ class _ModuleParser:
             cursor.expect("=")
             if key in attributes:
                 cursor.fail(f"the module has two attributes {key}", place)
+            places[key] = cursor.position
             attributes[key] = cursor.raw_value()
-        return name, attributes
+            check_form(cursor, key, attributes[key], places[key])
+        return name, attributes, places
 
     def _outline(self) -> None:
         """Note one computation, ``[ENTRY] name [(parameters) -> shape] { ... }``, without reading its instructions."""

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 
 from ..element_type import ELEMENT_TYPES, ElementType
 from ..errors import HloSyntaxError
-from ..shape import AnyShape, Layout, Shape, TupleShape
+from ..shape import UNBOUNDED, AnyShape, Layout, Shape, TupleShape
 from .lexer import Cursor
 
 MAX_RANK = 64  # of a NumPy array
 MAX_TUPLE_DEPTH = 32
 
 _PLAIN = re.compile(r"[a-z]\w*\[([0-9]+(?:,[0-9]+)*)?\](?:\{[0-9,]*\})?")
-_LEVELS = re.compile(r"D\(([^)]*)\)")
+# What may stand behind the order, to be kept: levels of a sparse layout, tiles, alignment, types of indices and pointers,
+# element size, memory space, splits, the physical shape of a sparse layout, bytes of metadata.
+_ANNOTATION_FORM = ":D(D,C)T(8,128)L(1)#(u32)*(u32)E(4)S(1)SC(0:8)P(...)M(64)"
+_ANNOTATION = re.compile(
+    r"""(?: :
+        (?: D\( (?P<levels> [DCS]~?\+? (?: ,[DCS]~?\+? )* ) \) )?
+        (?: T (?: \( (?: (?:[0-9]+|\*) (?: ,(?:[0-9]+|\*) )* )? \) )+ )?
+        (?: L\([0-9]+\) )? (?: \#\(\w+\) )? (?: \*\(\w+\) )? (?: E\([0-9]+\) )? (?: S\(-?[0-9]+\) )?
+        (?: SC (?: \( [0-9]+ : [0-9]+ (?: ,[0-9]+ )* \) )+ )?
+        (?: P\( (?P<physical> .* ) \) )? (?: M\([0-9]+\) )?
+    )?""",
+    re.VERBOSE,
+)
 _known: dict[str, tuple[Shape, int]] = {}  # shapes that were read before, with the number of their tokens
 
 
@@ -27,6 +40,8 @@ def full_shape_text(shape: AnyShape) -> str:
     """
     if shape.is_tuple:
         return "(" + counted([full_shape_text(element) for element in shape.elements]) + ")"
+    if shape.is_buffer:
+        return f"b({full_shape_text(replace(shape, is_buffer=False))})"
     if shape.layout is not None:
         if shape.layout.padded_dimensions:
             raise NotImplementedError(f"HLO text has no spelling for the padded layout of {shape}")
@@ -50,6 +65,8 @@ def parse_shape(cursor: Cursor, depth: int = 0) -> AnyShape:
     """The shape at the cursor. Raises HloSyntaxError."""
     if cursor.token == "(":
         return _parse_tuple(cursor, depth)
+    if cursor.token == "b" and cursor.following() == "(":
+        return _parse_buffer(cursor)
     match = _PLAIN.match(cursor.text, cursor.starts[cursor.position])
     if match is None:
         return _parse_array(cursor)
@@ -79,6 +96,15 @@ def _parse_tuple(cursor: Cursor, depth: int) -> TupleShape:
     return TupleShape(tuple(elements))
 
 
+def _parse_buffer(cursor: Cursor) -> Shape:
+    """``b(f32[3]{0})``"""
+    cursor.position += 2
+    array = _parse_array(cursor)
+    cursor.expect(")")
+    cursor.has_unsized_shapes = True
+    return replace(array, is_buffer=True)
+
+
 def _parse_array(cursor: Cursor) -> Shape:
     first = cursor.position
     element_type = _parse_element_type(cursor)
@@ -88,8 +114,11 @@ def _parse_array(cursor: Cursor) -> Shape:
     while not cursor.accept("]"):
         if dimensions:
             cursor.expect(",")
-        if cursor.token == "?":
-            cursor.fail("a dimension without a bound is not supported; dynamic dimensions are written [<=bound]")
+        if cursor.accept("?"):
+            cursor.has_unsized_shapes = True
+            dimensions.append(UNBOUNDED)
+            dynamic.append(True)
+            continue
         bounded = cursor.accept("<")
         if bounded:
             cursor.expect("=")
@@ -110,8 +139,6 @@ def _parse_array(cursor: Cursor) -> Shape:
 
 def _parse_element_type(cursor: Cursor) -> ElementType:
     name = cursor.token
-    if name == "b" and cursor.following() == "(":
-        cursor.fail("buffer shapes, b(...), are not supported")
     if name not in ELEMENT_TYPES:
         cursor.fail(f"an element type (such as f32, s64 or pred) expected, found {cursor.description()}")
     cursor.position += 1
@@ -143,9 +170,13 @@ def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
         cursor.skip_brackets()
     except HloSyntaxError:
         cursor.fail("the layout is never closed", first)
-    annotation = cursor.text[cursor.starts[closing] : cursor.starts[cursor.position - 1]]
-    levels = _LEVELS.search(annotation)
-    if levels is not None and set(levels.group(1)) - set("D, "):
-        cursor.fail("sparse layouts are not supported: every level must be dense, D", first)
+    annotation = "".join(cursor.tokens[closing : cursor.position - 1])
+    match = _ANNOTATION.fullmatch(annotation)
+    if match is None:
+        cursor.fail(
+            f"behind the order of a layout, {_ANNOTATION_FORM} or parts of it expected, found {annotation[:60]}", closing
+        )
+    if match["physical"] and not set(match["levels"] or "") & set("CS"):
+        cursor.fail("only a sparse layout, D(...) with a level C or S, has a physical shape P(...)", closing)
     layout = Layout(tuple(order), annotation=annotation)
     return None if layout.is_row_major and not annotation else layout
