@@ -25,11 +25,12 @@ LARGEST_DEVICE_COUNT = 1024  # each is a thread
 def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") -> LoadedModule:
     """The module that this HLO text, or the file at this path, holds, as a function of arrays.
 
-    text_or_path: HLO text, or a path. A string is a path if it is a single line that names a file or does not start as an HLO
-        module does.
+    text_or_path: HLO text, or a path. A string is a path if it is a single line that names a file, or contains neither a brace
+        nor a parenthesis and does not start as an HLO module does.
     backend: the name of the backend that compiles the module; None means the environment variable PHLOX_BACKEND.
 
-    Raises hlo.HloSyntaxError, with line and column, for text that cannot be read; OSError for a file that cannot;
+    Raises hlo.HloSyntaxError, with line and column, for text that cannot be read, and a file that is not UTF-8; OSError for a
+        file that cannot be read;
     hlo.HloError where the program breaks a rule of the language; NotImplementedError for an operation that the backend lacks.
 
     >>> double = load_hlo('''
@@ -45,17 +46,21 @@ def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") 
     return LoadedModule(read_module(text_or_path), backend)
 
 
-def read_module(text_or_path: str | os.PathLike[str]) -> hlo.Module:
-    """The module that this HLO text, or the file at this path, holds. Raises as load_hlo does."""
+def read_module(text_or_path: str | os.PathLike[str], fill_elided: int | None = None) -> hlo.Module:
+    """The module that this HLO text, or the file at this path, holds; raises as load_hlo does.
+
+    With a seed, ``fill_elided``, constants whose values the text leaves out have random values.
+    """
     from ..hlo.text.parser import parse_module
 
     if isinstance(text_or_path, str) and not _is_path(text_or_path):
         name, text = "<text>", text_or_path
     elif isinstance(text_or_path, str | os.PathLike):
-        name, text = str(text_or_path), Path(text_or_path).read_text(encoding="utf-8")
+        name, text = str(text_or_path), _decoded(Path(text_or_path).read_bytes(), str(text_or_path))
     else:
         raise TypeError(f"HLO text (str) or a path is required, {type(text_or_path).__name__} given")
-    module = parse_module(text, name)
+    fill = None if fill_elided is None else partial(_random_array, np.random.default_rng([fill_elided, 1]))
+    module = parse_module(text, name, fill)
     hlo.verify(module)
     return module
 
@@ -63,7 +68,24 @@ def read_module(text_or_path: str | os.PathLike[str]) -> hlo.Module:
 def _is_path(text: str) -> bool:
     if not text.strip() or "\n" in text or "\0" in text:
         return False
-    return Path(text).is_file() or not text.lstrip().startswith(("HloModule", "ENTRY", "//", "/*", "%", "{"))
+    try:
+        if Path(text).is_file():
+            return True
+    except OSError:  # no file has a name as long as this
+        return False
+    is_code = any(bracket in text for bracket in "({") and not text.endswith((".hlo", ".txt"))
+    return not is_code and not text.lstrip().startswith(("HloModule", "ENTRY", "//", "/*", "%"))
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text of a file, without its byte order mark. Raises hlo.HloSyntaxError where it is not UTF-8."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8", "replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise hlo.HloSyntaxError(f"byte {error.start} is not UTF-8", line, column, "", name) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class LoadedModuleBase:

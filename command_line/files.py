@@ -10,14 +10,15 @@ from ..backends.registry import get_backend
 from .errors import WRONG_USE, CommandError
 
 
-def read_hlo_file(path: str) -> hlo.Module:
-    """The module in this file; raises CommandError where it cannot be read and hlo.HloError where it is no HLO."""
+def read_hlo_file(path: str, fill_elided: int | None = None) -> hlo.Module:
+    """The module in this file; raises CommandError where it cannot be read and hlo.HloError where it is no HLO.
+
+    With a seed, ``fill_elided``, constants whose values are left out have random ones.
+    """
     try:
-        return read_module(Path(path))
+        return read_module(Path(path), fill_elided)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}", WRONG_USE) from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not HLO text: byte {error.start} is not UTF-8", WRONG_USE) from error
 
 
 def check_backend(name: str | None) -> str:

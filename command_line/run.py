@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--backend", metavar="NAME", help="the backend that runs it (default: PHLOX_BACKEND, or cpu)")
     parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="of the random values (default: 0)")
+    parser.add_argument(
+        "--fill-elided",
+        action="store_true",
+        help="constants whose values the dump has left out, {...}, are random; the results mean nothing, their time does",
+    )
     parser.add_argument("--out", metavar="FILE.npz", help="write the results there, as arr_0, arr_1, ...")
 
 
@@ -37,17 +42,19 @@ def _seed(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    module = read_hlo_file(options.file)
     backend = check_backend(options.backend)
     if options.out:
         _check_output(options.out)
     try:
+        module = read_hlo_file(options.file, options.seed if options.fill_elided else None)
         return _run(options, module, backend)
     except MemoryError as error:
         raise CommandError(f"not enough memory: {error}" if str(error) else "not enough memory") from error
 
 
 def _run(options: argparse.Namespace, module: hlo.Module, backend: str) -> int:
+    if options.fill_elided:
+        print(f"constants whose values are left out are random, seed {options.seed}")
     if options.args:
         arguments = read_arguments(options.args, module)
     else:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import TOKEN, Shape, compatible, shape_of
-from ..hlo.ops.custom_call import IDENTITY_TARGETS
+from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from ..hlo.shape import AnyShape
 from .call_attributes import call_attributes
 

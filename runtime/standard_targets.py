@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo.ops.custom_call import IDENTITY_TARGETS
+from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
 
 # Python functions of the process that made the dump, which the text names by a number or an address of that process only.

@@ -168,7 +168,7 @@ def test_files_and_backends_that_do_not_exist(capsys, scale, tmp_path):
         assert code == 2 and "missing.hlo cannot be read: No such file or directory" in error
     (tmp_path / "bytes.hlo").write_bytes(b"\xff\xfe")
     code, _, error = run_command(capsys, "run", tmp_path / "bytes.hlo", "--backend", "reference")
-    assert code == 2 and "byte 0 is not UTF-8" in error
+    assert code == 1 and "bytes.hlo, line 1, column 1: byte 0 is not UTF-8" in error
     code, _, error = run_command(capsys, "run", scale, "--backend", "tpu")
     assert code == 2 and "no backend is named 'tpu'" in error
     code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--out", tmp_path / "no" / "results.npz")

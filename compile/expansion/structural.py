@@ -6,7 +6,7 @@ import numpy as np
 
 from ...hlo import TOKEN, Builder, Instruction
 from ...hlo.ops.collective_handles import begins_collective, visible_start
-from ...hlo.ops.custom_call import IDENTITY_TARGETS
+from ...hlo.ops.known_calls import IDENTITY_TARGETS
 from ...hlo.shape import AnyShape, compatible
 from ..traversal import on_operands
 from .table import expansion

@@ -10,10 +10,11 @@ from functools import lru_cache
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String
-from ..element_type import F32, S32
+from ..element_type import F32, F64, S32
 from ..errors import HloError, require
 from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
+from .known_calls import require_known_call
 
 
 class LiteralText(RawText):
@@ -28,12 +29,6 @@ class LiteralText(RawText):
         cursor.raw_value()
         return cursor.text[start : cursor.starts[cursor.position]].rstrip()
 
-
-# Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
-IDENTITY_TARGETS = frozenset({
-    "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
-    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
-})  # fmt: skip
 
 _VERSIONS = (
     "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
@@ -63,6 +58,7 @@ def custom_call(
     require(bool(custom_call_target), "custom-call: custom_call_target must not be empty")
     require(stated is not None, "custom-call: a result shape is required")
     stated_operand_shapes(operand_layout_constraints, operands)
+    require_known_call(custom_call_target, operands, stated)
     return stated
 
 
@@ -122,4 +118,11 @@ def _():
     for constraints in ("{}", "{f32[3]{0}}", "{s32[2]{0}}", "{f32[2]{0}, f32[2]{0}}", "{f32[2]{1}}", "{f32}", "5"):
         wrong = {"custom_call_target": "f", "operand_layout_constraints": constraints}
         yield InvalidSample([Shape(F32, (2,))], wrong, "operand_layout_constraints .* must be the shapes of", shape=Shape(F32))
+    wrong = TupleShape((Shape(F32, (2,)), Shape(S32, (3,))))
+    yield InvalidSample([Shape(F32, (3,))], {"custom_call_target": "TopK"}, "TopK of .* returns .f32.k., s32", shape=wrong)
+    yield InvalidSample([Shape(F32, (3,))], same, "Sharding returns its operand", shape=Shape(F32, (2,)))
+    factors = {"custom_call_target": "lapack_sgetrf_ffi"}
+    wrong = TupleShape((Shape(F32, (2, 3)), Shape(S32, (3,)), Shape(S32)))
+    yield InvalidSample([Shape(F32, (2, 3))], factors, r"returns \(f32\[2,3\], s32\[2\], s32\[\]\)", shape=wrong)
+    yield InvalidSample([Shape(F64, (2, 3))], factors, r"takes \(f32\[m,n\]\)", shape=wrong)
     yield InvalidSample([Shape(F32)], {"custom_call_target": ""}, "must not be empty", shape=Shape(F32))

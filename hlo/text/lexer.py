@@ -54,6 +54,7 @@ class Cursor:
     def __init__(self, text: str, file: str = "", resolve_computation: Callable[[str], Any] | None = None) -> None:
         self.text, self.file = text, file
         self.resolve_computation = resolve_computation
+        self.fill_elided: Callable[[Any], Any] | None = None  # makes arrays for constants whose values are left out
         self.has_unsized_shapes = False  # whether a shape has been read that has no size: f32[?], b(f32[3])
         # With a line end behind it, every comment ends in a blank or a slash, which tells pieces that must be cut from tokens.
         beginning = _BEGINNING.match(text).end()

@@ -27,7 +27,8 @@ _SPECIAL = re.compile(r"(-?)(inf|nan)(?:\(0x([0-9a-fA-F]+)\))?")
 _DECIMAL = re.compile(r"-?[0-9.][0-9.eE+\-]*")
 ELIDED = (
     "the values of this constant are elided as {...}: dump the module with large constants in full, by "
-    "as_hlo_text(print_large_constants=True), HloPrintOptions.print_large_constants, or XLA_FLAGS=--xla_dump_large_constants"
+    "as_hlo_text(print_large_constants=True), HloPrintOptions.print_large_constants, or XLA_FLAGS=--xla_dump_large_constants; "
+    "phlox run --fill-elided puts random values there"
 )
 
 # Float types whose NaNs are not those of IEEE 754: the bits that nan and -nan stand for.
@@ -138,6 +139,8 @@ def parse_literal(cursor: Cursor, shape: AnyShape, depth: int = 0) -> Any:
     """The literal of this shape at the cursor: an array, or a tuple of literals. Raises HloSyntaxError."""
     if not shape.is_tuple:
         return _parse_dense(cursor, shape)
+    if _is_elided(cursor):
+        return _filled(cursor, shape) if cursor.fill_elided is not None else cursor.fail(ELIDED)
     if depth == MAX_TUPLE_DEPTH:
         cursor.fail(f"tuple literals are nested deeper than {MAX_TUPLE_DEPTH}")
     cursor.expect("(")
@@ -158,6 +161,8 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     element_type = shape.element_type
     if element_type.dtype is None:
         cursor.fail(f"there are no literals of {element_type.name} type")
+    if cursor.fill_elided is not None and _is_elided(cursor):
+        return _filled(cursor, shape)
     if shape.rank and _stands_alone(cursor, shape):
         return _parse_first_element(cursor, shape)
     places: list[int] = []
@@ -171,7 +176,7 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
             cursor.position += 1
             token = tokens[cursor.position]
         if token == "{":
-            if tokens[cursor.position + 1 : cursor.position + 4] == [".", ".", "."]:
+            if _is_elided(cursor):
                 cursor.fail(ELIDED)
             if depth == shape.rank:
                 cursor.fail(f"braces are nested deeper than the {shape.rank} dimensions of {shape}")
@@ -209,6 +214,21 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     if is_complex:
         values = values.view(element_type.dtype)
     return values.reshape([size or 0 for size in found])  # a dimension inside of an empty one is not seen
+
+
+def _is_elided(cursor: Cursor) -> bool:
+    """Whether ``{...}`` stands here."""
+    return cursor.tokens[cursor.position : cursor.position + 5] == ["{", ".", ".", ".", "}"]
+
+
+def _filled(cursor: Cursor, shape: AnyShape) -> Any:
+    """A literal of this shape for ``{...}``."""
+    cursor.position += 5
+
+    def made(shape: AnyShape) -> Any:
+        return tuple(map(made, shape.elements)) if shape.is_tuple else cursor.fill_elided(shape)
+
+    return made(shape)
 
 
 def _stands_alone(cursor: Cursor, shape: Shape) -> bool:

@@ -7,8 +7,12 @@ of the instruction that calls them: one that is called is parsed when its first 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 from ..instruction import Computation, Instruction, Module
-from ..shape import AnyShape, compatible
+from ..shape import AnyShape, Shape, compatible
 from .annotations import check_aliases, check_form
 from .asynchronous import thread_name
 from .instructions import Body, InstructionParser
@@ -20,10 +24,11 @@ from .source_tables import SourceTables
 MAX_CALL_DEPTH = 64
 
 
-def parse_module(text: str, name: str = "<text>") -> Module:
+def parse_module(text: str, name: str = "<text>", fill_elided: Callable[[Shape], np.ndarray] | None = None) -> Module:
     """The module that this HLO text describes; ``name`` is that of the file, for error messages.
 
-    The text may also be a single instruction, with the shapes of its operands: these become parameters.
+    The text may also be a single instruction, with the shapes of its operands: these become parameters. ``fill_elided`` makes
+    the array for a constant whose values are left out as ``{...}``, which is an error without it.
 
     Raises HloSyntaxError, with line and column, for text that XLA could not read either and for instructions that break a
     constraint of their operation; NotImplementedError for an operation that is not known.
@@ -39,7 +44,9 @@ def parse_module(text: str, name: str = "<text>") -> Module:
     """
     if not isinstance(text, str):
         raise TypeError(f"HLO text must be a str, got {type(text).__name__}")
-    return _ModuleParser(text, "" if name == "<text>" else name).parse()
+    parser = _ModuleParser(text, "" if name == "<text>" else name)
+    parser.cursor.fill_elided = fill_elided
+    return parser.parse()
 
 
 class _CalleeNeeded(Exception):
