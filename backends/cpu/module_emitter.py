@@ -21,7 +21,7 @@ from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.index import Affine, add_base
 from ..llvm.loops import flatten, loop_nest, unflatten
-from ..llvm.shared_functions import SharedFunctions, vector_convention
+from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from . import dense_algebra, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, stack_memory
@@ -49,9 +49,7 @@ class ModuleEmitter:
         self.llvm = ir.Module(module.name)
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
-        self.llvm.shared_functions = SharedFunctions(
-            target.vector_bytes, vector_convention(target.triple), has_many_applications(module)
-        )
+        self.llvm.shared_functions = SharedFunctions(target.vector_bytes, has_many_applications(module))
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}

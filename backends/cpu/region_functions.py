@@ -17,6 +17,7 @@ from ...hlo import Computation, Instruction, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter
 from ..llvm.loops import flatten, unflatten
+from ..llvm.shared_functions import align_stack
 from .regions.contraction import emit_contraction
 from .regions.loop import emit_loop
 from .regions.reduction import Reduction, emit_reduction
@@ -122,6 +123,7 @@ class RegionFunctions:
         types = [register.type for register in _registers(values)]
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
         function.linkage = "internal"
+        align_stack(function, self.target.vector_bytes)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         like = [value.pointer if isinstance(value, Array) else value for value in values]
         bound = unflatten(function.args, like)

@@ -6,14 +6,15 @@ times as fast, and loops hand over several vectors at once, so that the calls co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Module
+from ...hlo.operation import ELEMENTWISE
 from .elementary import ELEMENTARY_FUNCTIONS
 from .loops import flatten, unflatten
-from .shared_functions import SharedFunction, SharedFunctions, declared, shared_functions_of
+from .shared_functions import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
 from .types import I32, ComplexValue, RegisterValue, type_suffix
 
 # Operations on complex numbers that are as long as an elementary function.
@@ -21,7 +22,7 @@ _COMPLEX_FUNCTIONS = ELEMENTARY_FUNCTIONS.keys() | {"abs", "divide"}
 # So many applications stay inline, a complex one and one in a reduction (which is unrolled) for several.
 _INLINE_APPLICATIONS = 2
 _WEIGHT_OF_COMPLEX = 2
-_WEIGHT_IN_REDUCTION = 4
+_WEIGHT_IN_REDUCTION = 2
 
 
 def is_called(instruction: Instruction) -> bool:
@@ -53,12 +54,31 @@ def _weight(computation: Computation) -> int:
     return weight * _WEIGHT_IN_REDUCTION if reduces else weight
 
 
-def calls_in(module: ir.Module, instructions: Iterable[Instruction]) -> int:
-    """How many calls of elementary functions of real numbers these instructions become."""
+# Operations, besides the elementwise ones, that lose nothing where vectors are several registers long.
+_LENGTH_INDIFFERENT = frozenset({"parameter", "constant", "broadcast", "slice"})
+
+
+def calls_on_vectors(module: ir.Module, computation: Computation) -> bool:
+    """Whether the computation calls elementary functions of real numbers, and may do so for `VECTORS_PER_CALL` vectors."""
     shared = shared_functions_of(module)
     if shared is None or not shared.calls_elementary:
-        return 0
-    return sum(map(is_called, instructions))
+        return False
+    instructions = [instruction for instruction in computation.instructions if not instruction.shape.is_tuple]
+    return any(map(is_called, instructions)) and all(
+        (ELEMENTWISE in instruction.operation.traits or instruction.opcode in _LENGTH_INDIFFERENT)
+        and not instruction.shape.element_type.is_complex
+        for instruction in instructions
+    )
+
+
+def lanes_for_calls(module: ir.Module, computation: Computation, lanes: int, size: int) -> int:
+    """The lanes of vectors along a dimension of this size: several registers where few overlap at the end."""
+    if lanes == 1 or not calls_on_vectors(module, computation):
+        return lanes
+    wide = lanes * VECTORS_PER_CALL
+    while wide > lanes and 8 * -(-size // wide) * wide > 9 * size:
+        wide //= 2
+    return wide
 
 
 def apply(
@@ -73,7 +93,7 @@ def apply(
     if shared is None or not shared.calls_elementary:
         return function(builder, *operands)
     called = declared(builder.module, _shared(shared, name, function, operands, like))
-    result = builder.call(called, flatten(operands), cconv=called.calling_convention)
+    result = builder.call(called, flatten(operands))
     if not isinstance(like, ComplexValue):
         return result
     return ComplexValue(builder.extract_value(result, 0), builder.extract_value(result, 1))
@@ -94,6 +114,8 @@ def _shared(
     group = min(lanes, 2 * shared.vector_bytes // (4 if isinstance(element, ir.FloatType) else 8))
 
     def emit(body: ir.Function) -> None:
+        if lanes > 1:
+            align_stack(body, shared.vector_bytes)
         builder = ir.IRBuilder(body.append_basic_block("entry"))
         arguments = unflatten(body.args, operands)
         if lanes == group:
@@ -112,7 +134,7 @@ def _shared(
         builder.ret(value)
 
     suffix = ".".join(type_suffix(type_) for type_ in registers)
-    return SharedFunction(f"phlox.{name}.{suffix}", ir.FunctionType(result, registers), emit, shared.convention)
+    return SharedFunction(f"phlox.{name}.{suffix}", ir.FunctionType(result, registers), emit)
 
 
 def vector_part(builder: ir.IRBuilder, value: RegisterValue, first: int, count: int) -> RegisterValue:

@@ -14,35 +14,31 @@ from llvmlite import ir
 
 @dataclass(frozen=True)
 class SharedFunction:
-    """A function's name, type and calling convention; ``emit(function)`` writes its body into a declaration of it."""
+    """A function's name and type; ``emit(function)`` writes its body into a declaration of it."""
 
     name: str
     type: ir.FunctionType
     emit: Callable[[ir.Function], None]
-    convention: str = ""
 
     def declare(self, module: ir.Module) -> ir.Function:
-        function = ir.Function(module, self.type, self.name)
-        function.calling_convention = self.convention
-        return function
+        return ir.Function(module, self.type, self.name)
 
 
 @dataclass
 class SharedFunctions:
     """What a module's code asks for.
 
-    ``calls_elementary`` says that elementary functions are called, too, rather than emitted inline: vectors of up to
-    ``vector_bytes`` times `VECTORS_PER_CALL` bytes, handed over as ``convention`` says.
+    ``calls_elementary`` says that elementary functions are called, too, rather than emitted inline; ``vector_bytes`` is the
+    width of the machine's vector registers.
     """
 
     vector_bytes: int
-    convention: str = ""
     calls_elementary: bool = False
     requested: dict[str, SharedFunction] = field(default_factory=dict)
 
 
-# As many vectors of arguments as the calling conventions for vector functions pass in registers. What a call costs is shared
-# between them, and independent chains of operations run side by side.
+# As many vectors of arguments as are passed and returned in registers. What a call costs is shared between them, and
+# independent chains of operations run side by side.
 VECTORS_PER_CALL = 4
 
 
@@ -65,10 +61,7 @@ def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:
     return function
 
 
-def vector_convention(triple: str) -> str:
-    """The calling convention that keeps most vector registers of the caller, among those that LLVM has for this machine."""
-    if triple.startswith("x86_64") and "windows" not in triple:
-        return "intel_ocl_bicc"
-    if triple.startswith(("aarch64", "arm64")):
-        return "aarch64_vector_pcs"
-    return ""
+def align_stack(function: ir.Function, vector_bytes: int) -> None:
+    """Let vectors that the function spills lie within one cache line, and one page, wherever its caller's stack ends."""
+    function.attributes.add("nounwind")  # llvmlite prints the alignment beside other attributes only
+    function.attributes.alignstack = vector_bytes

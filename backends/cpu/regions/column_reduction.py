@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...llvm import index as indices
 from ...llvm.arrays import Array
+from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
@@ -47,8 +48,8 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
     """Columns of short rows: the accumulators stay in registers."""
     dimensions, kept = reduction.dimensions, reduction.kept
     size = dimensions[-1]
-    lanes = lanes_of(target, reduction, size)
-    simple = len(reduction.producers.instructions) <= 12
+    lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
+    simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
     unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
     with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
 
@@ -164,6 +165,8 @@ class _Piece:
         self.outer, self.first, self.count = outer, first, count
         self.lanes = lanes_of(target, reduction, reduction.dimensions[-1])
         self.rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
+        if calls_on_vectors(builder.module, reduction.producers):
+            self.lanes, self.rows_at_once = lanes_for_calls(builder.module, reduction.producers, self.lanes, count), 1
 
     def emit(self, fixed: dict[int, Component], by_runs: bool) -> None:
         b, reduction = self.builder, self.reduction

@@ -8,16 +8,14 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import Computation, Instruction
-from ....hlo.operation import ELEMENTWISE
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.elementary_calls import calls_in
+from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.shared_functions import VECTORS_PER_CALL
 from ...llvm.types import I1, I64, register_bytes
 from ..target import Target
 from .transpose import emit_transpose, transposed_source
@@ -131,18 +129,8 @@ class _Nest:
     def _vectors(self, roots: tuple[Instruction, ...]) -> VectorLoop:
         dimensions = roots[0].shape.dimensions
         lanes = _lanes_for(self.target, self.computation, dimensions)
-        if lanes > 1 and self._calls_on_vectors():
-            lanes = _vectors_for_calls(lanes, dimensions[-1])
+        lanes = lanes_for_calls(self.builder.module, self.computation, lanes, dimensions[-1])
         return VectorLoop(self.builder, lanes, self.in_place)
-
-    def _calls_on_vectors(self) -> bool:
-        """Whether elementary functions are called, and nothing but them is done with vectors of any length."""
-        instructions = [instruction for instruction in self.computation.instructions if not instruction.shape.is_tuple]
-        return bool(calls_in(self.builder.module, instructions)) and all(
-            (ELEMENTWISE in instruction.operation.traits or instruction.opcode in _LENGTH_INDIFFERENT)
-            and not instruction.shape.element_type.is_complex
-            for instruction in instructions
-        )
 
     def _store(
         self,
@@ -183,18 +171,6 @@ def _lanes_for(target: Target, computation: Computation, dimensions: tuple[int, 
     while lanes > 1 and lanes >= 2 * dimensions[-1]:
         lanes //= 2
     return lanes
-
-
-# Operations, besides the elementwise ones, that gain from vectors of several registers, or lose nothing.
-_LENGTH_INDIFFERENT = frozenset({"parameter", "constant", "broadcast", "slice"})
-
-
-def _vectors_for_calls(lanes: int, size: int) -> int:
-    """The lanes of a vector that an elementary function is called with: several registers, if few lanes overlap at the end."""
-    wide = lanes * VECTORS_PER_CALL
-    while wide > lanes and 8 * -(-size // wide) * wide > 9 * size:
-        wide //= 2
-    return wide
 
 
 def tail_mask(lanes: int, count: int) -> ir.Constant:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ...llvm import index as indices
+from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.types import I32, ComplexValue, RegisterValue
@@ -74,16 +75,24 @@ def _vector_row(
         (value,) = reduction.elements(builder, full, lanes, mask)
         return value if mask is None else _select(builder, mask, value, neutral)
 
+    wide = lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
+
+    def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
+        """PARTIAL_VECTORS vectors next to each other."""
+        if wide:
+            full = tuple(Affine(base, 1) if d == last else index[d] for d in range(len(dimensions)))
+            (value,) = reduction.elements(builder, full, PARTIAL_VECTORS * lanes)
+            return [vector_part(builder, value, k * lanes, lanes) for k in range(PARTIAL_VECTORS)]
+        step = 1 if lanes > 1 else 0
+        return [load(index, Affine(indices.add_base(builder, base, k * lanes), step)) for k in range(PARTIAL_VECTORS)]
+
     def block(index: dict[int, Component], start: indices.Base, steps: int) -> RegisterValue:
         """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
         stride = PARTIAL_VECTORS * lanes
 
         def iteration(number: ir.Value, partial: list[RegisterValue]) -> list[RegisterValue]:
             base = indices.add_base(builder, number, start)
-            return [
-                combine(value, load(index, Affine(indices.add_base(builder, base, k * lanes), 1 if lanes > 1 else 0)))
-                for k, value in enumerate(partial)
-            ]
+            return [combine(value, element) for value, element in zip(partial, load_group(index, base))]
 
         partial = carried_loop(builder, 0, steps * stride, stride, [neutral] * PARTIAL_VECTORS, iteration, "row")
         while len(partial) > 1:
