@@ -13,6 +13,9 @@ from .loop_invariant_code_motion import EXPENSIVE
 # dimensions of size 1; any other reshape is free as a second name of a buffer.
 _INDEXED = frozenset({"broadcast", "iota", "transpose", "slice", "pad", "reverse", "concatenate", "dynamic-slice", "gather"})
 
+# A concatenate of more operands is one of concatenates: each operand has loops of its own in one native function.
+MOST_CONCATENATED = 128
+
 # The cost of one element, in cheap vector instructions. Elementwise operations that are not listed cost 1.
 COSTS: Mapping[str, float] = {
     **{opcode: 20.0 for opcode in EXPENSIVE},

@@ -6,6 +6,7 @@ Each family has a file; a pass, ``expand``, applies the table. The reference bac
 from . import (  # noqa: F401  (importing a family fills the table)
     bitcast_convert,
     collectives,
+    concatenate,
     convolution,
     distributions,
     fourier,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...hlo import S32, Instruction, Shape
 from ...hlo.attributes import SliceDimension
+from ..fusion_policy import MOST_CONCATENATED
 from .rule import (
     Users,
     broadcast,
@@ -230,6 +231,10 @@ def slice_of_broadcast(operation: Instruction) -> Instruction | None:
     return broadcast(x, operation.shape.dimensions, mapping)
 
 
+# So many operands and users of a concatenate are compared with each other.
+_MOST_TRIED = 64
+
+
 @rule(
     "slice",
     fires=lambda b: b.Slice(b.ConcatInDim([f32(b, 2, 3), f32(b, 2, 5)], 1), (0, 4), (2, 8), (1, 2)),
@@ -241,11 +246,14 @@ def slice_of_broadcast(operation: Instruction) -> Instruction | None:
 def slice_of_concatenate(operation: Instruction, users: Users) -> Instruction | None:
     """slice(concatenate(x, y)) -> slice(x), where it takes from one operand alone, and so do all users of the concatenate"""
     inner = operation.operands[0]
-    if inner.opcode != "concatenate":
+    if inner.opcode != "concatenate" or len(inner.operands) > _MOST_TRIED:
         return None
     (along,) = inner.attributes["dimensions"]
     source, offset = _one_source(inner, operation, along)
-    if source is None or any(_one_source(inner, user, along)[0] is None for user in users(inner) or (inner,)):
+    if source is None:
+        return None
+    known = users(inner)
+    if not known or len(known) > _MOST_TRIED or any(_one_source(inner, user, along)[0] is None for user in known):
         return None
     ranges = list(operation.attributes["slice"])
     start, limit, stride = ranges[along]
@@ -392,14 +400,18 @@ def concatenate_of_nothing(concatenate: Instruction) -> Instruction | None:
     return new("concatenate", *kept, dimensions=(along,)) if 0 < len(kept) < len(concatenate.operands) else None
 
 
-@rule("concatenate", fires=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 3), f32(b, 4)], 0)], 0))
+@rule(
+    "concatenate",
+    fires=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 3), f32(b, 4)], 0)], 0),
+    unchanged=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 1)] * MOST_CONCATENATED, 0)], 0),
+)
 def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
-    """concatenate(x, concatenate(y, z)) -> concatenate(x, y, z), along the same dimension"""
+    """concatenate(x, concatenate(y, z)) -> concatenate(x, y, z), along the same dimension, where these are not too many"""
     operands: list[Instruction] = []
     for x in concatenate.operands:
         nested = x.opcode == "concatenate" and x.attributes == concatenate.attributes
         operands.extend(x.operands if nested else (x,))
-    if len(operands) == len(concatenate.operands):
+    if not len(concatenate.operands) < len(operands) <= MOST_CONCATENATED:
         return None
     return new("concatenate", *operands, dimensions=concatenate.attributes["dimensions"])
 

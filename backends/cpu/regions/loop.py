@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from llvmlite import ir
@@ -128,9 +129,17 @@ class _Nest:
 
     def _vectors(self, roots: tuple[Instruction, ...]) -> VectorLoop:
         dimensions = roots[0].shape.dimensions
-        lanes = _lanes_for(self.target, self.computation, dimensions)
+        lanes = _lanes_for(self.target, self._widest_element, dimensions)
         lanes = lanes_for_calls(self.builder.module, self.computation, lanes, dimensions[-1])
         return VectorLoop(self.builder, lanes, self.in_place)
+
+    @cached_property
+    def _widest_element(self) -> int | None:
+        """The bytes of the widest element in a register; None where there can be no vectors."""
+        if has_control_flow([self.computation]):
+            return None
+        shapes = {instruction.shape for instruction in self.computation.instructions if not instruction.shape.is_tuple}
+        return max((register_bytes(shape.element_type) for shape in shapes), default=8)
 
     def _store(
         self,
@@ -161,11 +170,10 @@ def result_roots(computation: Computation) -> tuple[Instruction, ...]:
     return computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
 
 
-def _lanes_for(target: Target, computation: Computation, dimensions: tuple[int, ...]) -> int:
-    """Lanes such that the widest element type fills one vector register, and no more than the loop has iterations."""
-    if has_control_flow([computation]):
+def _lanes_for(target: Target, widest: int | None, dimensions: tuple[int, ...]) -> int:
+    """Lanes such that the widest element fills one vector register, and no more than the loop has iterations."""
+    if widest is None:
         return 1
-    widest = max((register_bytes(i.shape.element_type) for i in computation.instructions if not i.shape.is_tuple), default=8)
     small = prod(dimensions) * widest <= _SMALL_BYTES
     lanes = min(target.vector_bytes, _SMALL_VECTOR_BYTES if small else target.vector_bytes) // widest
     while lanes > 1 and lanes >= 2 * dimensions[-1]:
