@@ -18,7 +18,8 @@ import numpy as np
 
 from ..hlo import Computation, Instruction, Module, Shape, TupleShape, leaves, make_instruction, rebuild
 from ..hlo.operation import CALLS
-from ..hlo.ops.custom_call import IDENTITY_TARGETS, stated_operand_shapes
+from ..hlo.ops.custom_call import stated_operand_shapes
+from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from ..hlo.shape import AnyShape
 from .pass_manager import NORMALIZE_LAYOUTS, module_pass
 

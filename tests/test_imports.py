@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
-BACKEND_TOOLS = {"backends.registry", "backends.arguments", "backends.module_signature", "compile", "hlo", "runtime"}
+BACKEND_TOOLS = {"backends.registry", "backends.arguments", "backends.module_signature", "backends.requirements", "compile", "hlo", "runtime"}
 ALLOWED = {
     "hlo": {"hlo"},
     "compile": {"compile", "hlo"},
