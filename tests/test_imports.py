@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
-BACKEND_TOOLS = {"backends.registry", "backends.arguments", "backends.module_signature", "backends.requirements", "compile", "hlo", "runtime"}
+BACKEND_TOOLS = {
+    "backends.arguments", "backends.module_signature", "backends.registry", "backends.requirements", "compile", "hlo", "runtime"
+}  # fmt: skip
 ALLOWED = {
     "hlo": {"hlo"},
     "compile": {"compile", "hlo"},

@@ -1,7 +1,7 @@
 """Quotients and exponentials of complex numbers by the formulas of NumPy's loops.
 
-HLO's divide is C99's; NumPy's is R. L. Smith's method ("Algorithm 116: Complex division", 1962) and what that leaves of infinities,
-NaN and overflow. Kernels divide complex numbers by these functions.
+HLO's divide is C99's; NumPy's is R. L. Smith's method ("Algorithm 116: Complex division", 1962) and what that leaves of
+infinities, NaN and overflow. Kernels divide complex numbers by these functions.
 """
 
 from __future__ import annotations
