@@ -120,10 +120,7 @@ class LoadedModuleBase:
         if install is None:
             return
         structure = partial(_structured, self.module.entry.shape) if result_structure == "call" else None
-        try:
-            install(self, structure=structure)
-        except NotImplementedError:
-            pass  # more arguments than a native entry takes
+        install(self, structure=structure)
 
     def _miss(self, *arguments: Any) -> Any:
         """A call by way of Python: one that the native call does not take."""

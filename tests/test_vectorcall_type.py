@@ -141,7 +141,7 @@ def test_interpreter_without_native_entries(monkeypatch):
     with pytest.raises(RuntimeError, match="a test says so"):
         bind_entry(array_pair(), 1, None)
     with pytest.raises(RuntimeError, match="a test says so"):
-        vectorcall_type.set_entry(f, None, None)
+        vectorcall_type.set_entries(f, None, ())
 
 
 def test_supported_interpreters_pass_the_layout_test():

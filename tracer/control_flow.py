@@ -159,14 +159,14 @@ class _Loop:
                 [*(value.shape for value in self.types), *([hlo.Shape(hlo.PRED)] if condition_in_body else [])]
             )
             body = Trace(identifier(f"{self.name}_body"), self.outer, inputs)
-            with body:
+            with body, body.running:
                 roots = self._trace_body(body)
                 if roots is not None and condition_in_body:
                     roots.append(self._trace_condition(body, self._handles_of(body, roots)))
             if roots is None:  # the types have changed
                 continue
             condition = Trace(identifier(f"{self.name}_condition"), self.outer, inputs)
-            with condition:
+            with condition, condition.running:
                 if condition_in_body:
                     test = condition.own_input(len(self.types))
                 else:
@@ -330,7 +330,7 @@ def _branches(
     structure: pytree.Structure = None
     for function, branch_name in zip(functions, names):
         trace = Trace(identifier(f"{name}_{branch_name}"), outer, inputs)
-        with trace:
+        with trace, trace.running:
             value = function(*operands)
             if not traces:
                 leaves, structure = pytree.flatten(value)

@@ -19,7 +19,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
     from .array import TracedArray
 
     outer = current_trace()
-    with Trace(identifier(name), parent=outer) as inner:
+    with Trace(identifier(name), parent=outer) as inner, inner.running:
         leaves, structure = pytree.flatten(function(*args, **kwargs))
         roots = []
         made: dict[int, int] = {}

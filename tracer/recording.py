@@ -84,7 +84,7 @@ def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Seq
     from .array import TracedArray
 
     __tracebackhide__ = True
-    with Trace(identifier(name)) as trace:
+    with Trace(identifier(name)) as trace, trace.running:
         values: list[Any] = []
         leaves: list[TracedLeaf] = []
         handles: list[TracedArray] = []

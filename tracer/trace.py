@@ -33,7 +33,10 @@ _active = threading.local()
 
 def current_trace() -> Trace | None:
     """The innermost trace that this thread is recording, None outside of tracing."""
-    return getattr(_active, "trace", None)
+    trace = getattr(_active, "trace", None)
+    while trace is not None and not trace.running.locked():  # an interrupt has kept it from being left in order
+        trace = _active.trace = trace.enclosing
+    return trace
 
 
 def replaced_concretization(error: Exception) -> ConcretizationError | None:
@@ -120,7 +123,10 @@ class Capture:
 
 
 class Trace:
-    """One computation being recorded; ``with trace:`` makes it the thread's current one.
+    """One computation being recorded; ``with trace, trace.running:`` makes it the thread's current one.
+
+    ``running`` is a lock because the interpreter leaves locks whenever an exception comes, while an interrupt may also come at
+    the first line of ``__exit__``.
 
     ``parent`` is the trace that was current around it (None for the outermost, ``root``). With ``inputs`` the computation
     takes one tuple, otherwise separate parameters. ``finished`` once the ``with`` block is left, by an exception too.
@@ -140,18 +146,19 @@ class Trace:
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self._packed: hlo.Instruction | None = None
-        self._enclosing: Trace | None = None
+        self.enclosing: Trace | None = None
+        self.running = threading.Lock()
         if inputs is not None:
             # The tuple grows while its users are recorded; `build` states its final shape.
             self._packed = self.builder.emit("parameter", shape=inputs.shape, number=0)
 
     def __enter__(self) -> Trace:
-        self._enclosing = current_trace()
+        self.enclosing = current_trace()
         _active.trace = self
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _active.trace = self._enclosing
+        _active.trace = self.enclosing
         self.finished = True
         if self.parent is None:
             failed = exception[0] is not None and self.concretizations

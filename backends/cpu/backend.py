@@ -20,8 +20,9 @@ from . import call as native_call
 from . import shared_functions
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
+from .call.python_calls import RUN_KERNEL
+from .call.runtime import python_call_addresses
 from .dynamic_shapes import PaddedExecutable
-from .host_calls import HOST_CALL_FAILED, raise_pending_error
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .regions.contraction import scratch_bytes as dot_scratch_bytes
@@ -119,7 +120,7 @@ class CpuExecutable:
         entry = native_call.bind_entry(
             self._call_signature,
             self._kernel,
-            self._code,
+            self._code.references,
             statics=statics,
             captures=captures,
             structure=structure,
@@ -138,19 +139,19 @@ class CpuExecutable:
             result_structure="tuple",
             release_gil=self.bytes_touched > _RELEASE_GIL_BYTES,
         )
-        try:
-            entry = native_call.bind_entry(signature, self._kernel, self._code, raise_error=_raise_kernel_error)
-        except NotImplementedError:
-            return call  # more arguments than a native entry takes
+        entry = native_call.bind_entry(signature, self._kernel, self._code.references, raise_error=_raise_kernel_error)
         native_call.install_entry(call, entry)
         return call
 
     def run(self, arguments: Sequence[np.ndarray]) -> tuple[Any, ...]:
         """Run on checked arrays, by way of Python."""
+        references = self._code.references  # held until the code has run
         inputs = [np.asarray(argument) for argument in arguments]
         outputs = [np.empty(shape.dimensions, shape.dtype) for shape in self._results]
-        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self._kernel)
-        code = kernel(*(_pointer_table(arrays) for arrays in (inputs, outputs)))
+        # A Python function for ctypes, which raises the exception that the kernel may leave.
+        run = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(python_call_addresses()[RUN_KERNEL])
+        code = run(self._kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))
+        del references
         if code:
             _raise_kernel_error(code)
         return tuple(output if output.ndim else output[()] for output in outputs)
@@ -205,6 +206,4 @@ def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
 def _raise_kernel_error(code: int) -> None:
     if code == OUT_OF_MEMORY:
         raise MemoryError("no memory for the temporaries of a compiled function")
-    if code == HOST_CALL_FAILED:
-        raise_pending_error()
     raise SystemError(f"a compiled function ended with code {code}")

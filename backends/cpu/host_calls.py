@@ -1,13 +1,12 @@
 """Operations that native code hands back to Python: those that depend on what is outside of the program.
 
-The code passes a table of pointers, first to the operands' arrays, then to the results'. An exception in Python ends the kernel
-with HOST_CALL_FAILED, and whoever called the kernel raises it.
+The code calls a Python object with the address of a table of pointers, first to the operands' arrays, then to the results'. An
+exception stays set in the thread and ends the kernel, and whoever called that raises it.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +23,16 @@ from ..arguments import flatten, pack
 from ..llvm.arrays import Array
 from ..llvm.types import I32, I64, POINTER, TOKEN_VALUE
 from .arena import stack_memory
+from .call.python_calls import CALL_PYTHON
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
 
-HOST_CALL_FAILED = 2
-
-_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-_threads = threading.local()
+_CALL_PYTHON_TYPE = ir.FunctionType(I32, [POINTER, POINTER])
 
 
 class HostCall:
-    """A C function that evaluates one instruction: ``i32 (ptr table)``, 0 or HOST_CALL_FAILED.
+    """A Python function that evaluates one instruction, of the address of a table.
 
     The evaluation gets copies of the operands, so it may keep them.
     """
@@ -46,27 +43,22 @@ class HostCall:
         self._arrays = [shape for operand in self._operands for shape in array_leaves(operand)]
         self._results = array_leaves(instruction.shape)
         self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
-        self._callback = _CALLBACK(self._run)
 
     @property
     def address(self) -> int:
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        """The address of the object."""
+        return id(self)
 
-    def _run(self, table: int) -> int:
-        try:
-            pointers = list(self._table_type.from_address(table))
-            count = len(self._arrays)
-            arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
-            operands = tuple([pack(shape, arrays) for shape in self._operands])
-            evaluator = Evaluator(environment=current_environment())
-            with np.errstate(all="ignore"):
-                value = evaluate_instruction(self._instruction, operands, evaluator)
-            for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
-                self._store(_view(pointer, shape), result)
-        except BaseException as error:  # noqa: BLE001, it must not go through native code
-            _threads.error = error
-            return HOST_CALL_FAILED
-        return 0
+    def __call__(self, table: int) -> None:
+        pointers = list(self._table_type.from_address(table))
+        count = len(self._arrays)
+        arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
+        operands = tuple([pack(shape, arrays) for shape in self._operands])
+        evaluator = Evaluator(environment=current_environment())
+        with np.errstate(all="ignore"):
+            value = evaluate_instruction(self._instruction, operands, evaluator)
+        for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
+            self._store(_view(pointer, shape), result)
 
     def _store(self, target: np.ndarray, result: Any) -> None:
         array = np.asarray(result)
@@ -74,12 +66,6 @@ class HostCall:
             required = f"{target.dtype} of shape {target.shape}"
             raise TypeError(f"{self._instruction.opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
         target[...] = array
-
-
-def raise_pending_error() -> None:
-    """Raise the exception that ended the last kernel of this thread."""
-    error, _threads.error = _threads.error, None
-    raise error
 
 
 def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
@@ -103,7 +89,7 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
         table = stack_memory(b, 8 * max(1, len(arrays)), 8)
     for number, array in enumerate(arrays):
         b.store(array.pointer, b.gep(table, [I64(number)], source_etype=POINTER))
-    code = b.call(emitter.host_function(HostCall(instruction)), [table])
+    code = b.call(emitter.declared(CALL_PYTHON, _CALL_PYTHON_TYPE), [emitter.host_object(HostCall(instruction)), table])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         emitter.return_code(code)
     return [

@@ -1,8 +1,8 @@
 """One HLO module becomes one native function.
 
 ``i32 kernel(ptr arguments, ptr results)`` gets arrays of pointers to the data of the entry's parameter leaves and result
-leaves, and returns 0, or OUT_OF_MEMORY. Loops and branches of the program are branches of the function; scalars (rank 0)
-live in registers; every array has its place from the buffer assignment.
+leaves, and returns 0, or OUT_OF_MEMORY, or, with an exception set, CALL_FAILED or INTERRUPTED. Loops and branches of the
+program are branches of the function; scalars (rank 0) live in registers; every array has its place from the buffer assignment.
 """
 
 from __future__ import annotations
@@ -86,13 +86,21 @@ class ModuleEmitter:
         self._arena.release(self.builder)
         self.builder.ret(code)
 
-    def host_function(
-        self, host_call: host_calls.HostCall | host_calls.NativeTarget, signature: ir.FunctionType | None = None
-    ) -> ir.Function:
-        """The C function of a host call, or another one with an address, as the code calls it."""
+    def host_function(self, target: host_calls.NativeTarget, signature: ir.FunctionType) -> ir.Function:
+        """A function of the process, as the code calls it."""
+        name = f"host_call.{len(self.host_calls)}"
+        self.host_calls[name] = target
+        return ir.Function(self.llvm, signature, name)
+
+    def host_object(self, host_call: host_calls.HostCall) -> ir.Value:
+        """The address of a Python object."""
         name = f"host_call.{len(self.host_calls)}"
         self.host_calls[name] = host_call
-        return ir.Function(self.llvm, signature or ir.FunctionType(I32, [POINTER]), name)
+        return ir.GlobalVariable(self.llvm, I8, name)
+
+    def declared(self, name: str, signature: ir.FunctionType) -> ir.Function:
+        """A function that all loaded code can call by its name."""
+        return self.llvm.globals.get(name) or ir.Function(self.llvm, signature, name)
 
     def _argument(self, number: int, shape: Shape) -> Leaf:
         array = Array(self._pointer_in(self.arguments, number, self._argument_pointers), shape)
@@ -140,10 +148,8 @@ class ModuleEmitter:
 
     def _copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
         if size:
-            name = "llvm.memmove.p0.p0.i64"
-            function = self.llvm.globals.get(name) or ir.Function(
-                self.llvm, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, ir.IntType(1)]), name
-            )
+            signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, ir.IntType(1)])
+            function = self.declared("llvm.memmove.p0.p0.i64", signature)
             self.builder.call(function, [target, source, I64(size), ir.IntType(1)(0)])
 
     # --- instructions ---

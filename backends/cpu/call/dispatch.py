@@ -8,22 +8,28 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly
+from . import assembly, guards, python_calls
 
 # Kinds of argument records.
 ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC = range(5)
 # Kinds of result records.
 RESULT_ARRAY, RESULT_SCALAR, RESULT_ARGUMENT = range(3)
 
+# In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
+SMALL_FRAME = 1 << 11
+
 # The functions of CPython and NumPy that the code calls, through a global of the same name that is filled at load.
 FUNCTIONS = (
     "PyObject_GetAttr",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",
+    "PyErr_NoMemory",
     "PyErr_Occurred",
     "PyErr_SetString",
     "PyLong_FromLongLong",
     "PyLong_AsLongLongAndOverflow",
+    "PyMem_Free",
+    "PyMem_Malloc",
     "PyTuple_New",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
@@ -36,29 +42,82 @@ OBJECTS = ("miss_name", "none", "true", "system_error")
 
 _ENTRY = """
 ; What the instances of a vectorcall type point to: the first entry that the call fits takes it, else _miss is called.
-; The list of entries starts behind the vectorcall pointer of the instance.
+; The word before the vectorcall pointer is the instance's own reference to a tuple: of each entry the record, a bytes object,
+; then what the record refers to. The call holds a reference of its own, since the entries may be exchanged while it runs.
 define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {
 start:
+  %small_frame = alloca [SMALL_FRAME x i8], align 16
   %type = field ptr %self, OBJECT_TYPE
   %offset = field i64 %type, TYPE_VECTORCALL_OFFSET
   %vectorcall_at = getelementptr i8, ptr %self, i64 %offset
-  %head_at = getelementptr i8, ptr %vectorcall_at, i64 8
+  %entries = field ptr %vectorcall_at, ENTRIES_OFFSET
+  %no_entries = icmp eq ptr %entries, null
+  br i1 %no_entries, label %miss, label %search
+search:
+  ; All versions of CPython count the references to what is not immortal in these bits.
+  %references = load i32, ptr %entries
+  %more_references = add i32 %references, 1
+  store i32 %more_references, ptr %entries
+  %count = field i64 %entries, TUPLE_SIZE
+  %items = getelementptr i8, ptr %entries, i64 TUPLE_ITEMS
   br label %next
 next:
-  %entry_at = phi ptr [ %head_at, %start ], [ %next_at, %try ]
-  %entry = load atomic ptr, ptr %entry_at acquire, align 8
-  %end = icmp eq ptr %entry, null
-  br i1 %end, label %miss, label %try
+  %index = phi i64 [ 0, %search ], [ %index_after, %tried ]
+  %end = icmp uge i64 %index, %count
+  br i1 %end, label %none_fits, label %try
 try:
-  %result = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names)
-  %next_at = getelementptr i8, ptr %entry, i64 Entry_next
+  %record_at = getelementptr ptr, ptr %items, i64 %index
+  %record_object = load ptr, ptr %record_at
+  %entry = getelementptr i8, ptr %record_object, i64 BYTES_DATA
+  %frame_size = field i64 %entry, Entry_frame_size
+  %is_small = icmp ule i64 %frame_size, SMALL_FRAME
+  br i1 %is_small, label %on_stack, label %on_heap
+on_stack:
+  %result_on_stack = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %small_frame)
+  br label %tried
+on_heap:
+  %result_on_heap = call ptr @attempt_on_heap(ptr %entry, ptr %args, i64 %nargsf, ptr %names)
+  br label %tried
+tried:
+  %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_on_heap, %on_heap ]
+  %index_after = add i64 %index, 2
   %does_not_fit = icmp eq ptr %result, @does_not_fit
   br i1 %does_not_fit, label %next, label %done
 done:
+  %references_after = load i32, ptr %entries
+  %is_last = icmp eq i32 %references_after, 1
+  br i1 %is_last, label %drop_entries, label %keep_entries
+keep_entries:
+  %less_references = sub i32 %references_after, 1
+  store i32 %less_references, ptr %entries
   ret ptr %result
+drop_entries:
+  call void @drop(ptr %entries)
+  ret ptr %result
+none_fits:
+  call void @drop(ptr %entries)
+  br label %miss
 miss:
   %missed = musttail call ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names)
   ret ptr %missed
+}
+
+; For calls with many arguments or results: the stack of a thread may be small.
+define internal ptr @attempt_on_heap(ptr %entry, ptr %args, i64 %nargsf, ptr %names) noinline optnone {
+  %frame_size = field i64 %entry, Entry_frame_size
+  %allocate = load ptr, ptr @PyMem_Malloc
+  %frame = call ptr %allocate(i64 %frame_size)
+  %no_frame = icmp eq ptr %frame, null
+  br i1 %no_frame, label %failed, label %allocated
+allocated:
+  %result = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame)
+  %free = load ptr, ptr @PyMem_Free
+  call void %free(ptr %frame)
+  ret ptr %result
+failed:
+  %set = load ptr, ptr @PyErr_NoMemory
+  %nothing = call ptr %set()
+  ret ptr null
 }
 
 @does_not_fit = internal constant i8 0
@@ -80,96 +139,11 @@ failed:
 }
 """
 
-_GUARDS = """
-; Whether a call that gives keyword names gives those of an entry.
-define internal i1 @names_fit(ptr %entry, i64 %count, ptr %names) {
-start:
-  %positional = field i64 %entry, Entry_positional_count
-  %same_count = icmp eq i64 %count, %positional
-  %name_count = field i64 %entry, Entry_keyword_count
-  %given = field i64 %names, TUPLE_SIZE
-  %same_name_count = icmp eq i64 %given, %name_count
-  %same_counts = and i1 %same_count, %same_name_count
-  %wanted_names = field ptr %entry, Entry_keyword_names
-  %items = getelementptr i8, ptr %names, i64 TUPLE_ITEMS
-  br i1 %same_counts, label %next, label %no
-next:
-  %name = phi i64 [ 0, %start ], [ %name_after, %compare ]
-  %end = icmp eq i64 %name, %name_count
-  br i1 %end, label %yes, label %compare
-compare:
-  ; Names at a place of call are interned: the same name is the same object.
-  %item_at = getelementptr ptr, ptr %items, i64 %name
-  %item = load ptr, ptr %item_at
-  %wanted_at = getelementptr ptr, ptr %wanted_names, i64 %name
-  %wanted = load ptr, ptr %wanted_at
-  %is_wanted = icmp eq ptr %item, %wanted
-  %name_after = add i64 %name, 1
-  br i1 %is_wanted, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; Whether an ndarray has the flags, rank, dtype and dimensions of a guard.
-define internal i1 @array_fits(ptr %guard, ptr %array) {
-start:
-  %mask = field i32 %guard, Argument_flags
-  %all_flags = field i32 %array, ARRAY_FLAGS
-  %flags = and i32 %all_flags, %mask
-  %has_flags = icmp eq i32 %flags, %mask
-  %rank = field i32 %guard, Argument_rank
-  %given_rank = field i32 %array, ARRAY_RANK
-  %has_rank = icmp eq i32 %given_rank, %rank
-  %has_both = and i1 %has_flags, %has_rank
-  br i1 %has_both, label %compare_dtype, label %no
-compare_dtype:
-  %dtype = field ptr %guard, Argument_dtype
-  %given_dtype = field ptr %array, ARRAY_DESCRIPTOR
-  %same_dtype = icmp eq ptr %given_dtype, %dtype
-  br i1 %same_dtype, label %dimensions, label %compare_fields
-compare_fields:
-  ; Arrays that were unpickled have a descriptor of their own, equal to the common one.
-  %number = field i32 %dtype, DESCRIPTOR_TYPE_NUMBER
-  %given_number = field i32 %given_dtype, DESCRIPTOR_TYPE_NUMBER
-  %same_number = icmp eq i32 %number, %given_number
-  %byte_order = field i8 %dtype, DESCRIPTOR_BYTE_ORDER
-  %given_byte_order = field i8 %given_dtype, DESCRIPTOR_BYTE_ORDER
-  %same_byte_order = icmp eq i8 %byte_order, %given_byte_order
-  %equal_dtype = and i1 %same_number, %same_byte_order
-  br i1 %equal_dtype, label %dimensions, label %no
-dimensions:
-  %shape = field ptr %guard, Argument_shape
-  %given_shape = field ptr %array, ARRAY_DIMENSIONS
-  %end = zext i32 %rank to i64
-  br label %next
-next:
-  %axis = phi i64 [ 0, %dimensions ], [ %axis_after, %compare_size ]
-  %done = icmp eq i64 %axis, %end
-  br i1 %done, label %yes, label %compare_size
-compare_size:
-  %size_at = getelementptr i64, ptr %shape, i64 %axis
-  %size = load i64, ptr %size_at
-  %given_size_at = getelementptr i64, ptr %given_shape, i64 %axis
-  %given_size = load i64, ptr %given_size_at
-  %same_size = icmp eq i64 %size, %given_size
-  %axis_after = add i64 %axis, 1
-  br i1 %same_size, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-"""
-
 _ATTEMPT = """
-; Takes a call if it fits an entry: checks it, by reads alone, while gathering the addresses of the data on the stack; makes
+; Takes a call if it fits an entry: checks it, by reads alone, while gathering the addresses of the data in a frame; makes
 ; the results, runs the kernel, and returns the results as one object. Returns @does_not_fit if it does not fit.
-define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names) {
+define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame) {
 start:
-  %frame_size = field i64 %entry, Entry_frame_size
-  %frame = alloca i8, i64 %frame_size, align 16
   %data_offset = field i64 %entry, Entry_data_offset
   %data = getelementptr i8, ptr %frame, i64 %data_offset
   %cells_distance = field i64 %entry, Entry_cells_distance
@@ -483,11 +457,11 @@ _DID_NOT_RAISE = b"the error function of a compiled kernel returned instead of r
 
 
 def module_assembly(names: dict[str, int]) -> str:
-    """The LLVM assembly of the module, with its one public function ``entry``.
+    """The LLVM assembly of the module: ``entry`` and the functions of `python_calls` are public.
 
     names: the value of each name in capitals or of the form ``Record_field``. Raises KeyError for a name without one.
     """
-    text = assembly.substitute(_ENTRY + _GUARDS + _ATTEMPT, names)
+    text = assembly.substitute(_ENTRY + guards.ASSEMBLY + _ATTEMPT + python_calls.ASSEMBLY, names)
     message = _DID_NOT_RAISE.decode().replace("\0", "\\00")
     constant = f'@did_not_raise = internal constant [{len(_DID_NOT_RAISE)} x i8] c"{message}"\n'
-    return assembly.pointers(FUNCTIONS + OBJECTS) + constant + text
+    return assembly.pointers((*FUNCTIONS, *OBJECTS, *python_calls.FUNCTIONS, *python_calls.VARIABLES)) + constant + text

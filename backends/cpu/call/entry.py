@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,26 +10,24 @@ import numpy as np
 
 from . import object_layout, records, result_pool, runtime
 from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
-from .vectorcall_type import get_entry, set_entry
+from .vectorcall_type import get_entries, set_entries
 
-_install_lock = threading.Lock()
-# In bytes; a call may come from a thread with a small stack.
-_LARGEST_FRAME = 1 << 16
+_install_lock = threading.RLock()
 
 
 class BoundEntry:
     """A signature that is ready to be installed on an instance.
 
-    Keeps alive what the native code relies on: the record, the kernel (its owner), static objects, captured arrays, callables.
+    ``parts`` is what the instance takes over: the record, and what it relies on: the kernel (its owner), static objects,
+    captured arrays, callables. All of it is immutable, or known to native code by the identity of an object that it keeps.
     """
 
-    __slots__ = ("signature", "_installed", "_record", "_references")
+    __slots__ = ("signature", "installed", "parts")
 
     def __init__(self, signature: CallSignature, record: records.Entry, references: Sequence[object]) -> None:
         self.signature = signature
-        self._installed = False
-        self._record = record
-        self._references = tuple(references)
+        self.installed = False
+        self.parts = (bytes(record), tuple(references))
 
 
 def bind_entry(
@@ -54,8 +51,8 @@ def bind_entry(
     raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
 
-    Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, NotImplementedError if it has
-    thousands of arguments or results, RuntimeError if this interpreter takes no native entries.
+    Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
+    takes no native entries.
     """
     reason = object_layout.unsupported_reason()
     if reason is not None:
@@ -84,11 +81,6 @@ def bind_entry(
     captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
     record = builder.entry(signature, kernel, arguments, captured, results)
-    if record.frame_size > _LARGEST_FRAME:
-        raise NotImplementedError(
-            f"calls with {len(arguments) + len(captured)} arguments and {len(results)} results need {record.frame_size} bytes "
-            f"of stack; native entries take at most {_LARGEST_FRAME}"
-        )
     record.structure = None if structure is None else builder.object(structure)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     return BoundEntry(signature, record, (owner, *builder.references))
@@ -98,24 +90,19 @@ def install_entry(instance: Any, entry: BoundEntry) -> None:
     """Makes the calls of `instance` that fit `entry` execute it, before the entries that it has already.
 
     instance: of a type made by `make_vectorcall_type`; it keeps the entry alive from then on. An entry belongs to one instance.
-    Safe while other threads call the instance. Raises as `set_entry` does, and ValueError if the instance has the entry.
+    Safe while other threads call the instance. Raises as `set_entries` does, and ValueError if the instance has the entry.
     """
     with _install_lock:
-        if entry._installed:
+        if entry.installed:
             raise ValueError("install_entry requires an entry that is not installed yet; given one that is")
-        _, entry._record.next = get_entry(instance)
-        instance._bound_entries = (entry, *getattr(instance, "_bound_entries", ()))
-        set_entry(instance, runtime.entry_address(), ctypes.addressof(entry._record))
-        entry._installed = True
+        set_entries(instance, runtime.entry_address(), (*entry.parts, *get_entries(instance)))
+        entry.installed = True
 
 
 def remove_entries(instance: Any) -> None:
-    """Sends all further calls of `instance` to ``_miss``.
-
-    The instance keeps the code of its entries in memory: another thread may be executing it. Raises as `set_entry` does.
-    """
+    """Sends all further calls of `instance` to ``_miss``. Calls that run keep what they need. Raises as `set_entries` does."""
     with _install_lock:
-        set_entry(instance, None, None)
+        set_entries(instance, None, ())
 
 
 def _allocator(result: ResultSpec | ArgumentResult) -> int:

@@ -25,6 +25,8 @@ TYPE_VECTORCALL_OFFSET = 56
 TUPLE_SIZE = 16
 # PyTupleObject { PyObject_VAR_HEAD; PyObject *ob_item[]; }, with a hash before the items since Python 3.14
 TUPLE_ITEMS = tuple.__basicsize__
+# PyBytesObject { PyObject_VAR_HEAD; Py_hash_t ob_shash; char ob_sval[1]; }
+BYTES_DATA = bytes.__basicsize__ - 1
 # PyArrayObject_fields
 ARRAY_DATA = 16
 ARRAY_RANK = 24
@@ -154,7 +156,7 @@ def _int32(address: int) -> int:
 
 def _python_layout_reason() -> str | None:
     function = type(_pointer)
-    number, complex_number, items = 1234.5678, complex(-2.5, 7.25), (object(), object(), "name")
+    number, complex_number, items, text = 1234.5678, complex(-2.5, 7.25), (object(), object(), "name"), b"0123456789"
     fields = {
         "PyObject.ob_type": _pointer(id(items) + OBJECT_TYPE) == id(tuple),
         "PyTypeObject.tp_basicsize": _pointer(id(tuple) + TYPE_BASIC_SIZE) == tuple.__basicsize__,
@@ -165,6 +167,7 @@ def _python_layout_reason() -> str | None:
         "PyVarObject.ob_size": _pointer(id(items) + TUPLE_SIZE) == len(items),
         "PyTupleObject.ob_item": [_pointer(id(items) + TUPLE_ITEMS + 8 * index) for index in range(3)]
         == [id(item) for item in items],
+        "PyBytesObject.ob_sval": ctypes.string_at(id(text) + BYTES_DATA, len(text)) == text,
     }
     return _first_failure(fields)
 

@@ -8,7 +8,7 @@ from ctypes import c_int32, c_int64, c_void_p
 
 import numpy as np
 
-from . import dispatch
+from . import dispatch, vectorcall_type
 from . import object_layout as layout
 from .signature import (
     RESULT_STRUCTURES,
@@ -51,14 +51,13 @@ class Result(ctypes.Structure):
 
 
 class Entry(ctypes.Structure):
-    """One signature: what to accept, the kernel, what to return, and the division of the stack frame of a call.
+    """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
     unnamed_count: the number of arguments of a call without keyword names, -1 if the signature has names. The guards of the
     arguments end where those of the captures start. is_array_alone: whether the result is one new array.
     """
 
     _fields_ = [
-        ("next", c_void_p),
         ("unnamed_count", c_int64),
         ("arguments", c_void_p),
         ("captures", c_void_p),
@@ -90,7 +89,7 @@ def names() -> dict[str, int]:
         for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result)}
-    for module in (layout, dispatch):
+    for module in (layout, dispatch, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
@@ -106,10 +105,9 @@ class Builder:
         self.references.append(value)
         return id(value)
 
-    def memory(self, value: ctypes.Array | ctypes.Structure) -> int:
-        """The address of C data, kept alive."""
-        self.references.append(value)
-        return ctypes.addressof(value)
+    def memory(self, value: ctypes.Array) -> int:
+        """The address of a copy of C data that nothing can change, kept alive."""
+        return self.object(bytes(value)) + layout.BYTES_DATA
 
     def object_array(self, values: list[str]) -> int:
         """The address of an array of pointers to Python objects, all kept alive."""
@@ -164,7 +162,7 @@ class Builder:
     def entry(
         self, signature: CallSignature, kernel: int, arguments: list[Argument], captures: list[Argument], results: list[Result]
     ) -> Entry:
-        """The record of the whole; its fields next, structure and error are left empty."""
+        """The record of the whole; its fields structure and error are left empty."""
         guards = self.memory((Argument * (len(arguments) + len(captures)))(*arguments, *captures))
         captures_at = guards + len(arguments) * ctypes.sizeof(Argument)
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of

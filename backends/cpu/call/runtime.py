@@ -8,13 +8,14 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import dispatch, object_layout, records
+from . import dispatch, object_layout, python_calls, records
 
 # Emitted code holds the address of this string.
 _MISS_NAME = "_miss"
-_lock = threading.Lock()
+# Reentrant, for a signal's handler that calls a compiled function.
+_lock = threading.RLock()
 _dispatch_code: bytes | None = None
-_entry_address: int | None = None
+_addresses: dict[str, int] | None = None
 
 
 def dispatch_key() -> str:
@@ -48,15 +49,43 @@ def use_dispatch_code(code: bytes) -> None:
 
 def entry_address() -> int:
     """The address of the vectorcall function of all instances that have entries; compiles and loads it at first use."""
-    global _entry_address
-    if _entry_address is None:
+    return _function_addresses()["entry"]
+
+
+def python_call_addresses() -> dict[str, int]:
+    """The addresses of the functions of `python_calls` by name; code that is loaded later can call them by these names."""
+    addresses = _function_addresses()
+    return {name: addresses[name] for name in python_calls.NAMES}
+
+
+def hidden(value: object) -> object:
+    """An object that keeps another one alive, which the collector of cycles does not see.
+
+    The collector takes cycles apart in any order, and code must stay until the last that may call it is gone. What is hidden
+    must not lead back to who holds it.
+    """
+    destructor = python_call_addresses()[python_calls.DROP_HIDDEN]
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p)
+    capsule = prototype(("PyCapsule_New", ctypes.pythonapi))(value, None, destructor)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+    return capsule
+
+
+def _function_addresses() -> dict[str, int]:
+    global _addresses
+    if _addresses is None:
         code = dispatch_code()
         with _lock:
-            if _entry_address is None:
+            if _addresses is None:
                 bindings = {"miss_name": id(_MISS_NAME), "none": id(None), "true": id(True), "system_error": id(SystemError)}
-                bindings |= {name: object_layout.function_address(name) for name in dispatch.FUNCTIONS}
-                _entry_address = load_object(code, bindings, ("entry",))["entry"]
-    return _entry_address
+                functions = (*dispatch.FUNCTIONS, *python_calls.FUNCTIONS)
+                bindings |= {name: object_layout.function_address(name) for name in functions}
+                bindings |= python_calls.variables()
+                addresses = load_object(code, bindings, ("entry", *python_calls.NAMES))
+                for name in python_calls.NAMES:
+                    llvm.add_symbol(name, addresses[name])
+                _addresses = addresses
+    return _addresses
 
 
 def compile_object(assembly: str) -> bytes:

@@ -3,13 +3,19 @@
 CPython (PEP 590, and "The Vectorcall Protocol" in the C-API manual) calls an object through the function pointer that the
 instance holds at its type's ``tp_vectorcall_offset``. As long as that pointer is NULL the call goes to the type's
 ``tp_call``, which here is the one that Python gives every class that defines ``__call__``: it calls
-``instance._miss(*args, **kwargs)``. So an instance is callable from the moment it exists, and `set_entry` turns its calls
+``instance._miss(*args, **kwargs)``. So an instance is callable from the moment it exists, and `set_entries` turns its calls
 into direct calls of native code.
+
+What native code reads of an instance is out of reach of Python: a slot whose descriptor is in no class. The collector knows
+the slot, as it knows all; an instance that it takes apart may still be called by others of the same cycle, with its entries or
+without.
 """
 
 from __future__ import annotations
 
 import ctypes
+import weakref
+from dataclasses import dataclass
 from typing import Any
 
 from . import object_layout
@@ -19,6 +25,9 @@ _TP_MEMBERS = 72
 _T_PYSSIZET = 19
 _READONLY = 1
 _TPFLAGS_HAVE_VECTORCALL = 1 << 11
+
+# Where an instance keeps its entries, from its vectorcall pointer on.
+ENTRIES_OFFSET = -8
 
 
 class _MemberDefinition(ctypes.Structure):  # PyMemberDef
@@ -49,6 +58,17 @@ class _TypeSpecification(ctypes.Structure):  # PyType_Spec
 _specifications: list[tuple[object, ...]] = []
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Where the instances of a type hold the vectorcall pointer, None where they have none, and the descriptor of the slot."""
+
+    offset: int | None
+    slot: Any
+
+
+_layouts: weakref.WeakKeyDictionary[type, _Layout] = weakref.WeakKeyDictionary()
+
+
 def make_vectorcall_type(base: type) -> type:
     """A subclass of `base` whose instances can be called through native code.
 
@@ -62,7 +82,7 @@ def make_vectorcall_type(base: type) -> type:
     pickled or copied (TypeError), because a function pointer cannot be.
 
     On an interpreter for which `object_layout.unsupported_reason` gives a reason the result is a plain Python subclass, and
-    `set_entry` raises RuntimeError on its instances.
+    `set_entries` raises RuntimeError on its instances.
 
     Raises TypeError if `base` is not such a class.
 
@@ -76,7 +96,7 @@ def make_vectorcall_type(base: type) -> type:
         raise TypeError(f"make_vectorcall_type requires a class whose metaclass is type; given {base!r}")
     if not callable(getattr(base, "_miss", None)):
         raise TypeError(f"make_vectorcall_type requires a class that defines _miss(self, *args, **kwargs); given {base!r}")
-    if hasattr(base, "_vectorcall_offset") or any("__call__" in vars(parent) for parent in base.__mro__):
+    if any("__call__" in vars(parent) for parent in base.__mro__):
         raise TypeError(f"make_vectorcall_type requires a class that does not define __call__; given {base!r}")
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -89,21 +109,24 @@ def make_vectorcall_type(base: type) -> type:
         "__module__": base.__module__,
         "__qualname__": base.__qualname__,
         "__doc__": base.__doc__,
-        "__slots__": ("_bound_entries",),
+        "__slots__": ("entries",),
         "__call__": call,
-        "_vectorcall_offset": None,
     }
-    callable_type = type(base.__name__, (base,), namespace)
+    callable_type: Any = type(base.__name__, (base,), namespace)
+    slot = callable_type.entries
+    del callable_type.entries
     if object_layout.unsupported_reason() is not None:
+        _layouts[callable_type] = _Layout(None, slot)
         return callable_type
 
-    # Whatever this class holds already keeps its place; the two pointers follow behind it. tp_call, tp_traverse, tp_clear and
-    # the flag for garbage collection are inherited, as are the dictionary and the list of weak references.
+    # Whatever this class holds already keeps its place, the slot is the last of it; the pointer follows behind it. tp_call,
+    # tp_traverse, tp_clear and the flag for garbage collection are inherited, as are the dictionary and the list of weak
+    # references.
     offset = callable_type.__basicsize__
     members = (_MemberDefinition * 2)(_MemberDefinition(b"__vectorcalloffset__", _T_PYSSIZET, offset, _READONLY, None))
     slots = (_TypeSlot * 2)(_TypeSlot(_TP_MEMBERS, ctypes.addressof(members)))
     name = f"{base.__module__}.{base.__name__}".encode()
-    specification = _TypeSpecification(name, offset + 2 * ctypes.sizeof(ctypes.c_void_p), 0, _TPFLAGS_HAVE_VECTORCALL, slots)
+    specification = _TypeSpecification(name, offset + ctypes.sizeof(ctypes.c_void_p), 0, _TPFLAGS_HAVE_VECTORCALL, slots)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_TypeSpecification), ctypes.py_object)
     from_specification = prototype(("PyType_FromSpecWithBases", ctypes.pythonapi))
     result: type = from_specification(ctypes.byref(specification), (callable_type,))
@@ -112,41 +135,38 @@ def make_vectorcall_type(base: type) -> type:
         setattr(result, attribute, getattr(base, attribute))
     if ctypes.c_ssize_t.from_address(id(result) + object_layout.TYPE_VECTORCALL_OFFSET).value != offset:
         raise RuntimeError(f"tp_vectorcall_offset does not stand at offset {object_layout.TYPE_VECTORCALL_OFFSET} of a type")
-    result._vectorcall_offset = offset  # type: ignore[attr-defined]
+    if offset != base.__basicsize__ + -ENTRIES_OFFSET:
+        raise RuntimeError(f"the slot of {base!r}'s entries does not lie behind what its instances hold")
+    _layouts[result] = _Layout(offset, slot)
     return result
 
 
-def set_entry(instance: Any, function: int | None, entry: int | None) -> None:
+def set_entries(instance: Any, function: int | None, entries: tuple[object, ...]) -> None:
     """Makes calls of `instance` go to the vectorcall function at address `function`; None gives them back to ``_miss``.
 
-    entry: the address that the instance holds behind the function pointer, for that function to read.
-
-    The caller keeps alive what both addresses stand for, and what they replace, as long as the instance lives: another thread
-    may be executing it. `install_entry` does that.
+    entries: what the instance holds for that function to read. What they replace is dropped: a call that runs must hold a
+        reference of its own.
 
     Raises TypeError if the type of `instance` was not made by `make_vectorcall_type`, RuntimeError if this interpreter takes no
     native entries.
     """
-    words = _words(instance)
-    # In this order a thread that calls the instance meanwhile finds an entry, or none, behind the function.
-    if function is None:
-        words[0], words[1] = None, entry
-    else:
-        words[1] = entry
-        words[0] = function
+    layout = _layout(instance)
+    layout.slot.__set__(instance, entries)
+    ctypes.c_void_p.from_address(id(instance) + layout.offset).value = function
 
 
-def get_entry(instance: Any) -> tuple[int | None, int | None]:
-    """The two addresses that `set_entry` writes, None where there is none. Raises as `set_entry` does."""
-    words = _words(instance)
-    return words[0], words[1]
+def get_entries(instance: Any) -> tuple[object, ...]:
+    """The entries that the instance holds. Raises as `set_entries` does."""
+    try:
+        return _layout(instance).slot.__get__(instance)
+    except AttributeError:  # none were ever set
+        return ()
 
 
-def _words(instance: Any) -> ctypes.Array[ctypes.c_void_p]:
-    # The type's own attribute, so that no __getattr__ of the instance is asked.
-    offset = getattr(type(instance), "_vectorcall_offset", 0)
-    if offset == 0:
+def _layout(instance: Any) -> Any:
+    layout = _layouts.get(type(instance))
+    if layout is None:
         raise TypeError(f"native entries require an instance of a type made by make_vectorcall_type; given {type(instance)!r}")
-    if offset is None:
+    if layout.offset is None:
         raise RuntimeError(f"native entries are not available: {object_layout.unsupported_reason()}")
-    return (ctypes.c_void_p * 2).from_address(id(instance) + offset)
+    return layout
