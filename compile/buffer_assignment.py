@@ -18,6 +18,7 @@ from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
+from .traversal import called_functions
 
 
 @dataclass
@@ -33,14 +34,14 @@ class BufferAssignment:
     """Where every array value lies; scalars (rank 0) are not in memory and do not occur.
 
     ``buffers`` holds the defining values only (see aliasing.defining_value). ``scratch`` holds memory that an instruction
-    needs while it runs.
+    needs while it runs; that of a call is the arena of the computation that it calls, of which ``arena_sizes`` tells the size.
     """
 
     buffers: dict[Value, Buffer] = field(default_factory=dict)
     loops: dict[Instruction, LoopState] = field(default_factory=dict)
     scratch: dict[Instruction, Buffer] = field(default_factory=dict)
     arena_size: int = 0
-    result_buffers: list[Buffer | None] = field(default_factory=list)
+    arena_sizes: dict[Computation, int] = field(default_factory=dict)
 
     def of(self, value: Value) -> Buffer:
         return self.buffers[defining_value(value)]
@@ -54,10 +55,11 @@ def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruct
 
     ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs.
     """
-    planner = _Planner(scratch_bytes)
-    planner.plan_entry(module.entry)
-    planner.assignment.arena_size = pack(planner.temporaries)
-    return planner.assignment
+    assignment = BufferAssignment()
+    for function in (*called_functions(module), module.entry):
+        assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes).plan_function(function)
+    assignment.arena_size = assignment.arena_sizes[module.entry]
+    return assignment
 
 
 def in_place_operands(instruction: Instruction) -> Iterator[int]:
@@ -112,9 +114,11 @@ def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
 
 
 class _Planner:
-    def __init__(self, scratch_bytes: ScratchBytes) -> None:
-        self.assignment = BufferAssignment()
-        self.scratch_bytes = scratch_bytes
+    """Lays out the entry, or a computation that is called: each has a time line and an arena of its own."""
+
+    def __init__(self, assignment: BufferAssignment, scratch_bytes: ScratchBytes) -> None:
+        self.assignment = assignment
+        self._scratch_bytes = scratch_bytes
         self.clock = 0
         self.temporaries: list[Buffer] = []
         self.owners: dict[Buffer, _ComputationPlan] = {}  # the first computation with a value in the buffer
@@ -125,22 +129,29 @@ class _Planner:
         self.temporaries.append(buffer)
         return buffer
 
-    def plan_entry(self, entry: Computation) -> None:
+    def scratch_bytes(self, instruction: Instruction) -> int:
+        if instruction.opcode != "call":
+            return self._scratch_bytes(instruction)
+        return self.assignment.arena_sizes[instruction.attributes["to_apply"]]
+
+    def plan_function(self, function: Computation) -> int:
+        """Assign all values; the size of the arena."""
         number = 0
-        for parameter in entry.parameters:
+        for parameter in function.parameters:
             for leaf, shape in enumerate(leaves(parameter.shape)):
                 if shape.element_type is not TOKEN:
                     self.assignment.buffers[Value(parameter, leaf)] = Buffer("argument", shape.byte_size, number)
                     number += 1
         targets: dict[int, Buffer] = {}
-        for leaf, shape in enumerate(leaves(entry.shape)):
+        number = 0
+        for leaf, shape in enumerate(leaves(function.shape)):
             if shape.element_type is TOKEN:
                 continue
-            result = Buffer("result", shape.byte_size, len(self.assignment.result_buffers))
-            self.assignment.result_buffers.append(result)
             if shape.rank:
-                targets[leaf] = result
-        self.plan(entry, targets)
+                targets[leaf] = Buffer("result", shape.byte_size, number)
+            number += 1
+        self.plan(function, targets)
+        return pack(self.temporaries)
 
     def plan(self, computation: Computation, targets: dict[int, Buffer]) -> None:
         """Assign all values of a computation; parameters have theirs already. ``targets`` are the buffers of the results."""

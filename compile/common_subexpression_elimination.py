@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import Computation, Instruction, Module, rebuild
+from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, COMMUTATIVE, EFFECTFUL
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
@@ -18,26 +19,25 @@ LARGEST_COMPARED_LITERAL = 16384  # bytes
 @module_pass("cse")
 def eliminate_common_subexpressions(module: Module) -> Module:
     """Replaces each instruction by an earlier one that does the same to the same operands."""
-    keys: dict[Computation, Any] = {}
-    known: dict[Computation, bool] = {}
-    return transform_computations(module, lambda computation: _eliminate(computation, keys, known))
+    keys = ComputationKeys()
+    return transform_computations(module, lambda computation: _eliminate(computation, keys))
 
 
-def _eliminate(computation: Computation, keys: dict[Computation, Any], known: dict[Computation, bool]) -> Computation:
+def _eliminate(computation: Computation, keys: ComputationKeys) -> Computation:
     seen: dict[Any, Instruction] = {}
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         traits = instruction.operation.traits
         if instruction.opcode == "parameter":
             return on_operands(instruction, operands)
-        if (CALLS in traits or EFFECTFUL in traits) and has_effects(instruction, known):
+        if (CALLS in traits or EFFECTFUL in traits) and has_effects(instruction):
             return on_operands(instruction, operands)
         return seen.setdefault(_key(instruction, operands, keys), on_operands(instruction, operands))
 
     return rebuild(computation, transform)
 
 
-def _key(instruction: Instruction, operands: tuple[Any, ...], keys: dict[Computation, Any]) -> tuple:
+def _key(instruction: Instruction, operands: tuple[Any, ...], keys: ComputationKeys) -> tuple:
     """Equal for two instructions if and only if they do the same."""
     operation, shape = instruction.operation, instruction.shape
     if COMMUTATIVE in operation.traits and id(operands[0]) > id(operands[1]):
@@ -50,23 +50,39 @@ def _key(instruction: Instruction, operands: tuple[Any, ...], keys: dict[Computa
     return operation, operands, values, stated, annotations
 
 
-def _value_key(value: Any, keys: dict[Computation, Any]) -> Any:
+def _value_key(value: Any, keys: ComputationKeys) -> Any:
     if isinstance(value, np.ndarray):
         if value.nbytes > LARGEST_COMPARED_LITERAL:
             return id(value)
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, Computation):
-        found = keys.get(value)
-        return found if found is not None else keys.setdefault(value, computation_key(value, keys))
+        return "computation", keys.number(value)
     if isinstance(value, tuple):
         return tuple([_value_key(element, keys) for element in value])
     # The type matters: True == 1, but they are different attribute values.
     return value if isinstance(value, str) else (type(value), value)
 
 
-def computation_key(computation: Computation, keys: dict[Computation, Any] | None = None) -> tuple:
-    """A hashable value, equal for two computations if and only if they do the same; ``keys`` remembers those of callees."""
-    keys = {} if keys is None else keys
+class ComputationKeys:
+    """Numbers computations, such that two have the same number if and only if they do the same.
+
+    Numbers, since a key that held those of its callees would be hashed and compared as often as there are ways to them.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Computation, int] = {}
+        self._known: dict[tuple, int] = {}
+
+    def number(self, computation: Computation) -> int:
+        known = self._numbers.get(computation)
+        if known is not None:
+            return known
+        for callee in callees_first(computation, self._numbers):
+            self._numbers[callee] = self._known.setdefault(_computation_key(callee, self), len(self._known))
+        return self._numbers[computation]
+
+
+def _computation_key(computation: Computation, keys: ComputationKeys) -> tuple:
     position = {instruction: number for number, instruction in enumerate(computation.instructions)}
     lines = []
     for instruction in computation.instructions:
@@ -74,4 +90,4 @@ def computation_key(computation: Computation, keys: dict[Computation, Any] | Non
         values = tuple([_value_key(value, keys) for value in instruction.attributes.values()])
         annotations = tuple(sorted(instruction.annotations.items()))
         lines.append((instruction.operation, operands, values, instruction.shape, annotations))
-    return "computation", tuple(lines), position[computation.root]
+    return tuple(lines), position[computation.root]

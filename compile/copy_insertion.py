@@ -1,32 +1,67 @@
-"""Prepares a module for buffer assignment: one buffer for each result, one caller for each computation.
+"""Prepares a module for buffer assignment: one buffer for each result, one loop or branch for each computation that they run.
 
 Before: ``ROOT tuple(x, x, c)`` with x computed and c a constant. After: ``ROOT tuple(x, copy(x), copy(c))``.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..hlo import Computation, Instruction, Module, leaves, make_instruction
 from ..hlo.instruction import rebuild
 from .aliasing import Value, defining_value
+from .traversal import called_functions, on_operands
 
-CONTROL_FLOW = ("while", "conditional", "call")
+CONTROL_FLOW = ("while", "conditional")
 
 
 def insert_copies(module: Module) -> Module:
     """The module with a copy for every result that would otherwise share the memory of another value.
 
-    Afterwards each array that the entry, a While body or a branch returns is computed there, once; only what a body hands on
-    unchanged is left as it is. A computation run by two instructions is duplicated, so that each has its own buffers.
+    Afterwards each array that the entry, a called computation, a While body or a branch returns is computed there, once; only
+    what a body hands on unchanged is left as it is. A computation that two loops or branches run is duplicated, so that each
+    has its own buffers; one that is called is a function, and stays one.
     """
-    seen: set[Computation] = set()
-    return Module(module.name, _prepare(module.entry, seen, is_body=False), dict(module.attributes))
+    prepared = _Prepared()
+    for function in called_functions(module):
+        prepared.function(function)
+    return Module(module.name, prepared.function(module.entry), dict(module.attributes))
 
 
-def _prepare(computation: Computation, seen: set[Computation], is_body: bool) -> Computation:
-    if computation in seen:
-        computation = _duplicate(computation)
-    seen.add(computation)
-    return _with_copied_results(_prepare_callees(computation, seen), is_body)
+class _Prepared:
+    """What is prepared already."""
+
+    def __init__(self) -> None:
+        self._functions: dict[Computation, Computation] = {}
+        self._seen: set[Computation] = set()
+
+    def function(self, computation: Computation) -> Computation:
+        """A computation with an own frame: the entry, or what ``call`` calls."""
+        done = self._functions.get(computation)
+        if done is None:
+            done = self._functions[computation] = self._part(computation, is_body=False)
+        return done
+
+    def _part(self, computation: Computation, is_body: bool) -> Computation:
+        if computation in self._seen:
+            computation = _duplicate(computation)
+        self._seen.add(computation)
+        return _with_copied_results(self._with_callees(computation), is_body)
+
+    def _with_callees(self, computation: Computation) -> Computation:
+        def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+            changed: dict[str, Any] = {}
+            if instruction.opcode == "call":
+                changed["to_apply"] = self.function(instruction.attributes["to_apply"])
+            elif instruction.opcode in CONTROL_FLOW:
+                for name, value in instruction.attributes.items():
+                    if isinstance(value, Computation):
+                        changed[name] = self._part(value, is_body=name == "body")
+                    elif isinstance(value, tuple) and value and isinstance(value[0], Computation):
+                        changed[name] = tuple(self._part(branch, is_body=False) for branch in value)
+            return on_operands(instruction, operands, changed)
+
+        return rebuild(computation, transform)
 
 
 def _duplicate(computation: Computation) -> Computation:
@@ -35,21 +70,6 @@ def _duplicate(computation: Computation) -> Computation:
     for instruction in computation.instructions:
         copies[instruction] = instruction.with_operands(copies[operand] for operand in instruction.operands)
     return Computation(computation.name, tuple(copies.values()), copies[computation.root])
-
-
-def _prepare_callees(computation: Computation, seen: set[Computation]) -> Computation:
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        if instruction.opcode in CONTROL_FLOW:
-            changed = {}
-            for name, value in instruction.attributes.items():
-                if isinstance(value, Computation):
-                    changed[name] = _prepare(value, seen, is_body=name == "body")
-                elif isinstance(value, tuple) and value and isinstance(value[0], Computation):
-                    changed[name] = tuple(_prepare(branch, seen, is_body=False) for branch in value)
-            return instruction.with_operands(operands, **changed)
-        return instruction if operands == instruction.operands else instruction.with_operands(operands)
-
-    return rebuild(computation, transform)
 
 
 def _with_copied_results(computation: Computation, is_body: bool) -> Computation:

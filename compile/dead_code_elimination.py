@@ -11,11 +11,10 @@ from .traversal import has_effects, transform_computations
 @module_pass("dce")
 def eliminate_dead_code(module: Module) -> Module:
     """Removes instructions on which neither the root nor an effect depends; parameters stay."""
-    known: dict[Computation, bool] = {}
-    return transform_computations(module, lambda computation: without_dead_code(computation, known))
+    return transform_computations(module, without_dead_code)
 
 
-def without_dead_code(computation: Computation, known_effects: dict[Computation, bool] | None = None) -> Computation:
+def without_dead_code(computation: Computation) -> Computation:
     """One computation without its dead instructions; the same object where there are none."""
     live: set[Instruction] = {computation.root}
     for instruction in reversed(computation.instructions):
@@ -24,7 +23,7 @@ def without_dead_code(computation: Computation, known_effects: dict[Computation,
             continue
         traits = instruction.operation.traits
         if CALLS in traits or EFFECTFUL in traits:
-            if has_effects(instruction, known_effects):
+            if has_effects(instruction):
                 live.add(instruction)
                 live.update(instruction.operands)
         elif instruction.opcode == "parameter":

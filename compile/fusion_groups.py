@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..hlo import Computation, Instruction
+from ..hlo import Instruction
 from .fusion_plan import IDENTITY, FusionPlan
 from .traversal import has_effects
 
@@ -35,7 +35,6 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
     readers: dict[Instruction, list[Instruction]] = {}
     roots = set(plan.roots)
     last_effect: Node | None = None
-    known_effects: dict[Computation, bool] = {}
     for position, instruction in enumerate(plan.computation.instructions):
         is_root = instruction in roots
         left_out = instruction in plan.inlined or instruction in plan.dead
@@ -45,7 +44,7 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
         fuses = is_root and plan.policy.multi_output and _is_open(instruction)
         node = Node(instruction, position, dict.fromkeys(reads), plan.weights.get(instruction, 1), fuses)
         node_of[instruction] = node
-        if has_effects(instruction, known_effects):
+        if has_effects(instruction):
             node.after, last_effect = last_effect, node
         for below in node.below(node_of):
             below.users.append(instruction)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from ..hlo import Computation, Instruction, Module, Shape, make_instruction, rebuild
+from ..hlo import Computation, Instruction, Module, Shape, make_instruction
+from ..hlo.instruction import callees_first, post_order
 from ..hlo.operation import ELEMENTWISE
 from .pass_manager import module_pass
-from .traversal import has_effects, on_operands, transform_computations
+from .traversal import CONTROL_FLOW, on_operands, runs_effects, transformed_callees, with_entry
 
 
-def inlined(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
-    """The computation's root, computed from these arguments by new instructions."""
+def inlined(
+    computation: Computation, arguments: Sequence[Instruction], before: dict[Instruction, None] | None = None
+) -> Instruction:
+    """The computation's root, computed from these arguments by new instructions.
+
+    All of these are added to ``before``, in order, where it is given: some may be there for their effects alone.
+    """
     values: dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
         if instruction.opcode == "parameter":
             values[instruction] = arguments[instruction.attributes["number"]]
         else:
-            values[instruction] = instruction.with_operands([values[operand] for operand in instruction.operands])
+            new = values[instruction] = instruction.with_operands([values[operand] for operand in instruction.operands])
+            if before is not None:
+                before[new] = None
     return values[computation.root]
 
 
@@ -46,28 +55,13 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
     return values[computation.root]
 
 
-def _with_effects_inlined(computation: Computation) -> Computation:
-    """The computation with the calls that have effects replaced by all of their instructions, in order.
+# A program that grows to no more than so many instructions, or to so many times what is written, is inlined as a whole.
+_LARGEST_PROGRAM = 2000
+_LARGEST_GROWTH = 4
+# In others a computation that is used in several places stays a function of its own, unless it has as few instructions as this.
+_LARGEST_REPEATED = 32
 
-    `inlined` keeps what the root needs alone, which may leave effects out.
-    """
-    values: dict[Instruction, Instruction] = {}
-    instructions: list[Instruction] = []
-    for instruction in computation.instructions:
-        operands = tuple([values[operand] for operand in instruction.operands])
-        if instruction.opcode != "call" or not has_effects(instruction):
-            values[instruction] = on_operands(instruction, operands)
-            instructions.append(values[instruction])
-            continue
-        callee, inner = instruction.attributes["to_apply"], {}
-        for called in callee.instructions:
-            if called.opcode == "parameter":
-                inner[called] = operands[called.attributes["number"]]
-            else:
-                inner[called] = called.with_operands([inner[operand] for operand in called.operands])
-                instructions.append(inner[called])
-        values[instruction] = inner[callee.root]
-    return Computation(computation.name, tuple(instructions), values[computation.root])
+_INLINED = {"call": "to_apply", "fusion": "calls"}
 
 
 @module_pass("inline-calls")
@@ -75,27 +69,91 @@ def inline_calls(module: Module) -> Module:
     """Replaces call and fusion by the instructions of their computations, and map by those on whole arrays where its
     computation is elementwise.
 
-    A fusion that the program brings along has been cut for another compiler.
+    A fusion that the program brings along has been cut for another compiler. In a program that would become many times as
+    large, computations that are used in several places stay calls.
     """
-    return transform_computations(module, _inline)
+    return _Inliner(module).run()
 
 
-def _inline(computation: Computation) -> Computation:
-    if not any(instruction.opcode in ("call", "fusion", "map") for instruction in computation.instructions):
-        return computation
-    if any(instruction.opcode == "call" and has_effects(instruction) for instruction in computation.instructions):
-        computation = _with_effects_inlined(computation)
+class _Inliner:
+    """Inlines the calls of one module, callees before their callers."""
 
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._done: dict[Computation, Computation] = {}
+        self._sizes: dict[Computation, int] = {}  # of computations that are done, with what their control flow runs
+        self._used: Counter[Computation] = Counter()
+        self._computations = callees_first(module.entry, follows=lambda instruction: instruction.opcode in _RUNS)
+        written, full_sizes = 0, dict[Computation, int]()
+        for computation in self._computations:
+            written += len(computation.instructions)
+            full_sizes[computation] = len(computation.instructions)
+            for callee in _run_by(computation):
+                self._used[callee] += 1
+                full_sizes[computation] += full_sizes[callee]
+        self._grows = full_sizes[module.entry] > max(_LARGEST_PROGRAM, _LARGEST_GROWTH * written)
+
+    def run(self) -> Module:
+        for computation in self._computations:
+            done = self._done[computation] = self._inlined(computation)
+            copied = (callee for i in done.instructions if i.opcode != "call" for callee in _run_by_instruction(i))
+            self._sizes[done] = len(done.instructions) + sum(self._sizes[callee] for callee in copied)
+        return with_entry(self._module, self._done[self._module.entry])
+
+    def _inlined(self, computation: Computation) -> Computation:
+        if not any(i.opcode == "map" or i.opcode in _RUNS for i in computation.instructions):
+            return computation
+        values: dict[Instruction, Instruction] = {}
+        instructions: dict[Instruction, None] = {}
+        for instruction in computation.instructions:
+            result = self._replaced(instruction, tuple([values[operand] for operand in instruction.operands]), instructions)
+            values[instruction] = result
+            instructions.update(dict.fromkeys(post_order(result, instructions)))
+        root = values[computation.root]
+        unchanged = len(instructions) == len(computation.instructions) and all(map(instructions.__contains__, values))
+        return computation if unchanged else Computation(computation.name, tuple(instructions), root)
+
+    def _replaced(
+        self, instruction: Instruction, operands: tuple[Instruction, ...], before: dict[Instruction, None]
+    ) -> Instruction:
+        """The instruction's value, computed from these operands; what it needs for its effects is added to those before it."""
         opcode = instruction.opcode
-        if opcode == "call":
-            return inlined(instruction.attributes["to_apply"], operands)
-        if opcode == "fusion":
-            return inlined(_inline(instruction.attributes["calls"]), operands)
+        if opcode in _INLINED:
+            original = instruction.attributes[_INLINED[opcode]]
+            callee = self._done[original]
+            if self._stays(original):
+                if callee is original and opcode == "call":
+                    return on_operands(instruction, operands)
+                return make_instruction("call", operands, {"to_apply": callee}, instruction.shape, source=instruction.source)
+            return inlined(callee, operands, before if runs_effects(callee) else None)
         if opcode == "map":
             result = inlined_elementwise(instruction.attributes["to_apply"], operands)
-            if result is not None:
-                return result
-        return on_operands(instruction, operands)
+            return on_operands(instruction, operands) if result is None else result
+        return on_operands(instruction, operands, transformed_callees(instruction, self._run_in_place))
 
-    return rebuild(computation, transform)
+    def _run_in_place(self, original: Computation) -> Computation:
+        """A computation that a loop or branch runs, and of which each has its own copy: one that calls it if it is to stay."""
+        done = self._done[original]
+        if not self._stays(original):
+            return done
+        parameters = tuple(parameter.with_operands(()) for parameter in done.parameters)
+        call = make_instruction("call", parameters, {"to_apply": done}, source=done.root.source)
+        caller = Computation(done.name, (*parameters, call), call)
+        self._sizes[caller] = len(caller.instructions)
+        return caller
+
+    def _stays(self, original: Computation) -> bool:
+        """Whether the computation becomes a function of its own."""
+        return self._grows and self._used[original] > 1 and self._sizes[self._done[original]] > _LARGEST_REPEATED
+
+
+_RUNS = frozenset(CONTROL_FLOW) | _INLINED.keys()
+
+
+def _run_by(computation: Computation) -> list[Computation]:
+    """The computations that the instructions run as they are, not on scalars; once for each instruction."""
+    return [callee for instruction in computation.instructions for callee in _run_by_instruction(instruction)]
+
+
+def _run_by_instruction(instruction: Instruction) -> list[Computation]:
+    return instruction.called_computations if instruction.opcode in _RUNS else []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction, rebuild
-from ..hlo.operation import ELEMENTWISE
+from ..hlo.instruction import callees_first
+from ..hlo.operation import CALLS, ELEMENTWISE
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
 from .trip_count import known_trip_count, loop_invariant_elements
@@ -90,11 +91,12 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
 
 def _may_run_for_ever(instruction: Instruction) -> bool:
     """Whether it is, or runs, a loop of which the number of rounds is not known."""
-    if instruction.opcode == "while" and known_trip_count(instruction) is None:
-        return True
-    return any(
-        _may_run_for_ever(inner) for computation in instruction.called_computations for inner in computation.instructions
-    )
+    if CALLS not in instruction.operation.traits:
+        return False
+    inside = {c for called in instruction.called_computations for c in callees_first(called)}
+    loops = [inner for computation in inside for inner in computation.instructions if inner.opcode == "while"]
+    loops += [instruction] if instruction.opcode == "while" else []
+    return any(known_trip_count(loop) is None for loop in loops)
 
 
 def _own_cost(instruction: Instruction) -> int:

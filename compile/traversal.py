@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..hlo import Computation, Instruction, Module, rebuild
+from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, EFFECTFUL
 from ..hlo.shape import has_dynamic_dimensions
 
@@ -18,18 +20,30 @@ CONTROL_FLOW: dict[str, tuple[str, ...]] = {
 }
 
 
-def transform_computations(module: Module, transform: Callable[[Computation], Computation]) -> Module:
-    """The module with each control flow computation transformed, callees before their callers."""
+def transform_computations(
+    module: Module,
+    transform: Callable[[Computation], Computation],
+    transform_entry: Callable[[Computation], Computation] | None = None,
+) -> Module:
+    """The module with each control flow computation transformed, callees before their callers; the entry in its own way."""
     transformed: dict[Computation, Computation] = {}
+    for computation in control_flow_computations(module):
+        current = transform_callees(computation, transformed.__getitem__)
+        is_entry = computation is module.entry
+        transformed[computation] = (transform_entry if is_entry and transform_entry else transform)(current)
+    return with_entry(module, transformed[module.entry])
 
-    def visit(computation: Computation) -> Computation:
-        done = transformed.get(computation)
-        if done is None:
-            current = transform_callees(computation, visit)
-            done = transformed[computation] = transform(current)
-        return done
 
-    return with_entry(module, visit(module.entry))
+def control_flow_computations(module: Module) -> list[Computation]:
+    """The entry and what control flow runs, callees before their callers."""
+    return callees_first(module.entry, follows=lambda instruction: instruction.opcode in CONTROL_FLOW)
+
+
+def called_functions(module: Module) -> list[Computation]:
+    """What ``call`` calls, callees before their callers."""
+    computations = control_flow_computations(module)
+    called = {i.attributes["to_apply"] for c in computations for i in c.instructions if i.opcode == "call"}
+    return [computation for computation in computations if computation in called]
 
 
 def transform_callees(computation: Computation, transform: Callable[[Computation], Computation]) -> Computation:
@@ -83,24 +97,25 @@ def users_of(computation: Computation) -> dict[Instruction, list[Instruction]]:
     return users
 
 
-def has_effects(instruction: Instruction, known: dict[Computation, bool] | None = None) -> bool:
-    """Whether the instruction, or one that it runs, must run exactly as often as written.
+_effects: WeakKeyDictionary[Computation, bool] = WeakKeyDictionary()
 
-    ``known`` remembers the answer for computations from one question to the next.
-    """
+
+def has_effects(instruction: Instruction) -> bool:
+    """Whether the instruction, or one that it runs, must run exactly as often as written."""
     traits = instruction.operation.traits
     if EFFECTFUL in traits:
         return instruction.attributes.get("custom_call_has_side_effect", True)
-    if CALLS not in traits:
-        return False
-    known = {} if known is None else known
-    for computation in instruction.called_computations:
-        answer = known.get(computation)
-        if answer is None:
-            answer = known[computation] = any(has_effects(inner, known) for inner in computation.instructions)
-        if answer:
-            return True
-    return False
+    return CALLS in traits and any(map(runs_effects, instruction.called_computations))
+
+
+def runs_effects(computation: Computation) -> bool:
+    """Whether an instruction of the computation has effects."""
+    known = _effects.get(computation)
+    if known is not None:
+        return known
+    for callee in callees_first(computation, _effects):
+        _effects[callee] = any(map(has_effects, callee.instructions))
+    return _effects[computation]
 
 
 def has_dynamic_shapes(module: Module) -> bool:

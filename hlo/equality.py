@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .instruction import Computation, Instruction
+from .instruction import Computation, Instruction, callees_first
 from .shape import AnyShape
 
 _CONTROL_PREDECESSORS = "control-predecessors"
@@ -18,8 +18,14 @@ _Equal = set[tuple[Computation, Computation]]  # pairs already found equal, so t
 
 def same_computation(first: Computation, second: Computation, equal: _Equal | None = None) -> bool:
     """Whether the instructions agree one by one: operations, operands, attributes, shapes and roots; names do not count."""
-    equal = set() if equal is None else equal
-    if first is second or (first, second) in equal:
+    if first is second:
+        return True
+    if equal is None:
+        # Callees first, so that each finds what it calls among the pairs; where they do not go in step it looks for itself.
+        equal = set()
+        for pair in zip(callees_first(first), callees_first(second)):
+            same_computation(*pair, equal)
+    if (first, second) in equal:
         return True
     if len(first.instructions) != len(second.instructions) or first.execution_thread != second.execution_thread:
         return False

@@ -12,7 +12,7 @@ from typing import Any
 
 from .attributes import REQUIRED, CalledComputation, CalledComputations
 from .errors import HloError, ShapeError
-from .operation import OPERATIONS, Operation
+from .operation import CALLS, OPERATIONS, Operation
 from .shape import AnyShape, TupleShape
 
 
@@ -178,18 +178,7 @@ class Module:
 
     def computations(self) -> list[Computation]:
         """All computations, callees before their callers, the entry last."""
-        ordered: dict[Computation, None] = {}
-
-        def visit(computation: Computation) -> None:
-            if computation in ordered:
-                return
-            for instruction in computation.instructions:
-                for callee in instruction.called_computations:
-                    visit(callee)
-            ordered[computation] = None
-
-        visit(self.entry)
-        return list(ordered)
+        return callees_first(self.entry)
 
     @property
     def replica_count(self) -> int:
@@ -236,6 +225,29 @@ class Module:
         return same_computation(self.entry, other.entry) and self.attributes == other.attributes
 
     __hash__ = object.__hash__
+
+
+def callees_first(
+    entry: Computation,
+    known: Container[Computation] = (),
+    follows: Callable[[Instruction], bool] = lambda instruction: True,
+) -> list[Computation]:
+    """The computations that the entry calls, directly or not, by instructions that are followed; the entry last.
+
+    What is in ``known`` is left out, and so is what only the known call.
+    """
+    ordered: dict[Computation, None] = {}
+    stack = [(entry, False)]
+    while stack:
+        computation, has_callees = stack.pop()
+        if has_callees:
+            ordered[computation] = None
+        elif computation not in ordered and computation not in known:
+            stack.append((computation, True))
+            for instruction in reversed(computation.instructions):
+                if CALLS in instruction.operation.traits and follows(instruction):
+                    stack.extend((c, False) for c in reversed(instruction.called_computations) if c not in ordered)
+    return list(ordered)
 
 
 def post_order(root: Instruction, known: Container[Instruction] = ()) -> Iterator[Instruction]:

@@ -55,16 +55,23 @@ def _place(computation: Computation, instruction: Instruction) -> str:
     return f"{place} from {instruction.source}" if instruction.source else place
 
 
-def _reject_recursion(
-    computation: Computation, callers: tuple[Computation, ...] = (), cleared: set[Computation] | None = None
-) -> None:
-    cleared = set() if cleared is None else cleared
-    if computation in cleared:
-        return
-    if computation in callers:
-        names = " calls ".join(caller.name for caller in (*callers[callers.index(computation) :], computation))
-        raise VerificationError(f"computations must not be recursive: {names}")
-    for instruction in computation.instructions:
-        for callee in instruction.called_computations:
-            _reject_recursion(callee, (*callers, computation), cleared)
-    cleared.add(computation)
+def _reject_recursion(entry: Computation) -> None:
+    cleared: set[Computation] = set()
+    callers: dict[Computation, None] = {}
+    waiting = [entry]
+    while waiting:
+        computation = waiting[-1]
+        if computation in callers or computation in cleared:
+            waiting.pop()
+            callers.pop(computation, None)
+            cleared.add(computation)
+            continue
+        callers[computation] = None
+        called = (callee for instruction in computation.instructions for callee in instruction.called_computations)
+        callees = dict.fromkeys(callee for callee in called if callee not in cleared)
+        for callee in callees:
+            if callee in callers:
+                order = list(callers)
+                names = " calls ".join(caller.name for caller in (*order[order.index(callee) :], callee))
+                raise VerificationError(f"computations must not be recursive: {names}")
+        waiting.extend(callees)

@@ -54,6 +54,16 @@ class Arena:
             builder.call(free, [_exchange(builder, self.spare, self.pointer)])
 
 
+class BorrowedArena:
+    """Memory that the caller provides and keeps."""
+
+    def __init__(self, pointer: ir.Value) -> None:
+        self.pointer = pointer
+
+    def release(self, builder: ir.IRBuilder) -> None:
+        pass
+
+
 def stack_memory(builder: ir.IRBuilder, size: int, align: int) -> ir.Value:
     """A pointer to this many bytes of the function's stack frame."""
     memory = builder.alloca(ir.ArrayType(I8, size))

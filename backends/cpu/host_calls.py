@@ -105,7 +105,7 @@ def _emit_native_call(emitter: ModuleEmitter, instruction: Instruction, values: 
     inputs = [_native_argument(emitter, operand.shape, iter(values[operand])) for operand in instruction.operands]
     out = _native_argument(emitter, instruction.shape, iter(outputs))
     function = emitter.host_function(target, ir.FunctionType(ir.VoidType(), [POINTER, POINTER]))
-    b.call(function, [out, _native_table(emitter, inputs)])
+    b.call(function, [out, native_table(emitter, inputs)])
     return [
         TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
         for output, shape in zip(outputs, leaves(instruction.shape))
@@ -115,12 +115,13 @@ def _emit_native_call(emitter: ModuleEmitter, instruction: Instruction, values: 
 def _native_argument(emitter: ModuleEmitter, shape: AnyShape, held: Iterator[Leaf | None]) -> ir.Value:
     """The address of a value's data, or of a table of its elements' addresses; null for a token."""
     if shape.is_tuple:
-        return _native_table(emitter, [_native_argument(emitter, element, held) for element in shape.elements])
+        return native_table(emitter, [_native_argument(emitter, element, held) for element in shape.elements])
     value = next(held)
     return ir.Constant(POINTER, None) if shape.element_type is TOKEN else emitter._in_memory(value, shape).pointer
 
 
-def _native_table(emitter: ModuleEmitter, pointers: list[ir.Value]) -> ir.Value:
+def native_table(emitter: ModuleEmitter, pointers: list[ir.Value]) -> ir.Value:
+    """The address of a table of pointers on the stack."""
     b = emitter.builder
     with b.goto_entry_block():
         table = stack_memory(b, 8 * max(1, len(pointers)), 8)

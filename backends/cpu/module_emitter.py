@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves, is_free_reshape, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...compile.traversal import called_functions
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
@@ -23,8 +24,8 @@ from ..llvm.index import Affine, add_base
 from ..llvm.loops import flatten, loop_nest, unflatten
 from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
-from . import dense_algebra, host_calls, scatter_emission, windows_and_sorting
-from .arena import Arena, stack_memory
+from . import dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
+from .arena import Arena, BorrowedArena, stack_memory
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
 from .row_groups import Region, RowGroups
@@ -55,20 +56,27 @@ class ModuleEmitter:
         self.constants: dict[str, np.ndarray] = {}
         self.host_calls: dict[str, host_calls.HostCall | host_calls.NativeTarget] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
+        self.functions: dict[Computation, ir.Function] = {}
 
     def emit(self) -> ir.Function:
+        for computation in called_functions(self.hlo):
+            function_calls.emit_function(self, computation)
         function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments, self.results = function.args
-        self._arena = Arena(self.builder, self.assignment.arena_size)
-        self.arena = self._arena.pointer
+        self.own_arena: Arena | BorrowedArena = Arena(self.builder, self.assignment.arena_size)
+        self.emit_body(self.hlo.entry)
+        return function
+
+    def emit_body(self, computation: Computation) -> None:
+        """Emit the whole of the function whose builder, arguments, results and arena are set."""
+        self.arena = self.own_arena.pointer
         self._moving: dict[Buffer, ir.Value] = {}
         self._result_pointers: dict[int, ir.Value] = {}
         self._argument_pointers: dict[int, ir.Value] = {}
-        entry = self.hlo.entry
         values: Values = {}
         number = 0
-        for parameter in entry.parameters:
+        for parameter in computation.parameters:
             values[parameter] = []
             for shape in leaves(parameter.shape):
                 if shape.element_type is TOKEN:
@@ -76,14 +84,13 @@ class ModuleEmitter:
                     continue
                 values[parameter].append(self._argument(number, shape))
                 number += 1
-        self._emit_instructions(entry, values)
-        self._store_scalar_results(entry.root, values[entry.root])
+        self._emit_instructions(computation, values)
+        self._store_scalar_results(computation.root, values[computation.root])
         self.return_code(I32(0))
-        return function
 
     def return_code(self, code: ir.Value) -> None:
         """End the kernel, with 0 or what the caller makes an exception of."""
-        self._arena.release(self.builder)
+        self.own_arena.release(self.builder)
         self.builder.ret(code)
 
     def host_function(self, target: host_calls.NativeTarget, signature: ir.FunctionType) -> ir.Function:
@@ -354,9 +361,6 @@ class ModuleEmitter:
 
     # --- control flow ---
 
-    def emit_call(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        return self._emit_computation(instruction.attributes["to_apply"], [values[operand] for operand in instruction.operands])
-
     def emit_while(self, loop: Instruction, values: Values) -> list[Leaf]:
         """Scalars are carried in registers; arrays stay in their homes, or move between two buffers."""
         b = self.builder
@@ -476,7 +480,7 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     "topk": windows_and_sorting.top_k,
     "dot": ModuleEmitter.emit_dot,
     **dense_algebra.EMITTERS,
-    "call": ModuleEmitter.emit_call,
+    "call": function_calls.emit_call,
     "while": ModuleEmitter.emit_while,
     "conditional": ModuleEmitter.emit_conditional,
 }

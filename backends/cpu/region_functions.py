@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...compile.common_subexpression_elimination import computation_key
+from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation, Instruction, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter
@@ -36,6 +36,7 @@ class RegionFunctions:
     def __init__(self, module: ir.Module, target: Target) -> None:
         self.module, self.target = module, target
         self._functions: dict[Any, ir.Function] = {}
+        self._keys = ComputationKeys()
 
     def emit_loop(
         self,
@@ -113,7 +114,7 @@ class RegionFunctions:
             return
         kind, computation, *rest = key
         shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
-        full_key = (kind, computation_key(computation), *rest, shapes)
+        full_key = (kind, self._keys.number(computation), *rest, shapes)
         function = self._functions.get(full_key)
         if function is None:
             function = self._functions[full_key] = self._define(f"{kind}.{len(self._functions)}", values, emit)

@@ -7,6 +7,7 @@ which indices its operands are needed and emits those first. Data movement is in
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
@@ -19,6 +20,7 @@ from . import start_indices
 from .arrays import Array
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
+from .scalar_calls import emit_scalar_call, is_function
 from .scalar_control_flow import emit_scalar_conditional, emit_scalar_while
 from .types import (
     I64,
@@ -402,7 +404,8 @@ def emit_scalar_computation(
             values[instruction] = _same_bits(builder, instruction, operands[0], lanes)
         elif opcode in ("call", "fusion"):
             callee = instruction.attributes["to_apply" if opcode == "call" else "calls"]
-            results = emit_scalar_computation(builder, callee, operands, lanes)
+            emit = partial(emit_scalar_call, emit=emit_scalar_computation) if is_function(callee) else emit_scalar_computation
+            results = emit(builder, callee, operands, lanes)
             values[instruction] = results if callee.shape.is_tuple else results[0]
         elif opcode in ("while", "conditional"):
             values[instruction] = _scalar_control_flow(builder, instruction, operands, lanes)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction
+from ...hlo.instruction import callees_first
 from .loops import flatten, unflatten
 from .types import I32, RegisterValue
 
@@ -19,9 +20,10 @@ Emit = Callable[[Computation, list], list]  # computation, arguments -> results
 def has_control_flow(computations: Iterable[Computation]) -> bool:
     """Whether a while or conditional is in one of the computations, or in what they call."""
     return any(
-        instruction.opcode in ("while", "conditional") or has_control_flow(instruction.called_computations)
+        instruction.opcode in ("while", "conditional")
         for computation in computations
-        for instruction in computation.instructions
+        for inside in callees_first(computation)
+        for instruction in inside.instructions
     )
 
 

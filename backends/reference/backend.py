@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.instruction import callees_first
 from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from ..requirements import require_runnable
@@ -103,10 +104,10 @@ def _byte_size(shapes: Sequence[hlo.Shape]) -> int:
 
 def _held_bytes(computation: hlo.Computation) -> int:
     """Bytes of all values but the parameters, with those of the largest called computation, since one runs at a time."""
-    own = called = 0
-    for instruction in computation.instructions:
+    held: dict[hlo.Computation, int] = {}
+    for one in callees_first(computation):
         # Tuples and their elements are the same arrays again.
-        if instruction.opcode not in ("parameter", "tuple", "get-tuple-element"):
-            own += _byte_size(hlo.leaves(instruction.shape))
-        called = max([called, *(_held_bytes(callee) for callee in instruction.called_computations)])
-    return own + called
+        own = [i.shape for i in one.instructions if i.opcode not in ("parameter", "tuple", "get-tuple-element")]
+        called = [held[callee] for instruction in one.instructions for callee in instruction.called_computations]
+        held[one] = sum(_byte_size(hlo.leaves(shape)) for shape in own) + max(called, default=0)
+    return held[computation]

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...hlo import S32, Computation, Instruction, Shape, TupleShape
+from ...hlo.instruction import callees_first
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
 from .padder import Padded, Padder, Value, flat, nested, padded
 
 
 def mentions_dynamic_dimensions(computation: Computation) -> bool:
     """Whether an instruction of the computation, or of one that it calls, has dynamic dimensions."""
-    return any(
-        has_dynamic_dimensions(instruction.shape) or any(map(mentions_dynamic_dimensions, instruction.called_computations))
-        for instruction in computation.instructions
-    )
+    instructions = (instruction for inside in callees_first(computation) for instruction in inside.instructions)
+    return any(has_dynamic_dimensions(instruction.shape) for instruction in instructions)
 
 
 @padded("tuple", always=True)

@@ -11,7 +11,7 @@ from ...hlo import Builder, Computation, Instruction, Module, rebuild
 from ...hlo.instruction import post_order
 from ...hlo.shape import AnyShape
 from ..pass_manager import module_pass
-from ..traversal import CONTROL_FLOW, on_operands, transformed_callees, with_entry
+from ..traversal import CONTROL_FLOW, control_flow_computations, on_operands, transformed_callees, with_entry
 
 # (builder for the new instructions, the instruction that they replace, its operands) to its new value.
 Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
@@ -45,7 +45,10 @@ def expand(module: Module) -> Module:
     Raises RuntimeError, naming the rules, where that would not end.
     """
     for _ in range(_MOST_WALKS):
-        expanded = with_entry(module, _Walk().computation(module.entry, ()))
+        walk = _Walk()
+        for computation in control_flow_computations(module):
+            walk.computation(computation, ())
+        expanded = with_entry(module, walk.computation(module.entry, ()))
         if expanded is module:
             return module
         module, before = expanded, module

@@ -1,0 +1,61 @@
+"""Calls: what the inliner has left of them is a native function for each computation, emitted once.
+
+It is called as the kernel is, with tables of pointers to its arguments and results; its temporaries are a part of the caller's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from ...compile.aliasing import Value
+from ...hlo import TOKEN, Computation, Instruction, leaves
+from ..llvm.types import I32, POINTER, TOKEN_VALUE
+from .arena import BorrowedArena
+from .host_calls import native_table
+
+if TYPE_CHECKING:
+    from .module_emitter import Leaf, ModuleEmitter, Values
+
+
+def emit_function(emitter: ModuleEmitter, computation: Computation) -> None:
+    """``i32 (ptr arguments, ptr results, ptr temporaries)``, for the calls of the computation that are emitted later."""
+    function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER])
+    function = ir.Function(emitter.llvm, function_type, emitter.llvm.get_unique_name("call"))
+    function.linkage = "internal"
+    emitter.builder = ir.IRBuilder(function.append_basic_block("entry"))
+    emitter.arguments, emitter.results, memory = function.args
+    emitter.own_arena = BorrowedArena(memory)
+    emitter.emit_body(computation)
+    emitter.functions[computation] = function
+
+
+def emit_call(emitter: ModuleEmitter, call: Instruction, values: Values) -> list[Leaf]:
+    """Call the function of the computation; scalars go by way of the stack."""
+    function, b = emitter.functions[call.attributes["to_apply"]], emitter.builder
+    inputs = [
+        emitter._in_memory(value, shape).pointer
+        for operand in call.operands
+        for value, shape in zip(values[operand], leaves(operand.shape))
+        if shape.element_type is not TOKEN
+    ]
+    shapes = leaves(call.shape)
+    outputs = [
+        None
+        if shape.element_type is TOKEN
+        else emitter._array(Value(call, leaf), shape.without_layout())
+        if shape.rank
+        else emitter._scalar_slot(shape)
+        for leaf, shape in enumerate(shapes)
+    ]
+    results = native_table(emitter, [output.pointer for output in outputs if output is not None])
+    scratch = emitter.assignment.scratch.get(call)
+    memory = ir.Constant(POINTER, None) if scratch is None else emitter._buffer_pointer(scratch)
+    code = b.call(function, [native_table(emitter, inputs), results, memory])
+    with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
+        emitter.return_code(code)
+    return [
+        TOKEN_VALUE if output is None else output if shape.rank else output.load(b, (), 1)
+        for output, shape in zip(outputs, shapes)
+    ]
