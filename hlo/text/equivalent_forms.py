@@ -84,7 +84,7 @@ def _tuple_of_one(
         if found is None:
             return None
         reduction = found
-    added.append(reduction)
+    added.append(_unnamed(reduction))
     return make_instruction("tuple", (reduction,), {}, stated, name)
 
 
@@ -100,7 +100,7 @@ def _converted_sums(
         return None
     sums = _higher(t for t in types if t.is_float)
     product = make(operands, attributes, stated.with_element_type(sums))
-    added.append(product)
+    added.append(_unnamed(product))
     return make_instruction("convert", (product,), {}, stated, name)
 
 
@@ -115,7 +115,7 @@ def _in_one_precision(
     outer = [t for operand in operands if not operand.shape.is_tuple for t in _floats(operand.shape)]
     if len({*outer, *inner, *results}) < 2:
         return None
-    if record.opcode == "fusion":
+    if record.opcode == "fusion" and isinstance(attributes.get("calls"), Computation):
         wanted: list[AnyShape] = list(attributes["calls"].parameter_shapes)
         if len(wanted) != len(operands):
             return None
@@ -131,7 +131,7 @@ def _in_one_precision(
         stated = _in_type(result.shape, _higher([t for c in computations.values() for t in _floats(c.shape)] or outer))
     if _same_types(result.shape, stated):
         return result
-    added.append(result)
+    added.append(_unnamed(result))
     return _converted(result, stated, added, name)
 
 
@@ -174,16 +174,22 @@ def _converted(value: Instruction, shape: AnyShape, added: list[Instruction], na
     if shape.is_tuple:
         parts = []
         for index, element in enumerate(shape.elements):
-            parts.append(make_instruction("get-tuple-element", (value,), {"index": index}, name=f"{value.name}.{index}"))
+            parts.append(make_instruction("get-tuple-element", (value,), {"index": index}))
             added.append(parts[-1])
             parts[-1] = _converted(parts[-1], element, added)
         result = make_instruction("tuple", parts, {}, shape, name)
     else:
         stated = shape if name else Shape(shape.element_type, value.shape.dimensions, None, value.shape.dynamic_dimensions)
-        result = make_instruction("convert", (value,), {}, stated, name or f"{value.name}.{shape.element_type.name}")
+        result = make_instruction("convert", (value,), {}, stated, name)
     if not name:
         added.append(result)
     return result
+
+
+def _unnamed(instruction: Instruction) -> Instruction:
+    """The instruction, whose name is that of the one that stands for it."""
+    instruction.name = ""
+    return instruction
 
 
 def _copied(computation: Computation) -> dict[Instruction, Instruction]:

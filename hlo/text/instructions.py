@@ -12,13 +12,14 @@ from functools import cache, partial
 from typing import Any, NoReturn
 
 from ..attributes import AttributeKind, LiteralValue, RawText
-from ..errors import HloError, HloSyntaxError
+from ..errors import HloError, HloSyntaxError, require
 from ..instruction import Computation, Instruction, SourceLocation, make_instruction
 from ..operation import OPERATIONS, Operation
 from ..shape import AnyShape, compatible, leaves
 from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, check_form, operand_alias_error
-from .asynchronous import execution_thread, short_spelling, start_of, started
+from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
+from .late_binding import LateBinding, Start
 from .lexer import Cursor
 from .literals import parse_literal
 from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
@@ -60,6 +61,7 @@ class InstructionParser:
 
     def __init__(self, cursor: Cursor, sources: SourceTables) -> None:
         self.cursor, self.sources = cursor, sources
+        self.late = LateBinding()
         self.asynchronous: set[Computation] = set()  # those that async-start calls
         self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
 
@@ -80,10 +82,16 @@ class InstructionParser:
         instruction = self.right_hand_side(body, name, nested)
         body.instructions += nested
         body.elements.update(self.elements)
-        body.instructions.append(instruction)
+        if instruction not in self.late.waiting:
+            body.instructions.append(instruction)
         body.by_name[name] = instruction
         if is_root:
             body.root = instruction
+
+    def check_bound(self) -> None:
+        """Fail where a start waits for operands to the end."""
+        for start in self.late.waiting.values():
+            self.cursor.fail(f"{start.name} waits for operands that are never bound", start.place)
 
     def right_hand_side(self, body: Body, name: str, nested: list[Instruction], depth: int = 0) -> Instruction:
         """``shape opcode(operands), attribute=value, ...``; an operand that is an instruction is put among the nested ones.
@@ -108,9 +116,22 @@ class InstructionParser:
             given.setdefault("dimensions", ())
         try:
             operands = scalar_start_indices(record.opcode, operands, nested)
-            if half == "start":
-                return started(record, operands, given, shape, name, source, annotations)
-            instruction = make_instruction(record.opcode, operands, given, shape, name, source, annotations)
+            if half == "start" or record.opcode == "async-start":
+                begun = Start(record, tuple(operands), given, shape, name, source, annotations, place)
+                instruction = self.late.start(begun)
+            elif record.opcode in ("async-update", "async-done"):
+                bound = self._bound(body, record, operands, shape, name)
+                if bound is None or record.opcode == "async-done":
+                    if bound is not None:
+                        nested.append(bound)
+                        operands = [bound]
+                    instruction = self.late.step(record, operands, given, shape, name, source, annotations)
+                else:
+                    instruction = bound
+            else:
+                if self.late.waiting:
+                    self.late.require_bound(operands)
+                instruction = make_instruction(record.opcode, operands, given, shape, name, source, annotations)
         except HloSyntaxError:
             raise
         except NotImplementedError as error:
@@ -125,6 +146,20 @@ class InstructionParser:
             self._check_together(instruction, place)
         return instruction
 
+    def _bound(
+        self, body: Body, record: Operation, operands: list[Instruction], shape: AnyShape | None, name: str
+    ) -> Instruction | None:
+        """The start with what an update or a done binds to it; None where that is nothing."""
+        if len(operands) < 2 and not (operands and operands[0] in self.late.waiting):
+            return None
+        value, *more = operands
+        is_update = record.opcode == "async-update"
+        bound = self.late.bound(value, tuple(more), shape if is_update else None, name if is_update else value.name)
+        if value in body.instructions:  # it needed no more operands, but got them
+            require(not any(value in other.operands for other in body.instructions), f"{value.name} has other users")
+            body.instructions.remove(value)
+        return bound
+
     def _check_together(self, instruction: Instruction, place: int) -> None:
         """What an instruction says fits what it is, and other instructions."""
         annotations, operands = instruction.annotations, instruction.operands
@@ -135,6 +170,8 @@ class InstructionParser:
                 self.cursor.fail(f"{instruction.opcode}: {error}", place)
             return
         start = start_of(instruction)
+        if instruction in self.late.waiting:
+            return
         if start is instruction:
             computation = instruction.attributes["calls"]
             if computation in self.asynchronous:
@@ -189,10 +226,10 @@ class InstructionParser:
 
     def _check_chain(self, opcode: str, record: Operation, operands: list[Instruction], place: int) -> None:
         """``add-done`` must be that of an ``add-start``."""
-        start = start_of(operands[0]) if len(operands) == 1 else None
+        start = start_of(operands[0]) if operands else None
         if start is None:
             self.cursor.fail(f"{opcode}: one operand is required, the result of {record.opcode}-start", place)
-        begun = start.attributes["calls"].root.opcode
+        begun = self.late.starts[start].opcode
         if begun != record.opcode:
             self.cursor.fail(f"{opcode}: the operand must come from {record.opcode}-start, it comes from {begun}-start", place)
 
@@ -333,8 +370,9 @@ class InstructionParser:
         """``calls=`` of an update or done, in older dumps, repeats that of the start."""
         computation = self.cursor.computation()
         start = start_of(operands[0]) if operands else None
-        if start is not None and start.attributes["calls"] is not computation:
-            self.cursor.fail(f"the start calls {start.attributes['calls'].name}, not {computation.name}", place)
+        begun = self.late.starts[start].attributes.get("calls") if start is not None else None
+        if isinstance(begun, Computation) and begun is not computation:
+            self.cursor.fail(f"the start calls {begun.name}, not {computation.name}", place)
 
     def _check_predecessors(self, body: Body, text: str, place: int) -> None:
         for name in _NAMES.findall(text):

@@ -76,6 +76,7 @@ class _ModuleParser:
             cursor.fail(f"a computation expected, found {cursor.description()}")
         for body in self.bodies.values():
             self._read(body)
+        self.instructions.check_bound()
         entry = self._entry()
         check_aliases(cursor, attributes, places, entry)
         module = Module(name or entry.name, entry, attributes, source_tables)
