@@ -18,6 +18,8 @@ _HALVES = ("start", "update", "done")
 _OF_THE_START = {
     "async_execution_thread", "control-predecessors", "output_to_operand_aliasing", "parameter_replication", "sharding",
 }  # fmt: skip
+# Of that, what is said of the operation where it is one of these.
+_OF_OPERATIONS = {"custom-call": {"output_to_operand_aliasing"}, "fusion": {"output_to_operand_aliasing"}}
 # What any instruction may say; the rest belongs to one operation, which is then the one that is started.
 _OF_BOTH = {"backend_config", "frontend_attributes", "origin", "statistics"}
 
@@ -51,8 +53,10 @@ def started(
         for number, operand in enumerate(operands)
     )
     result_shape = shape.elements[1] if shape is not None and shape.is_tuple and len(shape.elements) > 1 else None
-    inner = {key: text for key, text in annotations.items() if key not in _OF_THE_START}
-    outer = {key: text for key, text in annotations.items() if key in _OF_THE_START or key in _OF_BOTH}
+    of_the_start = _OF_THE_START - _OF_OPERATIONS.get(record.opcode, set())
+    inner = {key: text for key, text in annotations.items() if key not in of_the_start}
+    outer = {key: text for key, text in annotations.items() if key in of_the_start or key in _OF_BOTH}
+    outer |= {key: str(attributes[key]) for key in sorted(_OF_BOTH & attributes.keys())}
     operation = make_instruction(record.opcode, parameters, attributes, result_shape, "async_op", source, inner)
     thread = _spelled_thread(annotations)
     computation = Computation("async_wrapped", (*parameters, operation), operation, thread)

@@ -19,6 +19,7 @@ from ..shape import AnyShape, compatible, leaves
 from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, check_form, operand_alias_error
 from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
+from .inferred_layouts import inferred_layout
 from .late_binding import LateBinding, Start
 from .lexer import Cursor
 from .literals import parse_literal
@@ -142,6 +143,8 @@ class InstructionParser:
                 make = partial(_make, record.opcode, name, source, annotations)
                 result = equivalent(record, tuple(operands), given, shape, name, make, nested)
             return result or cursor.fail(str(error), place)
+        if shape is None:
+            instruction.shape = inferred_layout(instruction)
         if record.opcode in _CHECKED_TOGETHER:
             self._check_together(instruction, place)
         return instruction
@@ -162,11 +165,11 @@ class InstructionParser:
 
     def _check_together(self, instruction: Instruction, place: int) -> None:
         """What an instruction says fits what it is, and other instructions."""
-        annotations, operands = instruction.annotations, instruction.operands
+        annotations = instruction.annotations
         if instruction.opcode in ("custom-call", "fusion"):
             aliases = annotations.get("output_to_operand_aliasing", "")
-            error = operand_alias_error(aliases, tuple(operand.shape for operand in operands), instruction.shape)
-            if error:
+            operands = tuple(operand.shape for operand in instruction.operands)
+            if error := operand_alias_error(aliases, operands, instruction.shape):
                 self.cursor.fail(f"{instruction.opcode}: {error}", place)
             return
         start = start_of(instruction)
@@ -177,6 +180,7 @@ class InstructionParser:
             if computation in self.asynchronous:
                 self.cursor.fail(f"computation {computation.name} is called by more than one async-start", place)
             self.asynchronous.add(computation)
+            self._check_together(computation.root, place)
         elif start is not None and "async_execution_thread" in annotations:
             given, wanted = execution_thread(instruction), execution_thread(start)
             if given != wanted:
