@@ -154,8 +154,11 @@ def known_contents(trace: Trace, array: Any) -> np.ndarray:
     again.
     """
     if has_traced(array):
+        traced = as_traced(array)
+        if not traced.size:
+            return np.zeros(traced.shape, traced.dtype)
         raise ConcretizationError(
-            as_traced(array), "as an index whose contents decide about a shape",
+            traced, "as an index whose contents decide about a shape",
             "np.where(mask, ..., ...) keeps the shape; x[mask] alone can be computed with, reduced and assigned.",
         )  # fmt: skip
     contents = np.array(array)

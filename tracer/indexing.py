@@ -209,7 +209,7 @@ def _read_advanced(array: TracedArray, index: Any) -> Any:
     from .masked_selection import MaskedSelection
 
     mask, *others = index if isinstance(index, tuple) else (index,)
-    if isinstance(mask, TracedArray) and is_mask_entry(mask) and all(map(selects_all, others)):
+    if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
         require_mask_fits(array, mask.shape, 0)
         if len(others) <= array.ndim - mask.ndim:
             # Both as they are now: x[mask] is a copy in NumPy.
@@ -349,7 +349,8 @@ def require_mask_fits(array: TracedArray, shape: tuple[int, ...], first: int) ->
 
 
 def require_mask_size(array: TracedArray, dimension: int, size: int) -> None:
-    if array.shape[dimension] != size:
+    """As NumPy: a mask without elements along a dimension selects nothing of any size."""
+    if size and array.shape[dimension] != size:
         raise IndexError(
             f"boolean index did not match indexed array along axis {dimension}; size of axis is "
             f"{array.shape[dimension]} but size of corresponding boolean axis is {size}"

@@ -32,6 +32,9 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
         return
     mask = entries[masks[0]]
     mask = mask if isinstance(mask, TracedArray) else np.asarray(mask)
+    if not mask.size:
+        write_arrays(array, index, value)
+        return
     first = _first_dimension(array, entries, masks[0], mask.ndim)
     require_mask_fits(array, mask.shape, first)
     trace = require_trace(array)

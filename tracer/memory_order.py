@@ -37,6 +37,16 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
     return result
 
 
+def axes_in_memory(array: Any) -> list[int]:
+    """The axes of an array, that with the largest steps in memory first.
+
+    >>> axes_in_memory(np.ones((2, 3, 4)).transpose(1, 2, 0))
+    [2, 0, 1]
+    """
+    layout = _layout(array)
+    return _innermost_first([_broadcast(layout, len(layout[0]))], len(layout[0]))[::-1]
+
+
 Layout = tuple[tuple[int, ...], tuple[int, ...]]  # sizes, and elements to step over
 
 
@@ -50,6 +60,18 @@ def _layout(operand: Any) -> Layout:
 def _broadcast(layout: Layout, rank: int) -> tuple[int, ...]:
     """The strides in an array of this rank, 0 along dimensions of one element."""
     return (0,) * (rank - len(layout[0])) + tuple(0 if size == 1 else step for size, step in zip(*layout))
+
+
+def is_contiguous(array: Any, order: str) -> bool:
+    """Whether an array, traced or not, lies in memory row-major ("C") or column-major ("F"), without gaps.
+
+    >>> is_contiguous(np.ones((2, 3)).T, "F"), is_contiguous(np.ones((2, 3))[:, ::2], "C")
+    (True, False)
+    """
+    sizes, strides = _layout(array)
+    if order == "C":
+        sizes, strides = sizes[::-1], strides[::-1]
+    return 0 in sizes or _is_column_major(sizes, strides)
 
 
 def _is_column_major(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from .indexing import assigned_value
 from .memory_order import laid_out
 
 _SAME_AS_FUNCTION = (
-    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot",
+    "sum", "prod", "mean", "std", "var", "min", "max", "all", "any", "argmax", "argmin", "cumsum", "cumprod", "dot",
     "round", "repeat", "take", "trace", "diagonal", "ravel", "squeeze", "swapaxes", "argsort", "argpartition", "searchsorted",
     "nonzero", "choose",
 )  # fmt: skip
@@ -40,6 +40,12 @@ for _name in _SAME_AS_FUNCTION:
 def _add(function: Callable) -> Callable:
     setattr(TracedArray, function.__name__, function)
     return function
+
+
+@_add
+def clip(self, min=None, max=None, out=None, **keywords):
+    """As `numpy.clip`; either bound may be left out."""
+    return dispatch.FUNCTIONS[np.clip](self, min, max, out, **keywords)
 
 
 @_add

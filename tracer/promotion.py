@@ -46,7 +46,9 @@ def scalar_class(value: Any) -> DtypeClass | None:
 
 
 def native(dtype: Any) -> np.dtype:
-    """The dtype in this machine's byte order. Raises TypeError where XLA has no such type."""
+    """The dtype in this machine's byte order. Raises TypeError where XLA has no such type, and for arrays."""
+    if isinstance(dtype, np.ndarray) or getattr(dtype, "element_type", None) is not None:
+        raise TypeError("Cannot construct a dtype from an array")
     return hlo.element_type_of(dtype).dtype
 
 

@@ -1,6 +1,6 @@
 """Quotients and exponentials of complex numbers by the formulas of NumPy's loops.
 
-HLO's divide is C99's; NumPy's is R. L. Smith's method ("Algorithm 116: Complex division", 1962) and what that leaves of
+HLO's divide is C99's. NumPy's is R. L. Smith's method ("Algorithm 116: Complex division", 1962), and what that makes of
 infinities, NaN and overflow. Kernels divide complex numbers by these functions.
 """
 

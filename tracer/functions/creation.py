@@ -15,7 +15,7 @@ from ... import hlo
 from .. import promotion
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
-from ..memory_order import laid_out
+from ..memory_order import is_contiguous, laid_out
 from .operands import (
     as_traced,
     broadcast,
@@ -90,17 +90,60 @@ def copy(a, order="K", subok=False):
 
 
 @implements(np.array)
-def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0, like=None):
     """``np.array(..., like=traced)`` and ``phlox.numpy.array``; sequences may hold traced values."""
-    made = _converted(object, dtype)
-    made = _new(made) if made is not object or copy or made.is_scalar else made
-    return made if made.ndim >= ndmin else reshaped(made, (1,) * (ndmin - made.ndim) + made.shape)
+    if ndmax and np.ndim(object) > ndmax:
+        raise NotImplementedError(f"np.array of more dimensions than {ndmax=} is not implemented: it would hold objects")
+    return _as_array(object, dtype, order, copy, ndmin)
 
 
-@implements(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require)
-def asarray(a, dtype=None, order=None, *arguments, device=None, copy=None, like=None):
-    made = _converted(a, dtype)
-    return _new(made) if made is not a or copy or made.is_scalar else made
+@implements(np.asarray, np.asanyarray)
+def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
+    return _as_array(a, dtype, order, copy)
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a, dtype=None, *, like=None):
+    return _as_array(a, dtype, "C", None, 1)
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a, dtype=None, *, like=None):
+    return _as_array(a, dtype, "F", None, 1)
+
+
+@implements(np.require)
+def require(a, dtype=None, requirements=None, *, like=None):
+    wanted = {str(one).upper() for one in ([requirements] if isinstance(requirements, str) else requirements or ())}
+    column_major, row_major = wanted & {"F", "F_CONTIGUOUS", "FORTRAN"}, wanted & {"C", "C_CONTIGUOUS", "CONTIGUOUS"}
+    others = {"A", "ALIGNED", "W", "WRITEABLE", "O", "OWNDATA", "E", "ENSUREARRAY"}
+    if unknown := wanted - column_major - row_major - others:
+        raise KeyError(sorted(unknown)[0])
+    if column_major and row_major:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "F" if column_major else "C" if row_major else "A"
+    made = _as_array(a, dtype, order, None)
+    borrowed = wanted & {"O", "OWNDATA"} and made.base is not None
+    return copy(made, order) if borrowed or wanted & {"W", "WRITEABLE"} and not made.is_writeable else made
+
+
+def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, ndmin: int = 0) -> TracedArray:
+    """The value as an array: itself where it is one of this dtype and order, else a copy.
+
+    A copy too where ``copied`` is true; where it is false, and one is needed, ValueError. What is captured is not copied, but
+    cannot be written.
+    """
+    order = order or "K"
+    made = _converted(value, dtype)
+    captured = isinstance(value, np.ndarray) and value.dtype == made.dtype
+    same = (made is value or captured) and not made.is_scalar
+    if copied or not same or order in "CF" and not is_contiguous(value, order):
+        if copied is not None and not copied:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        made = laid_out(_new(made), () if isinstance(value, (list, tuple)) else (value,), order)
+    elif captured:
+        made = TracedArray.view_of(made, made.shape, lambda trace, base: base, None, made.element_strides)
+    return made[(None,) * (ndmin - made.ndim)] if made.ndim < ndmin else made
 
 
 def _converted(value: Any, dtype: Any) -> TracedArray:
@@ -234,9 +277,8 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     rows = as_index(N, "as a size of a shape")
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()
-    return result(
-        trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "EQ"), hlo.element_type_of(dtype))
-    )
+    band = _band(rows, columns, as_index(k, "as a diagonal"), "EQ")
+    return laid_out(result(trace, convert(trace.builder, band, hlo.element_type_of(dtype))), (), order)
 
 
 @implements(np.identity)
@@ -371,7 +413,8 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     grids = []
     for place, x in zip(places, arrays):
         grid = reshaped(x, tuple(x.size if dimension == place else 1 for dimension in range(rank)))
-        grids.append(_new(grid if sparse else np.broadcast_to(grid, tuple(sizes))))
+        grid = grid if sparse else np.broadcast_to(grid, tuple(sizes))
+        grids.append(_new(grid) if copy else grid)
     return tuple(grids)
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..array import TracedArray
 from ..custom_call import custom_call
 from ..dispatch import implements
-from .operands import as_traced
+from .operands import as_traced, has_traced
 
 
 def _call(name: str, *operands: Any, **keywords: Any) -> Any:
@@ -81,8 +80,13 @@ def qr(a, mode="reduced"):
 
 
 @implements(np.linalg.pinv)
-def pinv(a, rcond=None, hermitian=False):
-    if isinstance(rcond, TracedArray):
-        raise NotImplementedError("np.linalg.pinv: rcond must be known when the function is traced")
-    keywords = {} if rcond is None else {"rcond": float(rcond)}
+def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    keywords: dict[str, Any] = {} if rcond is None else {"rcond": rcond}
+    keywords |= {} if rtol is np._NoValue else {"rtol": rtol}
+    for name, tolerance in keywords.items():
+        if has_traced(tolerance):
+            raise NotImplementedError(f"np.linalg.pinv: {name} must be known when the function is traced")
+        keywords[name] = None if tolerance is None else np.asarray(tolerance, np.float64).tolist()
     return _call("pinv", a, hermitian=bool(hermitian), **keywords)

@@ -259,6 +259,12 @@ def place(arr, mask, vals):
 # --- other shapes ---
 
 
+def _known_indices(trace: Trace, obj: Any) -> np.ndarray:
+    """The contents of an index; an empty list is one of integers."""
+    contents = known_contents(trace, obj)
+    return contents if contents.size or isinstance(obj, (np.ndarray, TracedArray)) else contents.astype(np.int64)
+
+
 @implements(np.delete)
 def delete(arr, obj, axis=None):
     arr = as_strong(arr)
@@ -266,7 +272,7 @@ def delete(arr, obj, axis=None):
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     if not isinstance(obj, slice):
-        obj = known_contents(require_trace(arr), obj)
+        obj = _known_indices(require_trace(arr), obj)
         obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj
     return take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis)
 
@@ -280,7 +286,7 @@ def insert(arr, obj, values, axis=None):
     size = arr.shape[axis]
     single = False
     if not isinstance(obj, slice):
-        obj = known_contents(require_trace(arr), obj)
+        obj = _known_indices(require_trace(arr), obj)
         single = obj.ndim == 0
         count = 1 if obj.size == 1 else len(np.flatnonzero(obj)) if obj.dtype == bool else obj.size
     else:

@@ -233,6 +233,17 @@ def tile(A, reps):
     return result(trace, b.reshape(repeated, [count * own for count, own in zip(counts, sizes)]))
 
 
+def _repetitions(repeats: Any) -> list[int]:
+    """The numbers of `numpy.repeat`: arrays are cast safely, Python's numbers and lists of them as int() does."""
+    if np.ndim(repeats) > 1:
+        raise ValueError("object too deep for desired array")
+    if isinstance(repeats, np.ndarray) and repeats.ndim and not np.can_cast(repeats.dtype, np.intp, "safe"):
+        given, wanted = repeats.dtype, np.dtype(np.intp)
+        raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
+    numbers = repeats if np.ndim(repeats) else [repeats]
+    return [as_index(one, "as a number of repetitions") if isinstance(one, TracedArray) else int(one) for one in numbers]
+
+
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
     array = as_strong(a)
@@ -240,11 +251,13 @@ def repeat(a, repeats, axis=None):
         array, axis = reshaped(array, (array.size,)), 0
     axis = normalize_axis(axis, array.ndim)
     size = array.shape[axis]
-    counts = [as_index(one, "as a number of repetitions") for one in (repeats if np.ndim(repeats) else [repeats])]
+    counts = _repetitions(repeats)
     if any(count < 0 for count in counts):
         raise ValueError("repeats may not contain negative values.")
     if len(counts) not in (1, size):
         raise ValueError(f"operands could not be broadcast together with shape ({size},) ({len(counts)},)")
+    if not counts:
+        return np.copy(array)
     trace = require_trace(array)
     b = trace.builder
     operand = array.instruction(trace)

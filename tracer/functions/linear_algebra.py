@@ -438,7 +438,10 @@ def _matrix_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool
         return extremum if keepdims else np.squeeze(extremum, axis=axes)
     if ord in (2, -2, "nuc"):
         values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
-        reduced = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values, axis=-1)
+        if ord == 2 and not values.shape[-1]:
+            reduced = np.sum(values, axis=-1)
+        else:
+            reduced = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values, axis=-1)
         return np.expand_dims(reduced, tuple(sorted(axes))) if keepdims else reduced
     raise ValueError("Invalid norm order for matrices.")
 

@@ -358,7 +358,9 @@ def polyder(p, m=1):
 
 @implements(np.polymul)
 def polymul(a1, a2):
-    return convolve(np.atleast_1d(as_traced(a1)), np.atleast_1d(as_traced(a2)))
+    # A polynomial without coefficients is 0.
+    arrays = [np.atleast_1d(as_traced(a)) for a in (a1, a2)]
+    return convolve(*(a if a.size else np.zeros_like(a, shape=(1,)) for a in arrays))
 
 
 @implements(np.convolve)

@@ -180,7 +180,12 @@ def _quantile(
     if len(shape) > 2:
         raise ValueError("q must be a scalar or 1d")
     fractions = _fractions(q, is_percentile)
+    if leaves_nan_out and a.size == 0:  # whatever the quantiles are
+        return np.nanmean(a, axis, None, out, keepdims)
     rows, axes = _in_one_axis(a, axis)
+    if 0 in shape:
+        nothing = np.full_like(rows, 0, dtype=kind, shape=(*shape, *rows.shape[:-1]))
+        return _finish(nothing, a, axes, keepdims, out, len(shape))
     if rows.shape[-1] == 0:
         if method in _DISCRETE or a.dtype.kind in "iub":
             raise IndexError("cannot take a quantile of no elements")

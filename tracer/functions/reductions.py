@@ -28,6 +28,7 @@ from .operands import (
     instruction_of,
     normalize_axes,
     normalize_axis,
+    require_out,
     result,
     store,
     value,
@@ -60,14 +61,12 @@ def reduce_ufunc(
     trace, operand = value(array)
     axes = normalize_axes(axis, operand.shape.rank)
     if out is not None and dtype is None:
-        dtype = out[0].dtype if isinstance(out, tuple) else out.dtype
+        dtype = require_out(out[0] if isinstance(out, tuple) else out).dtype
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
     sizes = operand.shape.dimensions
     if ufunc.identity is None and initial in (_NO_VALUE, None) and prod(sizes[axis] for axis in axes) == 0:
-        kept = [size for dimension, size in enumerate(sizes) if dimension not in axes]
-        if prod(kept) > 0:
-            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     if where is not True and ufunc.identity is None and initial in (_NO_VALUE, None):
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has "

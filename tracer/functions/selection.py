@@ -87,8 +87,15 @@ def piecewise(x, condlist, funclist, *args, **kw):
 def clip(
     a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"
 ):
-    lower = a_min if a_min is not _NO_VALUE else (None if min is _NO_VALUE else min)
-    upper = a_max if a_max is not _NO_VALUE else (None if max is _NO_VALUE else max)
+    if a_min is _NO_VALUE and a_max is _NO_VALUE:
+        lower, upper = (None if bound is _NO_VALUE else bound for bound in (min, max))
+    elif a_min is _NO_VALUE or a_max is _NO_VALUE:
+        missing = "a_min" if a_min is _NO_VALUE else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
+    elif min is not _NO_VALUE or max is not _NO_VALUE:
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    else:
+        lower, upper = a_min, a_max
     if lower is None and upper is None:
         clipped = np.positive(as_traced(a))
     elif upper is None:
@@ -97,7 +104,12 @@ def clip(
         clipped = np.minimum(as_traced(a), upper, dtype=dtype)
     else:
         clipped = np.minimum(np.maximum(as_traced(a), lower, dtype=dtype), upper, dtype=dtype)
-    return store(out, clipped, casting)
+    if where is True:
+        return store(out, clipped, casting)
+    if out is None:
+        raise NotImplementedError("np.clip with where= but without out= is not implemented: elements would be undefined")
+    np.copyto(out, clipped, casting, where)
+    return out
 
 
 # --- tests ---
@@ -209,4 +221,6 @@ def common_type(*arrays):
 @implements(np.shares_memory, np.may_share_memory)
 def shares_memory(a, b, /, max_work=None):
     """Whether the two are views of one array: an upper bound for shares_memory."""
-    return isinstance(a, TracedArray) and isinstance(b, TracedArray) and a.root_storage is b.root_storage
+    if not isinstance(a, TracedArray) or not isinstance(b, TracedArray) or not a.size or not b.size:
+        return False
+    return a.root_storage is b.root_storage

@@ -13,6 +13,7 @@ from ...hlo.shape import row_major_strides
 from ..array import TracedArray, as_index, require_trace
 from ..dispatch import implements
 from ..indexing import read_index
+from ..memory_order import axes_in_memory, is_contiguous
 from .operands import as_traced, broadcast, broadcast_shapes, normalize_axes, normalize_axis, result, shape_argument
 
 _NO_VALUE = np._NoValue
@@ -88,6 +89,8 @@ def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     a = as_traced(a)
     sizes = _sizes(newshape if shape is None else shape, a.size)
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     order = _order(a, order)
     if order == "F":
         backwards = permuted(reshaped(permuted(a, range(a.ndim)[::-1]), sizes[::-1], copy), range(len(sizes))[::-1])
@@ -98,29 +101,19 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
 def _order(a: TracedArray, order: str) -> str:
     if order in ("C", "F"):
         return order
-    if order not in ("A", "K"):
+    if order != "A":
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    column_major = tuple(reversed(row_major_strides(a.shape[::-1])))
-    return "F" if a.ndim > 1 and a.element_strides == column_major and a._strides is not None else "C"
+    return "F" if is_contiguous(a, "F") and not is_contiguous(a, "C") else "C"
 
 
 @implements(np.ravel)
 def ravel(a, order="C"):
     a = as_traced(a)
+    if order == "K":
+        a, order = permuted(a, axes_in_memory(a)), "C"
     order = _order(a, order)
     # Unlike reshape: every other element of a vector is a view in no shape, since the result is contiguous.
-    return reshape(a, (-1,) if a.size else (0,), order, copy=None if _is_contiguous(a, order) else True)
-
-
-def _is_contiguous(a: TracedArray, order: str) -> bool:
-    """Whether the elements lie in memory one after another, in this order of the dimensions."""
-    dimensions = [(size, step) for size, step in zip(a.shape, a.element_strides) if size != 1]
-    wanted = 1
-    for size, step in dimensions if order == "F" else reversed(dimensions):
-        if step != wanted:
-            return a.size == 0
-        wanted *= size
-    return True
+    return reshape(a, (-1,) if a.size else (0,), order, copy=None if is_contiguous(a, order) else True)
 
 
 def permuted(a: TracedArray, order: Any) -> TracedArray:
@@ -333,14 +326,12 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(a.reshape(-1), shift, 0), a.shape)
     axes = normalize_axes(axis, a.ndim, allow_duplicate=True)
-    shifts = np.broadcast_to(
-        [as_index(one, "as a shift") for one in (shift if isinstance(shift, (tuple, list, np.ndarray)) else (shift,))],
-        len(axes),
-    )
+    amounts = [as_index(one, "as a shift") for one in (shift if np.ndim(shift) else (shift,))]
+    pairs = np.broadcast(np.array(amounts, np.int64), np.array(axes, np.int64))
     trace = require_trace(a)
     operand = a.instruction(trace)
-    for dimension, amount in zip(axes, shifts):
-        operand = rolled(trace, operand, dimension, int(amount))
+    for amount, dimension in pairs:
+        operand = rolled(trace, operand, int(dimension), int(amount))
     return result(trace, operand)
 
 

@@ -149,6 +149,8 @@ def _check_positions(kth: Any, kind: str, size: int) -> None:
         if array.ndim > 1:
             raise ValueError("kth array must have dimension <= 1")
         kth = array.ravel()
+    if not size:
+        return
     for one in kth if len(getattr(kth, "shape", ())) else [kth]:
         position = as_index(one, "as the position of a partition")
         if not -size <= position < size:

@@ -129,6 +129,9 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
         weights = weights.transpose(tuple(int(i) for i in order))
         weights = weights.reshape([size if dimension in axes else 1 for dimension, size in enumerate(a.shape)])
     scale = reduce_ufunc(np.add, np.broadcast_to(weights, a.shape), axis, kind, keepdims=keepdims)
+    trace = require_trace(scale)
+    without_weight = np.any(scale == 0).instruction(trace)
+    trace.add_error_flag(without_weight, ZeroDivisionError, "Weights sum to zero, can't be normalized")
     averaged = reduce_ufunc(np.add, np.multiply(a, weights, dtype=kind), axis, kind, keepdims=keepdims) / scale
     return (averaged, scale) if returned else averaged
 
@@ -208,13 +211,15 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, *, where=_NO
     return store(out, _divide(total, _count(a, axis, mask, keepdims)).astype(outside, copy=False))
 
 
-def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any) -> TracedArray:
+def _nan_variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any
+) -> TracedArray:
     a = as_traced(a)
     if a.dtype.kind in "iub":
-        return var(a, axis, dtype, None, ddof, keepdims, where=where)
+        return var(a, axis, dtype, None, ddof, keepdims, where=where, mean=known_mean)
     valid = ~np.isnan(a)
     mask = valid if where is _NO_VALUE else valid & np.broadcast_to(as_traced(where, np.dtype(bool)), a.shape)
-    variance, outside = _variance(a, axis, dtype, ddof, keepdims, mask, _NO_VALUE)
+    variance, outside = _variance(a, axis, dtype, ddof, keepdims, mask, known_mean)
     count = _count(a, axis, mask, keepdims)
     return np.where(count - ddof <= 0, np.nan, variance).astype(outside, copy=False)
 
@@ -223,14 +228,14 @@ def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where
 def nanvar(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
-    return store(out, _nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where))
+    return store(out, _nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean))
 
 
 @implements(np.nanstd)
 def nanstd(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
-    return store(out, np.sqrt(_nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where)))
+    return store(out, np.sqrt(_nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)))
 
 
 # --- covariance ---
@@ -243,9 +248,12 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     m = as_traced(m)
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    kind = np.result_type(m.dtype, np.float64) if dtype is None else np.dtype(dtype)
+    others = [] if y is None else [as_traced(y).dtype]
+    kind = np.result_type(m.dtype, *others, np.float64) if dtype is None else np.dtype(dtype)
     rows = np.atleast_2d(m).astype(kind)
     rows = rows.T if not rowvar and m.ndim != 1 else rows
+    if rows.shape[0] == 0:
+        return rows.reshape(0, 0).astype(np.float64)
     if y is not None:
         other = np.atleast_2d(as_traced(y)).astype(kind)
         rows = np.concatenate([rows, other.T if not rowvar and other.shape[0] != 1 else other], axis=0)
