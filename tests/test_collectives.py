@@ -428,3 +428,15 @@ def test_roots_that_are_data(backend):
             module.run_replicas([[x[i], y[i], np.int32([0, root])] for i in range(3)])
     with pytest.raises(ValueError, match="all devices of a group must give the same roots"):
         module.run_replicas([[x[i], y[i], np.int32([0, i])] for i in range(3)])
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_all_to_all_has_as_many_operands_as_devices(backend):
+    """Which no group says here: the only device is all of them."""
+    text = """HloModule m
+    ENTRY e {
+      x = f32[3] parameter(0)
+      ROOT r = (f32[3], f32[3]) all-to-all(x, x), replica_groups={}
+    }"""
+    with pytest.raises(ValueError, match="one operand for each of the 1 devices of a group, 2 given"):
+        load_hlo(text, backend)(np.zeros(3, np.float32))

@@ -44,8 +44,9 @@ EXACT = {
     "multiply": lambda z, w: z * w,
     "divide": lambda z, w: z / w,
     "power": mpmath.power,
+    "atan2": lambda z, w: -1j * mpmath.log((w + 1j * z) / mpmath.sqrt(w * w + z * z)),
 }
-BINARY = {"add", "subtract", "multiply", "divide", "power"}
+BINARY = {"add", "subtract", "multiply", "divide", "power", "atan2"}
 # The largest error of a part in ULP of the modulus of the result; a c64 is computed in f64 for the most part.
 LIMITS = {C64: 2.0, C128: 4.0}
 OPCODES = pytest.mark.parametrize("opcode", EXACT)

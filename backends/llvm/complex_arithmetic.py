@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from . import elementary_calls
 from .complex_algebra import divide, modulus, rsqrt, sign, sqrt
+from .complex_angle import atan2
 from .complex_exponential import exponential, exponential_minus_one, log, log_plus_one, logistic
 from .complex_inverse import acos, acosh, asin, asinh, atan, atanh, cosh, sinh
 from .complex_power import power
@@ -38,6 +39,7 @@ def _function(opcode: str, function: Callable) -> Callable:
 for _opcode, _emit in {
     "abs": modulus,
     "sign": sign,
+    "atan2": atan2,
     "divide": divide,
     "sqrt": sqrt,
     "rsqrt": rsqrt,

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 def convert(context: ElementwiseContext, x: RegisterValue) -> RegisterValue:
     """The operand in the result's element type, but for the rounding to a narrow one."""
-    source, target = context.operand_type, context.result_type
+    return convert_value(context, x, context.operand_type, context.result_type)
+
+
+def convert_value(context: ElementwiseContext, x: RegisterValue, source: ElementType, target: ElementType) -> RegisterValue:
+    """A value of one type as another."""
     if isinstance(x, ComplexValue):
         if target.kind == "pred":
             parts = [_to_pred(context, part, "float") for part in x]

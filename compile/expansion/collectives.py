@@ -69,6 +69,13 @@ def _same(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...
     return _result(b, instruction.shape, operands)
 
 
+def _exchange(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+    """all-to-all(x) -> copy(x)"""
+    if len(operands) != 1:
+        raise ValueError(f"all-to-all: one operand for each of the 1 devices of a group, {len(operands)} given")
+    return _same(b, instruction, operands)
+
+
 def _permute(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """collective-permute(x) -> copy(x), or zeros where device 0 is no target"""
     if instruction.attributes["source_target_pairs"]:
@@ -111,7 +118,7 @@ _EXPANSIONS: dict[str, Expansion] = {
     "all-gather": _same,
     "all-gather-start": _all_gather_start,
     "all-gather-done": _second,
-    "all-to-all": _same,
+    "all-to-all": _exchange,
     "collective-broadcast": _same,
     "collective-reduce": _same,
     "collective-permute": _permute,

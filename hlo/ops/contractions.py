@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import IntegerList
-from ..element_type import BF16, C64, F16, F32, F64, S8, S32, U8
+from ..element_type import BF16, C64, C128, F16, F32, F64, S8, S32, U8
 from ..operation import InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .dot_dimensions import DotDimensions, dot_shape, sums_of_products
@@ -65,6 +65,8 @@ def _():
     yield Sample([Shape(F32, (3, 4, 2, 5)), Shape(F32, (5, 2, 4, 17))], two)
     yield Sample([Shape(S8, (3, 4)), Shape(S8, (4, 20))], contract, Shape(S32, (3, 20)))
     yield Sample([Shape(BF16, (3, 4)), Shape(BF16, (4, 20))], contract, Shape(F32, (3, 20)))
+    for narrow, wide in ((C64, C128), (C128, C64), (F64, F32), (S32, S8), (U8, S32)):
+        yield Sample([Shape(narrow, (3, 4)), Shape(narrow, (4, 20))], contract, Shape(wide, (3, 20)))
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (5, 6))], contract, "must have the same size")
     yield InvalidSample([Shape(F32, (3, 4)), Shape(S32, (4, 6))], contract, "a preferred element type is required")
     for element_type, preferred in ((C64, F32), (F32, C64), (BF16, S32), (S8, C64)):

@@ -152,7 +152,7 @@ REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder
 POWER = _binary("power", "Pow", NUMBERS, numerics.power)
 MAXIMUM = _binary("maximum", "Max", ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA)
 MINIMUM = _binary("minimum", "Min", ("pred", *INTEGERS, "float"), numerics.minimum, _ALGEBRA)
-ATAN2 = _binary("atan2", "Atan2", ("float",), np.arctan2)
+ATAN2 = _binary("atan2", "Atan2", FLOATS, numerics.atan2)
 AND = _binary("and", "And", ("pred", *INTEGERS), np.bitwise_and, _ALGEBRA)
 OR = _binary("or", "Or", ("pred", *INTEGERS), np.bitwise_or, _ALGEBRA)
 XOR = _binary("xor", "Xor", ("pred", *INTEGERS), np.bitwise_xor, _ALGEBRA)
@@ -381,12 +381,14 @@ def bitcast_convert(operand, *, stated):
     """BitcastConvertType(operand, new_element_type): the same bits read as another type.
 
     A narrower result type adds a minor dimension, a wider one drops it; the first element holds the lowest bits. A complex
-    number is read as complex numbers only. pred is not taken: its width in memory is not that of its value.
+    number is read as complex numbers only, and pred as pred: XLA counts one bit for it in shapes, and stores eight.
     """
-    require_kind("bitcast-convert", "operand", operand, NUMBERS)
+    require_kind("bitcast-convert", "operand", operand, ("pred", *NUMBERS))
     require(stated is not None, "bitcast-convert: a result shape is required")
-    require_kind("bitcast-convert", "result", stated, NUMBERS)
+    require_kind("bitcast-convert", "result", stated, ("pred", *NUMBERS))
     old, new = operand.element_type, stated.element_type
+    same = (old is PRED) == (new is PRED)
+    require(same, f"bitcast-convert: cannot convert between pred and another type, {operand} to {stated}")
     require(
         old.is_complex == new.is_complex, f"bitcast-convert: cannot convert between complex and real, {operand} to {stated}"
     )
@@ -421,6 +423,9 @@ def _():
     yield Sample([Shape(F32)], shape=Shape(F16, (2,)))
     yield Sample([Shape(F16, (10, 2))], shape=Shape(F32, (10,)))
     yield Sample([Shape(U64, (2, 0))], shape=Shape(U8, (2, 0, 8)))
+    yield Sample([Shape(PRED, (2, 3))], shape=Shape(PRED, (2, 3)))
+    yield InvalidSample([Shape(PRED, (8,))], {}, "between pred and another type", shape=Shape(U8, (8,)))
+    yield InvalidSample([Shape(U8, (8,))], {}, "between pred and another type", shape=Shape(PRED, (8,)))
     yield InvalidSample([Shape(F32, (2,))], {}, "gives", shape=Shape(F16, (2,)))
     yield InvalidSample([Shape(F16, (2, 3))], {}, "needs a minor dimension of 2", shape=Shape(F32, (2,)))
     yield InvalidSample([Shape(C64)], {}, "between complex and real", shape=Shape(F64))

@@ -49,7 +49,7 @@ BINARY_MEANINGS = {
     "power": "lhs to the power rhs; of complex numbers, exp(rhs log(lhs)), a product for small whole exponents",
     "maximum": "the larger; NaN if either is; +0 is larger than -0",
     "minimum": "the smaller; NaN if either is; -0 is smaller than +0",
-    "atan2": "the angle of the point (rhs, lhs) in radians, in [-pi, pi]",
+    "atan2": "the angle of the point (rhs, lhs) in radians; of complex y and x, -i log((x + iy) / sqrt(x**2 + y**2))",
     "and": "logical and of pred, bitwise and of integers",
     "or": "logical or of pred, bitwise or of integers",
     "xor": "logical exclusive or of pred, bitwise of integers",

@@ -225,6 +225,14 @@ def divide_complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(y == 0, complex_of(x.real * of_zero, x.imag * of_zero), quotient).astype(x.dtype)
 
 
+def atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind != "c":
+        return np.arctan2(y, x)
+    y, x, dtype = y.astype(np.complex128), x.astype(np.complex128), x.dtype
+    logarithm = np.log(divide_complex(complex_of(x.real - y.imag, x.imag + y.real), np.sqrt(x * x + y * y)))
+    return complex_of(logarithm.imag, -logarithm.real).astype(dtype)
+
+
 def remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind not in "iu":
         return np.fmod(x, y)

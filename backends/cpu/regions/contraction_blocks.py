@@ -17,7 +17,7 @@ from llvmlite import ir
 from ....hlo import Instruction, Shape
 from ...llvm import index as indices
 from ...llvm.arrays import Array
-from ...llvm.conversion import convert_real
+from ...llvm.conversion import convert_value
 from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index
@@ -285,10 +285,10 @@ class Blocks:
         return tuple(index.values())
 
     def _converted(self, value: RegisterValue, array: Array, lanes: int) -> RegisterValue:
-        if isinstance(value, ComplexValue) or array.shape.element_type is self.result_type:
+        if array.shape.element_type is self.result_type:
             return value
         context = ElementwiseContext(self.builder, self.contraction.dot, lanes)
-        return convert_real(context, value, array.shape.element_type, self.result_type)
+        return convert_value(context, value, array.shape.element_type, self.result_type)
 
     def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
         b, kind = self.builder, self.result_type.kind
