@@ -92,10 +92,24 @@ def assert_close(actual, expected, operands, element_type, opcode, message):
         assert_equal(mine, wanted, message)
 
 
+def assert_agrees(actual, wanted, operands, element_type, opcode, message):
+    """Within the table's bounds for floats, else equal."""
+    assert actual.dtype == wanted.dtype and actual.shape == wanted.shape, message
+    if element_type.is_float or element_type.is_complex:
+        assert_close(actual, wanted, flattened(tuple(operands)), element_type, opcode, message)
+    else:
+        np.testing.assert_array_equal(actual, wanted, err_msg=message)
+
+
+def is_tame(opcode):
+    """Whether the operation is to be compared on tame values alone."""
+    return opcode in EXACT_ON_TAME_VALUES or opcode in NORMWISE_ULP
+
+
 def check_samples(opcode, samples, seed, tame=False):
     """Run the samples on the reference and, compiled into one function, in native code; compare within the table's bounds."""
     random = np.random.default_rng(seed)
-    tame = tame or opcode in EXACT_ON_TAME_VALUES or opcode in NORMWISE_ULP
+    tame = tame or is_tame(opcode)
     module, results = module_of(opcode, samples)
     values = [[value_of(operand, random, tame, nan=opcode != "sort") for operand in sample.operands] for sample in samples]
     executable = get_backend("cpu").compile(module)
@@ -106,13 +120,8 @@ def check_samples(opcode, samples, seed, tame=False):
         alone, _ = module_of(opcode, [sample])
         expected = flattened(hlo.evaluate(alone.entry, *operands, environment=environment))
         for shape, wanted in zip(hlo.array_leaves(instruction.shape), expected, strict=True):
-            actual = np.asarray(next(produced))
             message = f"{opcode} of {[str(o.shape) for o in instruction.operands]} {sample.attributes}, a leaf {shape}"
-            assert actual.dtype == wanted.dtype and actual.shape == wanted.shape, message
-            if not (shape.element_type.is_float or shape.element_type.is_complex):
-                np.testing.assert_array_equal(actual, wanted, err_msg=message)
-            else:
-                assert_close(actual, wanted, flattened(tuple(operands)), shape.element_type, opcode, message)
+            assert_agrees(np.asarray(next(produced)), wanted, operands, shape.element_type, opcode, message)
     assert next(produced, None) is None
 
 

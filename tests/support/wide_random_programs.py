@@ -8,7 +8,25 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 from phlox import hlo
-from phlox.hlo import BF16, C64, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U32, U64, Builder, Shape, scalar_computation
+from phlox.hlo import (
+    BF16,
+    C64,
+    F16,
+    F32,
+    F64,
+    PRED,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U32,
+    U64,
+    Builder,
+    Layout,
+    Shape,
+    scalar_computation,
+)
 from random_programs import CONSTANTS, RandomProgram
 
 COMPLEX_CONSTANTS = (0, 1, -1, 1j, 2 - 3j, complex("nan"))
@@ -25,7 +43,21 @@ class WideRandomProgram(RandomProgram):
         *(kind for kind in RandomProgram.KINDS if kind not in ("loop", "branch")),
         "loop", "loop", "branch", "branch", "choice", "barrier", "cut", "tame_sum", "several_reductions", "predicate",
         "many_updates", "sorted", "gathered", "scattered", "copied", "complex_parts",
+        "onto_itself", "onto_itself", "other_bytes",
     )  # fmt: skip
+
+    def grow(self, steps):
+        """As by the base class; some of the values state a layout, which says nothing about them."""
+        known = len(self.pool)
+        super().grow(steps)
+        for value in self.pool[known:]:
+            if value.opcode != "parameter" and value.shape.rank > 1 and self.random.random() < 0.15:
+                value.shape = self._in_some_layout(value.shape)
+
+    def _in_some_layout(self, shape):
+        order = list(range(shape.rank))
+        self.random.shuffle(order)
+        return Shape(shape.element_type, shape.dimensions, Layout(tuple(order)))
 
     def full(self, shape):
         if shape.element_type.kind != "complex":
@@ -228,6 +260,65 @@ class WideRandomProgram(RandomProgram):
     def copied(self):
         return self.b.emit("copy", self.choose())
 
+    def other_bytes(self):
+        """The bytes of an array in some layout, read in another shape and layout."""
+        x = self.choose(lambda shape: shape.rank > 1)
+        if x is None:
+            return None
+        copy = self.b.emit("copy", x, shape=self._in_some_layout(x.shape))
+        sizes = list(x.shape.dimensions)
+        self.random.shuffle(sizes)
+        if self.random.random() < 0.3:
+            sizes = [x.shape.size]
+        return self.b.emit("bitcast", copy, shape=self._in_some_layout(Shape(x.shape.element_type, tuple(sizes))))
+
+    def _named_anew(self, x):
+        """The value itself, or another name for it."""
+        draw = self.random.random()
+        if draw < 0.4:
+            return x
+        if draw < 0.7:
+            pair = self.b.emit("opt-barrier", self.b.Tuple([x, x]))
+            return self.b.get_tuple_element(pair, self.random.randint(0, 1))
+        flat = self.b.emit("opt-barrier", self.b.reshape(x, (x.shape.size,)))
+        return self.b.reshape(flat, x.shape.dimensions)
+
+    def onto_itself(self):
+        """A value that nothing else needs, written over by an operation that reads it in other places as well."""
+        x = self.real(lambda shape: shape.rank > 0 and 0 < shape.size < 2000)
+        if x is None:
+            return None
+        element_type, dimensions = x.shape.element_type, x.shape.dimensions
+        y = self.b.emit("opt-barrier", self.b.Rev(x, dimensions=[0]))
+        again, length = self._named_anew(y), dimensions[0]
+        draw = self.random.random()
+        if draw < 0.2:
+            other = self.b.Rev(again, dimensions=[self.random.randrange(x.shape.rank)])
+            return self.b.emit(self._binary_opcode(x.shape), *self.random.sample((y, other), 2))
+        if draw < 0.3:
+            ones = self.b.Compare(again, self.b.Rev(again, dimensions=[0]), "EQ")
+            return self.b.Select(ones, y, self.b.Rev(self._named_anew(y), dimensions=[0]))
+        if draw < 0.5:
+            cut = self.b.emit("slice", again, slice=[(0, self.random.randint(1, size), 1) for size in dimensions])
+            return self.b.DynamicUpdateSlice(y, self._named_anew(cut), [self.index() for _ in dimensions])
+        order = list(range(length))
+        self.random.shuffle(order)
+        indices = self.b.constant(np.array(order), S32)
+        if element_type is S32 and x.shape.rank == 1:  # positions that are the value, too
+            indices = self.random.choice((indices, self._named_anew(y)))
+        c = Builder("last")
+        c.parameter(Shape(element_type))
+        last = c.build(c.parameter(Shape(element_type)))
+        combine = scalar_computation("or" if element_type is PRED else "maximum", element_type)
+        if indices.opcode == "constant" and self.random.random() < 0.5:  # each place is written once
+            combine = last
+        elif element_type.is_float:
+            y = again = self._tame(y)
+        return self.b.Scatter(
+            y, indices, again, combine, update_window_dims=tuple(range(1, x.shape.rank)), inserted_window_dims=(0,),
+            scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+        )  # fmt: skip
+
     def many_updates(self):
         """A chain of updates of one array, of which others may go on reading earlier versions."""
         x = self.choose(lambda shape: shape.rank > 0)
@@ -381,9 +472,7 @@ class WideRandomProgram(RandomProgram):
         picked = self._state()
         shapes = [self.choose().shape.without_layout() for _ in range(self.random.randint(1, 2))]
         operand = self.b.Tuple(picked)
-        branches = [
-            self._branch(f"case{number}", operand, len(picked), shapes) for number in range(self.random.randint(1, 4))
-        ]
+        branches = [self._branch(f"case{number}", operand, len(picked), shapes) for number in range(self.random.randint(1, 4))]
         made = self.b.Conditional(self.index(), branches, [operand] * len(branches))
         return [self.b.get_tuple_element(made, index) for index in range(len(shapes))]
 
