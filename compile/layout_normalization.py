@@ -30,12 +30,13 @@ _NAMES_OF_MEMORY = frozenset({"bitcast", "custom-call", "get-tuple-element", "tu
 @module_pass(NORMALIZE_LAYOUTS)
 def normalize_layouts(module: Module) -> Module:
     """Row-major arrays inside of the program, bitcasts next to parameters and custom calls; all other passes rely on it."""
+    computations = module.computations()
+    if all(_is_normal(computation, computation is module.entry) for computation in computations):
+        return module
     normalized: dict[Computation, Computation] = {}
-    for computation in module.computations():
+    for computation in computations:
         normalized[computation] = _normalized(computation, normalized, computation is module.entry)
     entry = normalized[module.entry]
-    if entry is module.entry:
-        return module
     attributes = {name: text for name, text in module.attributes.items() if name != "entry_computation_layout"}
     return Module(module.name, entry, attributes, module.source_tables)
 
@@ -66,18 +67,21 @@ def _normalized(computation: Computation, callees: dict[Computation, Computation
 
 def _is_normal(computation: Computation, is_entry: bool) -> bool:
     """Whether layouts are stated only where they may be, and each bitcast stands beside one of them."""
+    stating: set[Instruction] = set()
     for instruction in computation.instructions:
         opcode, shape = instruction.opcode, instruction.shape
-        may_state = opcode in _NAMES_OF_MEMORY or opcode == "parameter" and is_entry
-        if _states_layout(shape) and not (may_state and shape == _without_needless(shape)):
-            return False
+        if _states_layout(shape):
+            may_state = opcode in _NAMES_OF_MEMORY or opcode == "parameter" and is_entry
+            if not may_state or shape != _without_needless(shape):
+                return False
+            stating.add(instruction)
         if opcode == "bitcast" and not _is_beside_layout(shape, instruction.operands[0].shape):
             return False
         if opcode == "custom-call" and not _is_normal_call(instruction):
             return False
-        if opcode not in _NAMES_OF_MEMORY and any(_states_layout(operand.shape) for operand in instruction.operands):
+        if stating and opcode not in _NAMES_OF_MEMORY and not stating.isdisjoint(instruction.operands):
             return False
-    return not _states_layout(computation.root.shape)
+    return computation.root not in stating
 
 
 def _is_beside_layout(first: Shape, second: Shape) -> bool:
