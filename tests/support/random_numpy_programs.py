@@ -94,7 +94,7 @@ class Writer:
         "binary", "binary", "with_number", "with_number", "unary", "view", "view", "view", "transposed", "reshaped", "assigned",
         "assigned", "assigned", "in_place", "in_place", "masked", "masked", "gathered", "scattered", "reduced", "reduced",
         "selected", "with_out", "with_where", "clipped", "joined", "converted", "broadcast", "summed", "added_at",
-        "cumulated", "flat",
+        "cumulated", "flat", "onto_itself", "onto_itself",
     )  # fmt: skip
 
     def pick(self, *checks):
@@ -169,6 +169,15 @@ class Writer:
     def added_at(self):
         n = self.array(lambda value: value.ndim > 0 and value.dtype.kind in "iu" and value.flags.writeable)
         return None if n is None else ("add at", n, advanced_index(self.random, self.values[n].shape), 1)
+
+    def onto_itself(self):
+        """A fresh array of which the same array, or a view of it, is what is written, where, or both."""
+        n = self.array(lambda value: value.ndim > 0 and value.size > 0)
+        if n is None:
+            return None
+        order = list(range(len(self.values[n])))
+        self.random.shuffle(order)
+        return "onto itself", n, self.random.choice([*_ONTO_ITSELF]), np.array(order)
 
     def in_place(self):
         n = self.array()
@@ -256,6 +265,33 @@ def _in_place(values, name, n, m):
     assert result is values[n] or not isinstance(values[n], np.ndarray)
 
 
+def _positions(y):
+    """Numbers of rows, the first or the last, that are made of the values themselves."""
+    return (y.reshape(-1)[: len(y)] > 1) * (len(y) - 1)
+
+
+# Each changes y, which is computed for it.
+_ONTO_ITSELF = {
+    "rows": lambda y, order: y.__setitem__(order, y),
+    "rows by value": lambda y, order: y.__setitem__(_positions(y), y),
+    "added": lambda y, order: np.add.at(y, order, y),
+    "added by value": lambda y, order: np.add.at(y, _positions(y), y),
+    "greatest": lambda y, order: np.maximum.at(y, order // 2, y),
+    "moved up": lambda y, order: y.__setitem__(slice(1, None), y[:-1]),
+    "moved down": lambda y, order: y.__setitem__(slice(None, -1), y[1:]),
+    "reversed": lambda y, order: y.__setitem__(slice(None), y[::-1]),
+    "reversed in place": lambda y, order: np.maximum(y, y[::-1], out=y),
+    "gathered": lambda y, order: y.__setitem__(slice(None), y[order]),
+    "put": lambda y, order: np.put(y, order, y),
+}
+
+
+def _onto_itself(values, n, name, order):
+    y = np.roll(values[n], 1, axis=0)
+    _ONTO_ITSELF[name](y, order)
+    return y
+
+
 def _masked(values, n, threshold, number):
     x = values[n]
     x[x > threshold] = number
@@ -273,6 +309,7 @@ _EXECUTE = {
     "assign number": _assign,
     "add at": lambda v, n, index, number: np.add.at(v[n], index, number),
     "in place": _in_place,
+    "onto itself": _onto_itself,
     "masked": _masked,
     "reduce": lambda v, name, n, axis, keep: (
         getattr(np, name)(v[n], axis=axis, keepdims=keep) if name[:3] != "arg" or axis is not None else getattr(np, name)(v[n])
