@@ -107,7 +107,7 @@ class LoadedModuleBase:
     def __init__(self, module: hlo.Module, backend: str | None = None) -> None:
         if module.device_count > LARGEST_DEVICE_COUNT:
             limit = f"at most {LARGEST_DEVICE_COUNT} devices are possible"
-            raise ValueError(f"module {module.name}: {limit}, {module.device_count} required")
+            raise NotImplementedError(f"module {module.name}: {limit}, {module.device_count} required")
         self.module = module
         signature = module_signature(module) if module.device_count == 1 else None
         self.executable = get_backend(backend).compile(module, signature)

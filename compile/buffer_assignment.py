@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ..hlo.address_space import check_memory
 from ..hlo.operation import ELEMENTWISE
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
@@ -53,11 +54,13 @@ ScratchBytes = Callable[[Instruction], int]
 def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruction: 0) -> BufferAssignment:
     """Assign buffers to a module that insert_copies has prepared.
 
-    ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs.
+    ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs. Raises AddressSpaceError for
+    temporaries that no memory can hold.
     """
     assignment = BufferAssignment()
     for function in (*called_functions(module), module.entry):
-        assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes).plan_function(function)
+        size = assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes).plan_function(function)
+        check_memory(f"module {module.name}, {function.name}: the temporaries", size)
     assignment.arena_size = assignment.arena_sizes[module.entry]
     return assignment
 

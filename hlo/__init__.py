@@ -28,7 +28,7 @@ from .element_type import (
     component_type,
     element_type_of,
 )  # fmt: skip
-from .errors import HloError, HloSyntaxError, ShapeError, VerificationError
+from .errors import AddressSpaceError, HloError, HloSyntaxError, ShapeError, VerificationError
 from .evaluation import Evaluator, evaluate, evaluate_operation
 from .instruction import Computation, Instruction, Module, SourceLocation, make_instruction, post_order, rebuild
 from .operation import OPERATIONS, InvalidSample, Operation, Sample
@@ -38,9 +38,9 @@ from .verifier import verify
 
 __all__ = [
     "BF16", "C64", "C128", "ELEMENT_TYPES", "F16", "F32", "F64", "OPAQUE", "PRED", "S8", "S16", "S32", "S64", "TOKEN",
-    "U8", "U16", "U32", "U64", "OPERATIONS", "Builder", "Computation", "ElementType", "Evaluator", "HloError",
-    "HloSyntaxError", "Instruction", "InvalidSample", "Layout", "Module", "Operation", "Sample", "Shape", "ShapeError",
-    "SourceLocation", "TupleShape", "VerificationError", "array_leaves", "compatible", "component_type",
-    "element_type_of", "evaluate", "evaluate_operation", "leaves", "make_instruction", "module_text", "ops",
-    "parse_module", "post_order", "rebuild", "scalar_computation", "shape_of", "verify",
+    "U8", "U16", "U32", "U64", "OPERATIONS", "AddressSpaceError", "Builder", "Computation", "ElementType",
+    "Evaluator", "HloError", "HloSyntaxError", "Instruction", "InvalidSample", "Layout", "Module", "Operation",
+    "Sample", "Shape", "ShapeError", "SourceLocation", "TupleShape", "VerificationError", "array_leaves",
+    "compatible", "component_type", "element_type_of", "evaluate", "evaluate_operation", "leaves", "make_instruction",
+    "module_text", "ops", "parse_module", "post_order", "rebuild", "scalar_computation", "shape_of", "verify",
 ]  # fmt: skip

@@ -15,6 +15,10 @@ class VerificationError(HloError):
     """A module that already exists breaks an invariant; the message names the instruction."""
 
 
+class AddressSpaceError(HloError, MemoryError):
+    """A program whose arrays are larger than any memory can be; the message says how many bytes they take."""
+
+
 class HloSyntaxError(HloError):
     """HLO text that cannot be read; the message starts with the file, where one is given, line and column.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...compile.dynamic_padding import pad_dynamic_dimensions
 from ...compile.pipeline import DEFAULT, EXPANSION, optimize
 from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Instruction, Module, Shape, array_leaves
+from ...hlo.address_space import check_address_space
 from .. import arguments as argument_checks
 from ..requirements import require_runnable
 from . import call as native_call
@@ -48,9 +50,11 @@ class CpuBackend:
     def compile(self, module: Module, call: CallSignature | None = None) -> CpuExecutable | PaddedExecutable:
         """The module, optimized and compiled; ``call`` is kept for `CpuExecutable.install`.
 
-        Raises NotImplementedError, naming it, for an operation or element type without native code.
+        Raises NotImplementedError, naming it, for an operation or element type without native code, and hlo.AddressSpaceError
+        for arrays that no memory can hold.
         """
         require_runnable(module)
+        check_address_space(module)
         if has_dynamic_shapes(module):
             padding = pad_dynamic_dimensions(module)
             return PaddedExecutable(module, padding, self.compile(padding.module))
@@ -95,6 +99,7 @@ class CpuExecutable:
         self._kernel = code.address(KERNEL_NAME)
         self._parameters = argument_checks.parameter_leaves(module)
         self._results = array_leaves(module.entry.shape)
+        self._raise_error = partial(_raise_kernel_error, f"the temporaries of {module.name}, {assignment.arena_size} bytes")
         self._flat_call = self._make_flat_call()
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
@@ -124,7 +129,7 @@ class CpuExecutable:
             statics=statics,
             captures=captures,
             structure=structure,
-            raise_error=raise_error or _raise_kernel_error,
+            raise_error=raise_error or self._raise_error,
         )
         native_call.install_entry(instance, entry)
 
@@ -139,7 +144,7 @@ class CpuExecutable:
             result_structure="tuple",
             release_gil=self.bytes_touched > _RELEASE_GIL_BYTES,
         )
-        entry = native_call.bind_entry(signature, self._kernel, self._code.references, raise_error=_raise_kernel_error)
+        entry = native_call.bind_entry(signature, self._kernel, self._code.references, raise_error=self._raise_error)
         native_call.install_entry(call, entry)
         return call
 
@@ -153,7 +158,7 @@ class CpuExecutable:
         code = run(self._kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))
         del references
         if code:
-            _raise_kernel_error(code)
+            self._raise_error(code)
         return tuple(output if output.ndim else output[()] for output in outputs)
 
     @property
@@ -203,7 +208,7 @@ def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
     return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
 
 
-def _raise_kernel_error(code: int) -> None:
+def _raise_kernel_error(what: str, code: int) -> None:
     if code == OUT_OF_MEMORY:
-        raise MemoryError("no memory for the temporaries of a compiled function")
+        raise MemoryError(f"no memory for {what}")
     raise SystemError(f"a compiled function ended with code {code}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.address_space import check_address_space, check_memory
 from ...hlo.instruction import callees_first
 from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
@@ -34,6 +35,8 @@ class ReferenceExecutable:
         self.module = module
         self._expected = parameter_leaves(module)
         self._results = hlo.array_leaves(module.entry.shape)
+        shapes = (instruction.shape for computation in module.computations() for instruction in computation.instructions)
+        self._largest_array = max((leaf.byte_size for shape in shapes for leaf in hlo.leaves(shape)), default=0)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         entry = self.module.entry
@@ -41,8 +44,13 @@ class ReferenceExecutable:
         leaves = iter([argument[()] if argument.ndim == 0 else argument for argument in arguments])
         packed = [pack(parameter.shape, leaves) for parameter in entry.parameters]
         observer = print_step if os.environ.get(TRACE_VARIABLE, "") not in ("", "0") else None
-        with np.errstate(all="ignore"):
-            result = hlo.Evaluator(observer, current_environment())(entry, *packed)
+        try:
+            with np.errstate(all="ignore"):
+                result = hlo.Evaluator(observer, current_environment())(entry, *packed)
+        except ValueError as error:
+            # What NumPy says where an array cannot be counted in bytes.
+            check_memory(f"module {self.module.name}: the largest array", self._largest_array)
+            raise error
         if observer is not None:
             sys.stderr.flush()
         return tuple(self._owned(value, shape) for value, shape in zip(flatten(result), self._results, strict=True))
@@ -82,6 +90,7 @@ class ReferenceBackend:
         Raises hlo.VerificationError for a malformed module and NotImplementedError for an operation without an evaluation.
         """
         hlo.verify(module)
+        check_address_space(module)
         require_runnable(module)
         for computation in module.computations():
             for instruction in computation.instructions:

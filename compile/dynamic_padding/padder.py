@@ -136,6 +136,8 @@ class Padder:
     # --- scalars ---
 
     def s32(self, value: int) -> Instruction:
+        if value >= 2**31:
+            raise NotImplementedError(f"sizes of programs with dynamic dimensions are s32, which has no {value}")
         return self.b.constant(np.int32(value))
 
     def size(self, value: Padded, dimension: int) -> Instruction:

@@ -18,6 +18,9 @@ from .fourier_plan import has_small_factors, is_direct
 from .fourier_tables import chirp, filter_length, filter_spectrum, roots_of_unity
 from .table import expansion
 
+# The roots of unity of a transform lie in tables, which take gigabytes for more elements.
+_LONGEST = 1 << 25
+
 
 @expansion("fft")
 def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
@@ -26,6 +29,7 @@ def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) 
     shape, fft_type = fft.shape.without_layout(), fft.attributes["fft_type"]
     if not shape.size or 0 in fft.attributes["fft_length"]:
         return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+    _check_length(max(fft.attributes["fft_length"]))
     if is_direct(fft):
         return on_operands(fft, operands)
     if not x.shape.is_row_major:
@@ -46,6 +50,11 @@ def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) 
     return x
 
 
+def _check_length(length: int) -> None:
+    if length > _LONGEST:
+        raise NotImplementedError(f"operation fft has native code for at most {_LONGEST} elements, not for {length}")
+
+
 def _along_last(b: Builder, x: Instruction, transform: Callable[[Instruction], Instruction]) -> Instruction:
     """Transform signals [C, n] along the last dimension; the other dimensions are one."""
     sizes = x.shape.dimensions
@@ -64,6 +73,7 @@ def _transform(b: Builder, x: Instruction, inverse: bool) -> Instruction:
 def _bluestein(b: Builder, x: Instruction, inverse: bool) -> Instruction:
     """As jk = (j^2 + k^2 - (k - j)^2) / 2, a transform is a convolution with a chirp, between two products with chirps."""
     count, length = x.shape.dimensions
+    _check_length(filter_length(length))
     padded, waves = filter_length(length), chirp(length, inverse)
     zero = b.constant(0, x.shape.element_type)
     wide = b.emit("pad", _times(b, x, waves), zero, padding=[(0, 0, 0), (0, padded - length, 0)])

@@ -61,6 +61,8 @@ def set_dimension_size(operand, size, *, dimensions, stated):
     require(len(dimensions) == 1, f"set-dimension-size: one dimension is required, got {dimensions}")
     require_dimensions("set-dimension-size", "dimension", dimensions, operand.rank)
     require_scalar("set-dimension-size", "size", size, S32)
+    bound = operand.dimensions[dimensions[0]]
+    require(bound < 2**31, f"set-dimension-size: the size {bound} of {operand} does not fit in s32")
     dynamic = list(operand.dynamic_dimensions or [False] * operand.rank)
     dynamic[dimensions[0]] = True
     inferred = operand.with_dimensions(operand.dimensions, dynamic)
