@@ -107,7 +107,7 @@ class LateBinding:
         count, operands = start.count(), (*start.operands, *more)
         if count is not None and len(operands) > count:
             if shape is not None and _says(shape, operands[:count]):
-                raise NotImplementedError(f"memory for the result of {start.name}, behind its {count} operands, is not implemented")
+                raise NotImplementedError(f"memory for the result of {start.name}, behind its operands, is not implemented")
             raise ShapeError(f"{start.name} takes {count} operand{'s' * (count != 1)}, {len(operands)} are bound")
         if shape is not None:
             require(
