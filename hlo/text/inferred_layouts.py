@@ -13,7 +13,7 @@ from ..shape import AnyShape, Layout, Shape, TupleShape
 
 # The operand whose layout the result has, where it is not the first; and those that are not elementwise.
 _SOURCE = {
-    "batch-norm-inference": 0, "cholesky": 0, "clamp": 1, "copy": 0, "domain": 0, "fft": 0, "reverse": 0, "select": 1,
+    "batch-norm-inference": 0, "cholesky": 0, "clamp": 1, "copy": 0, "domain": 0, "fft": 0, "reverse": 0, "select": 0,
     "select-and-scatter": 0, "transpose": 0, "triangular-solve": 1,
 }  # fmt: skip
 # Results, alone or in a tuple, each with the layout of the operand at its place; of batch norms the first of them alone.
@@ -43,6 +43,8 @@ def inferred_layout(instruction: Instruction) -> AnyShape:
         return shape
     if opcode == "transpose":
         return _transposed(shape, operands[0].shape, instruction.attributes["dimensions"])
+    if opcode == "select" and not operands[0].shape.rank:
+        source = 1
     return _like(shape, operands[source].shape)
 
 

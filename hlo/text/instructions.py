@@ -136,7 +136,7 @@ class InstructionParser:
         except HloSyntaxError:
             raise
         except NotImplementedError as error:
-            self._not_implemented(str(error), place)
+            self.cursor.not_implemented(str(error), place)
         except HloError as error:
             result = None
             if half == "":
@@ -209,14 +209,7 @@ class InstructionParser:
             cursor.fail("sparse arrays are not supported; XLA has none any more", place)
         if cursor.token != "(":
             cursor.fail(f"'shape opcode(operands)' expected, found {opcode!r}", place)
-        self._not_implemented(f"operation {opcode} is not implemented", place)
-
-    def _not_implemented(self, message: str, place: int) -> NoReturn:
-        """Raise NotImplementedError at a token."""
-        cursor = self.cursor
-        line, column = cursor.line_and_column(place)
-        where = f"{cursor.file}, " if cursor.file else ""
-        raise NotImplementedError(f"{where}line {line}, column {column}: {message}") from None
+        self.cursor.not_implemented(f"operation {opcode} is not implemented", place)
 
     def _check_sizes(self, record: Operation, operands: list[Instruction], shape: AnyShape | None, place: int) -> None:
         """Arrays of unknown size, and buffers, are handed on, and nothing is computed of them."""
@@ -224,7 +217,7 @@ class InstructionParser:
             return
         for value in (*(operand.shape for operand in operands), *([] if shape is None else [shape])):
             if not all(leaf.has_size for leaf in leaves(value)):
-                self._not_implemented(
+                self.cursor.not_implemented(
                     f"{record.opcode} of {value}, which has no size or is a buffer, is not implemented", place
                 )
 

@@ -101,9 +101,7 @@ class LateBinding:
         """What a start becomes with more operands, at an update of this shape or, where None, a done."""
         start = self.starts.get(value)
         if start is None:
-            raise ShapeError(
-                "further operands can be bound to the result of an async-start, or of an async-update of it, alone"
-            )
+            raise ShapeError("further operands can be bound to async-start alone, or to an async-update of it")
         count, operands = start.count(), (*start.operands, *more)
         if count is not None and len(operands) > count:
             if shape is not None and _says(shape, operands[:count]):
@@ -112,7 +110,7 @@ class LateBinding:
         if shape is not None:
             require(
                 _says(shape, operands),
-                "async-update: the shape must begin with those of the operands bound so far, got ",
+                "async-update: the shape must begin with those of all operands, got ",
                 shape,
             )
             start = replace(start, shape=shape)

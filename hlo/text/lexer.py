@@ -200,6 +200,12 @@ class Cursor:
     def _line_and_column_at(self, offset: int) -> tuple[int, int]:
         return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
+    def not_implemented(self, message: str, position: int | None = None) -> NoReturn:
+        """Raise NotImplementedError at a token (by default the current one)."""
+        line, column = self.line_and_column(position)
+        where = f"{self.file}, " if self.file else ""
+        raise NotImplementedError(f"{where}line {line}, column {column}: {message}") from None
+
     def fail(self, message: str, position: int | None = None) -> NoReturn:
         """Raise HloSyntaxError at a token (by default the current one)."""
         self._fail_at(self.starts[self.position if position is None else position], message)

@@ -20,7 +20,7 @@ from ..shape import AnyShape, Shape
 from .lexer import END, Cursor
 from .shapes import MAX_TUPLE_DEPTH
 
-MAX_BYTES_OF_ZEROS = 1 << 32  # of a literal whose text does not grow with it
+MAX_BYTES_OF_ZEROS = 1 << 28  # of a literal whose text does not grow with it
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _SPECIAL = re.compile(r"(-?)(inf|nan)(?:\(0x([0-9a-fA-F]+)\))?")
@@ -161,6 +161,8 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
     element_type = shape.element_type
     if element_type.dtype is None:
         cursor.fail(f"there are no literals of {element_type.name} type")
+    if not shape.has_size:
+        cursor.fail(f"there are no literals of {shape}, which has no size or is a buffer")
     if cursor.fill_elided is not None and _is_elided(cursor):
         return _filled(cursor, shape)
     if shape.rank and _stands_alone(cursor, shape):
@@ -240,7 +242,7 @@ def _stands_alone(cursor: Cursor, shape: Shape) -> bool:
 def _parse_first_element(cursor: Cursor, shape: Shape) -> np.ndarray:
     """``f32[9] constant(1)``: the first element has this value, the others are zero."""
     if shape.byte_size > MAX_BYTES_OF_ZEROS:
-        cursor.fail(f"a constant of {shape.byte_size} bytes, for one element that is not zero, is too large")
+        cursor.not_implemented(f"a constant of {shape.byte_size} bytes, of which one element is given, is not implemented")
     array = np.zeros(shape.dimensions, shape.dtype)
     array.flat[0] = _parse_dense(cursor, Shape(shape.element_type))
     return array
