@@ -247,6 +247,33 @@ def test_load_text_and_file(tmp_path):
     assert "f32[3], f32[]) -> f32[3]" in repr(loaded)
 
 
+def test_one_line_is_text_or_a_path(tmp_path, monkeypatch):
+    """A line as long as no file's name, lines with brackets, and files whose names have brackets."""
+    line = AFFINE.replace("\n", " ").strip()
+    x = np.float32([1, 2, 3])
+    for text in (line, line + " // " + "x" * 100_000, line.replace("HloModule affine", ""), "f32[3] add(f32[3] x, f32[3] y)"):
+        loaded = load_hlo(text, backend="reference")
+        assert len(loaded.module.entry.parameters) == 2
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a (1){2}").write_text(AFFINE)
+    np.testing.assert_array_equal(load_hlo("a (1){2}", backend="reference")(x, np.float32(1)), x + 1)
+    for name in ("missing", "missing (1).hlo", "a/b.txt"):
+        with pytest.raises(FileNotFoundError):
+            load_hlo(name, backend="reference")
+    with pytest.raises(hlo.HloSyntaxError, match="line 1, column 33: tuple shapes are nested"):
+        load_hlo("(" * 100_000, backend="reference")
+
+
+def test_files_in_other_encodings(tmp_path):
+    path = tmp_path / "dump.hlo"
+    path.write_bytes(b"\xef\xbb\xbf" + AFFINE.replace("\n", "\r\n").encode())
+    assert load_hlo(path, backend="reference").module == read_module(AFFINE)
+    path.write_bytes(AFFINE.encode() + b"\n// caf\xe9")
+    with pytest.raises(hlo.HloSyntaxError, match=r"dump.hlo, line \d+, column 7: byte \d+ is not UTF-8") as caught:
+        load_hlo(path, backend="reference")
+    assert caught.value.line == AFFINE.count("\n") + 2
+
+
 def test_what_is_neither_text_nor_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_hlo(str(tmp_path / "missing.hlo"), backend="reference")

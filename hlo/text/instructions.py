@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, NoReturn
+from typing import Any
 
 from ..attributes import AttributeKind, LiteralValue, RawText
 from ..errors import HloError, HloSyntaxError, require
