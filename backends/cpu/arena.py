@@ -19,9 +19,9 @@ class Arena:
     and frees what it finds in its place. Calls in several threads at once so have a block each.
     """
 
-    def __init__(self, builder: ir.IRBuilder, size: int) -> None:
-        self.on_heap = size > STACK_LIMIT
-        if size == 0:
+    def __init__(self, builder: ir.IRBuilder, size: int, may_grow: bool = False) -> None:
+        self.on_heap = size > STACK_LIMIT or may_grow
+        if size == 0 and not may_grow:
             self.pointer: ir.Value = ir.Constant(POINTER, None)
         elif not self.on_heap:
             self.pointer = stack_memory(builder, size, ALIGNMENT)
@@ -32,11 +32,12 @@ class Arena:
         module = builder.module
         self.spare = ir.GlobalVariable(module, POINTER, SPARE_BLOCK_NAME)
         self.spare.initializer = ir.Constant(POINTER, None)
+        self._size = I64(_rounded(size))
         allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), "aligned_alloc")
         spare = _exchange(builder, self.spare, ir.Constant(POINTER, None))
         taken = builder.block
         with builder.if_then(builder.icmp_unsigned("==", spare, ir.Constant(POINTER, None)), likely=False):
-            fresh = builder.call(allocate, [I64(ALIGNMENT), I64(-(-size // ALIGNMENT) * ALIGNMENT)])
+            fresh = builder.call(allocate, [I64(ALIGNMENT), self._size])
             with builder.if_then(builder.icmp_unsigned("==", fresh, ir.Constant(POINTER, None)), likely=False):
                 builder.ret(I32(OUT_OF_MEMORY))
             allocated = builder.block
@@ -44,6 +45,10 @@ class Arena:
         pointer.add_incoming(spare, taken)
         pointer.add_incoming(fresh, allocated)
         return pointer
+
+    def extend(self, size: int) -> None:
+        """Allocate so many bytes more, for an arena that may grow; until the module is printed."""
+        self._size.constant += _rounded(size)
 
     def release(self, builder: ir.IRBuilder) -> None:
         if self.on_heap:
@@ -62,6 +67,10 @@ class BorrowedArena:
 
     def release(self, builder: ir.IRBuilder) -> None:
         pass
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def stack_memory(builder: ir.IRBuilder, size: int, align: int) -> ir.Value:

@@ -26,6 +26,7 @@ from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from . import dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, BorrowedArena, stack_memory
+from .function_parts import FunctionParts, raw_leaves
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
 from .row_groups import Region, RowGroups
@@ -57,6 +58,7 @@ class ModuleEmitter:
         self.host_calls: dict[str, host_calls.HostCall | host_calls.NativeTarget] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
         self.functions: dict[Computation, ir.Function] = {}
+        self.parts = FunctionParts(self)
 
     def emit(self) -> ir.Function:
         for computation in called_functions(self.hlo):
@@ -64,16 +66,20 @@ class ModuleEmitter:
         function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments, self.results = function.args
-        self.own_arena: Arena | BorrowedArena = Arena(self.builder, self.assignment.arena_size)
-        self.emit_body(self.hlo.entry)
+        entry = self.hlo.entry
+        self.own_arena: Arena | BorrowedArena = Arena(
+            self.builder, self.assignment.arena_size, may_grow=self.parts.may_be_needed(entry)
+        )
+        self.emit_body(entry)
         return function
 
     def emit_body(self, computation: Computation) -> None:
         """Emit the whole of the function whose builder, arguments, results and arena are set."""
         self.arena = self.own_arena.pointer
+        self.parts.begin_frame(computation)
         self._moving: dict[Buffer, ir.Value] = {}
-        self._result_pointers: dict[int, ir.Value] = {}
-        self._argument_pointers: dict[int, ir.Value] = {}
+        self.result_pointers: dict[int, ir.Value] = {}
+        self.argument_pointers: dict[int, ir.Value] = {}
         values: Values = {}
         number = 0
         for parameter in computation.parameters:
@@ -87,6 +93,7 @@ class ModuleEmitter:
         self._emit_instructions(computation, values)
         self._store_scalar_results(computation.root, values[computation.root])
         self.return_code(I32(0))
+        self.parts.end_frame()
 
     def return_code(self, code: ir.Value) -> None:
         """End the kernel, with 0 or what the caller makes an exception of."""
@@ -110,8 +117,13 @@ class ModuleEmitter:
         return self.llvm.globals.get(name) or ir.Function(self.llvm, signature, name)
 
     def _argument(self, number: int, shape: Shape) -> Leaf:
-        array = Array(self._pointer_in(self.arguments, number, self._argument_pointers), shape)
+        array = Array(self._argument_pointer(number), shape)
         return array if shape.rank else array.load(self.builder, (), 1)
+
+    def _argument_pointer(self, number: int) -> ir.Value:
+        pointer = self._pointer_in(self.arguments, number, self.argument_pointers)
+        self.parts.recipes[pointer] = lambda: self._argument_pointer(number)
+        return pointer
 
     def _pointer_in(self, table: ir.Value, number: int, known: dict[int, ir.Value]) -> ir.Value:
         """The pointer with this number in a table of pointers, read once, at the function's entry."""
@@ -125,7 +137,7 @@ class ModuleEmitter:
         held = [(shape, value) for shape, value in zip(leaves(root.shape), values) if shape.element_type is not TOKEN]
         for number, (shape, value) in enumerate(held):
             if shape.rank == 0:
-                pointer = self._pointer_in(self.results, number, self._result_pointers)
+                pointer = self._pointer_in(self.results, number, self.result_pointers)
                 Array(pointer, shape).store(self.builder, (), value, 1)
 
     # --- memory ---
@@ -134,12 +146,18 @@ class ModuleEmitter:
         return Array(self._buffer_pointer(self.assignment.of(value)), shape)
 
     def _buffer_pointer(self, buffer: Buffer) -> ir.Value:
-        if buffer in self._moving:
-            return self._moving[buffer]
+        return self.parts.local(self._moving[buffer]) if buffer in self._moving else self._fixed_pointer(buffer)
+
+    def _fixed_pointer(self, buffer: Buffer) -> ir.Value:
+        pointer = self._emit_pointer(buffer)
+        self.parts.recipes[pointer] = lambda: self._fixed_pointer(buffer)
+        return pointer
+
+    def _emit_pointer(self, buffer: Buffer) -> ir.Value:
         if buffer.kind == "argument":
-            return self._pointer_in(self.arguments, buffer.number, self._argument_pointers)
+            return self._argument_pointer(buffer.number)
         if buffer.kind == "result":
-            return self._pointer_in(self.results, buffer.number, self._result_pointers)
+            return self._pointer_in(self.results, buffer.number, self.result_pointers)
         if buffer.kind == "constant":
             return self._constant_pointer(buffer.literal)
         return self.builder.gep(self.arena, [I64(buffer.offset)], source_etype=I8)
@@ -168,23 +186,29 @@ class ModuleEmitter:
         return values[computation.root]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
+        if self.parts.are_needed(computation):
+            self.parts.emit(computation, values)
+            return
         for instruction in computation.instructions:
-            if instruction.opcode == "parameter":
-                continue
-            for shape in leaves(instruction.shape):
-                check_supported(shape.element_type)
-            if not self._leaves_memory_alone(instruction):
-                self.row_groups.flush(self.builder)
-            emit = _EMITTERS.get(instruction.opcode)
-            if instruction.has_trait(HOST_CALL):
-                emit = host_calls.emit_host_call
-            if emit is not None:
-                values[instruction] = emit(self, instruction, values)
-            elif {ELEMENTWISE, DATA_MOVEMENT} & instruction.operation.traits or instruction.opcode == "map":
-                values[instruction] = self._emit_single(instruction, values)
-            else:
-                raise NotImplementedError(f"operation {instruction.opcode} has no native code; the reference backend runs it")
+            self.emit_instruction(instruction, values)
         self.row_groups.flush(self.builder)
+
+    def emit_instruction(self, instruction: Instruction, values: Values) -> None:
+        if instruction.opcode == "parameter":
+            return
+        for shape in leaves(instruction.shape):
+            check_supported(shape.element_type)
+        if not self._leaves_memory_alone(instruction):
+            self.row_groups.flush(self.builder)
+        emit = _EMITTERS.get(instruction.opcode)
+        if instruction.has_trait(HOST_CALL):
+            emit = host_calls.emit_host_call
+        if emit is not None:
+            values[instruction] = emit(self, instruction, values)
+        elif {ELEMENTWISE, DATA_MOVEMENT} & instruction.operation.traits or instruction.opcode == "map":
+            values[instruction] = self._emit_single(instruction, values)
+        else:
+            raise NotImplementedError(f"operation {instruction.opcode} has no native code; the reference backend runs it")
 
     @staticmethod
     def _leaves_memory_alone(instruction: Instruction) -> bool:
@@ -225,7 +249,7 @@ class ModuleEmitter:
         return [values[operand][0] for operand in instruction.operands]
 
     def emit_tuple(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        return [leaf for operand in instruction.operands for leaf in values[operand]]
+        return [leaf for operand in instruction.operands for leaf in raw_leaves(values, operand)]
 
     def emit_get_tuple_element(self, instruction: Instruction, values: Values) -> list[Leaf]:
         (operand,) = instruction.operands

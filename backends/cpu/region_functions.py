@@ -91,9 +91,7 @@ class RegionFunctions:
         values: list[Binding] = [lhs, rhs, output] + ([scratch] if scratch is not None else [])
         self._emit(builder, ("dot", as_computation(dot)), values, emit)
 
-    def emit_region(
-        self, builder: ir.IRBuilder, instruction: Instruction, values: list[Binding], emit: EmitRegion
-    ) -> None:
+    def emit_region(self, builder: ir.IRBuilder, instruction: Instruction, values: list[Binding], emit: EmitRegion) -> None:
         """Emit one instruction; ``emit(builder, values)`` does so inside of the function that it may become."""
         self._emit(builder, (instruction.opcode, as_computation(instruction)), values, emit)
 

@@ -1,0 +1,219 @@
+"""Long computations as several native functions, called one after the other.
+
+LLVM takes more than linear time for long functions: an unrolled loop of a few thousand steps would take minutes. What one
+part computes and another needs goes through memory, the frame; addresses of buffers are computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from ...hlo import Computation, Instruction
+from ..llvm.arrays import Array
+from ..llvm.types import I8, I32, I64, POINTER, ComplexValue
+from .arena import ALIGNMENT, Arena, BorrowedArena, stack_memory
+
+if TYPE_CHECKING:
+    from .module_emitter import Leaf, ModuleEmitter, Values
+
+# A part ends with the instruction of HLO that brings it to so many instructions of LLVM.
+_PART_LENGTH = 400
+# Computations with a greater weight are emitted in parts; the weight is about a number of LLVM's instructions.
+_LARGEST_WEIGHT = 800
+_WEIGHT_OF_ARRAYS = 10
+_LARGEST_WEIGHT_OF_ONE = 200
+_SLOT_BYTES = 16
+# What a module emitter knows of the function that it writes into.
+_PLACE = ("builder", "arguments", "results", "arena", "own_arena", "frame", "argument_pointers", "result_pointers")
+_CONTROL_FLOW = ("while", "conditional")
+
+
+class FunctionParts:
+    """Emits long computations in parts, for a module emitter."""
+
+    def __init__(self, emitter: ModuleEmitter) -> None:
+        self.emitter = emitter
+        self._frame_bytes = 0
+        # How to compute a pointer again in another function.
+        self.recipes: dict[ir.Value, Callable[[], ir.Value]] = {}
+        self._weights: dict[Computation, int] = {}
+        self._callers: dict[ir.Function, ir.Function] = {}
+        self._frames: dict[ir.Function, ir.Value] = {}
+        self._slots: dict[ir.Value, int] = {}
+        self._loaded: dict[tuple[ir.Function, ir.Value], ir.Value] = {}
+
+    def begin_frame(self, computation: Computation) -> None:
+        """Find the frame a place: behind an arena that may grow, else on the stack."""
+        emitter, self._frame_bytes = self.emitter, 0
+        if not self.may_be_needed(computation):
+            emitter.frame = ir.Constant(POINTER, None)
+        elif isinstance(emitter.own_arena, Arena):
+            start = -(-emitter.assignment.arena_size // ALIGNMENT) * ALIGNMENT
+            emitter.frame = emitter.builder.gep(emitter.arena, [I64(start)], source_etype=I8)
+        else:
+            emitter.frame = stack_memory(emitter.builder, 0, _SLOT_BYTES)
+        self._frame = emitter.frame
+
+    def end_frame(self) -> None:
+        """Give the frame the size that turned out to be needed."""
+        if isinstance(self.emitter.own_arena, Arena):
+            if self._frame_bytes:
+                self.emitter.own_arena.extend(self._frame_bytes)
+        elif isinstance(self._frame, ir.AllocaInstr):
+            self._frame.allocated_type = ir.ArrayType(I8, self._frame_bytes)
+
+    def are_needed(self, computation: Computation) -> bool:
+        """Whether a computation is emitted in parts."""
+        return self._weight(computation) > _LARGEST_WEIGHT
+
+    def may_be_needed(self, computation: Computation) -> bool:
+        """Whether this computation is, or one that is emitted inside of it."""
+        return any(map(self.are_needed, _emitted_within(computation)))
+
+    def _weight(self, computation: Computation) -> int:
+        known = self._weights.get(computation)
+        if known is None:
+            known = self._weights[computation] = sum(map(self._weight_of_one, computation.instructions))
+        return known
+
+    def _weight_of_one(self, instruction: Instruction) -> int:
+        if instruction.opcode in _CONTROL_FLOW:
+            return min(_LARGEST_WEIGHT_OF_ONE, sum(map(self._weight, instruction.called_computations)))
+        has_arrays = (
+            instruction.shape.is_tuple
+            or instruction.shape.rank
+            or any(o.shape.is_tuple or o.shape.rank for o in instruction.operands)
+        )
+        return _WEIGHT_OF_ARRAYS if has_arrays else 1
+
+    def emit(self, computation: Computation, values: Values) -> None:
+        """Emit the instructions; ``values`` gets the root's value."""
+        emitter = self.emitter
+        caller = {name: getattr(emitter, name) for name in _PLACE}
+        local = _LocalValues(self, values)
+        emitter.row_groups.flush(emitter.builder)
+
+        def end_part() -> None:
+            emitter.row_groups.flush(emitter.builder)
+            emitter.builder.ret(I32(0))
+            vars(emitter).update(caller)
+
+        for instruction in computation.instructions:
+            if instruction.opcode == "parameter":
+                continue
+            if emitter.builder is caller["builder"]:
+                self._begin()
+            emitter.emit_instruction(instruction, local)
+            if _length(emitter.builder.function) > _PART_LENGTH:
+                end_part()
+        if emitter.builder is not caller["builder"]:
+            end_part()
+        values[computation.root] = local[computation.root]
+
+    def _begin(self) -> None:
+        """Call a new function, and let the emitter write into it."""
+        emitter = self.emitter
+        b, caller = emitter.builder, emitter.builder.function
+        self._frames[caller] = emitter.frame
+        part = ir.Function(emitter.llvm, ir.FunctionType(I32, [POINTER] * 4), f"part.{len(self._callers)}")
+        part.linkage = "internal"
+        self._callers[part] = caller
+        code = b.call(part, [emitter.arguments, emitter.results, emitter.arena, emitter.frame])
+        with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
+            emitter.return_code(code)
+        emitter.builder = ir.IRBuilder(part.append_basic_block("entry"))
+        emitter.arguments, emitter.results, emitter.arena, emitter.frame = part.args
+        emitter.own_arena = BorrowedArena(emitter.arena)
+        emitter.argument_pointers, emitter.result_pointers = {}, {}
+        self._frames[part] = emitter.frame
+
+    def local(self, value: ir.Value) -> ir.Value:
+        """A value of any function, in the function that is being emitted."""
+        here, owner = self.emitter.builder.function, _function_of(value)
+        if owner is None or owner is here:
+            return value
+        recipe = self.recipes.get(value)
+        if recipe is not None:
+            return recipe()
+        known = self._loaded.get((here, value))
+        if known is not None:
+            return known
+        slot = self._slots.get(value)
+        if slot is None:
+            slot = self._store(value, owner)
+        b = self.emitter.builder
+        if self._is_called_by(owner, here):
+            return b.load(self._address(b, here, slot), typ=value.type)
+        with b.goto_entry_block():
+            loaded = b.load(self._address(b, here, slot), typ=value.type)
+        self._loaded[here, value], self._slots[loaded] = loaded, slot
+        return loaded
+
+    def local_leaf(self, leaf: Leaf) -> Leaf:
+        if isinstance(leaf, Array):
+            pointer = self.local(leaf.pointer)
+            return leaf if pointer is leaf.pointer else Array(pointer, leaf.shape)
+        if isinstance(leaf, ComplexValue):
+            return ComplexValue(self.local(leaf.real), self.local(leaf.imag))
+        return self.local(leaf)
+
+    def _store(self, value: ir.Value, owner: ir.Function) -> int:
+        """Let the function that computes the value store it, right after it has done so."""
+        slot = self._slots[value] = self._frame_bytes
+        self._frame_bytes += _SLOT_BYTES
+        b = ir.IRBuilder(value.parent)
+        if isinstance(value, ir.PhiInstr):
+            b.position_before(next(i for i in value.parent.instructions if not isinstance(i, ir.PhiInstr)))
+        else:
+            b.position_after(value)
+        b.store(value, self._address(b, owner, slot))
+        return slot
+
+    def _address(self, b: ir.IRBuilder, function: ir.Function, slot: int) -> ir.Value:
+        return b.gep(self._frames[function], [I64(slot)], source_etype=I8)
+
+    def _is_called_by(self, function: ir.Function, caller: ir.Function) -> bool:
+        current: ir.Function | None = function
+        while current is not None and current is not caller:
+            current = self._callers.get(current)
+        return current is caller
+
+
+class _LocalValues(dict):
+    """Values of instructions, as the function that is being emitted can use them."""
+
+    def __init__(self, parts: FunctionParts, values: Values) -> None:
+        super().__init__(values)
+        self._parts = parts
+
+    def __getitem__(self, instruction: Instruction) -> list[Leaf]:
+        return [self._parts.local_leaf(leaf) for leaf in super().__getitem__(instruction)]
+
+
+def _emitted_within(computation: Computation) -> set[Computation]:
+    """The computation, and the loops and branches in it."""
+    found, waiting = {computation}, [computation]
+    while waiting:
+        for instruction in waiting.pop().instructions:
+            if instruction.opcode in _CONTROL_FLOW:
+                waiting += set(instruction.called_computations) - found
+                found.update(instruction.called_computations)
+    return found
+
+
+def _function_of(value: ir.Value) -> ir.Function | None:
+    if isinstance(value, ir.Instruction):
+        return value.parent.function
+    return value.parent if isinstance(value, ir.Argument) else None
+
+
+def _length(function: ir.Function) -> int:
+    return sum(len(block.instructions) for block in function.blocks)
+
+
+def raw_leaves(values: Values, instruction: Instruction) -> list[Leaf]:
+    """The leaves of a value that is only named again, wherever they were computed."""
+    return dict.__getitem__(values, instruction)
