@@ -2,7 +2,7 @@
 
 A program that applies the same layer a hundred times holds one function for it and a hundred calls; and LLVM, some of whose
 passes take more than linear time, sees many small functions instead of a huge one. What does little work stays inline,
-where a call would cost more than it does.
+where a call would cost more than it does, unless there is much of it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ from .target import Target
 
 # Elements that a region must touch to become a function of its own.
 _OUTLINED_ELEMENTS = 256
+# What may be inline of smaller regions, about as many instructions of HLO; the rest become functions, too. Loops over a few
+# elements are as short as a call.
+_INLINE_WEIGHT = 200
+_WEIGHTS = {"loop": 1, "reduce": 10, "dot": 10, "scatter": 10}
+_WEIGHT_OF_OTHERS = 60
+_FEW_ELEMENTS, _FEW_INSTRUCTIONS = 16, 8
 
 EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
 
@@ -37,6 +43,7 @@ class RegionFunctions:
         self.module, self.target = module, target
         self._functions: dict[Any, ir.Function] = {}
         self._keys = ComputationKeys()
+        self._inline_weight = 0
 
     def emit_loop(
         self,
@@ -107,16 +114,26 @@ class RegionFunctions:
         self._emit(builder, ("scatter", as_computation(scatter)), [indices, *updates, *outputs], emit)
 
     def _emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
-        if max(value.shape.size for value in values if isinstance(value, Array)) < _OUTLINED_ELEMENTS:
+        kind, computation, *rest = key
+        if self._stays_inline(kind, computation, values):
             emit(builder, values)
             return
-        kind, computation, *rest = key
         shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
         full_key = (kind, self._keys.number(computation), *rest, shapes)
         function = self._functions.get(full_key)
         if function is None:
             function = self._functions[full_key] = self._define(f"{kind}.{len(self._functions)}", values, emit)
         builder.call(function, _registers(values))
+
+    def _stays_inline(self, kind: str, computation: Computation, values: list[Binding]) -> bool:
+        elements = max(value.shape.size for value in values if isinstance(value, Array))
+        if elements >= _OUTLINED_ELEMENTS:
+            return False
+        length = len(computation.instructions)
+        if kind == "loop" and elements <= _FEW_ELEMENTS and length <= _FEW_INSTRUCTIONS:
+            return True
+        self._inline_weight += length * _WEIGHTS.get(kind, _WEIGHT_OF_OTHERS)
+        return self._inline_weight <= _INLINE_WEIGHT
 
     def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> ir.Function:
         types = [register.type for register in _registers(values)]
