@@ -45,12 +45,13 @@ def _key(instruction: Instruction, operands: tuple[Any, ...], keys: ComputationK
     # Without a stated shape, operands and attributes decide the shape.
     stated = shape if operation.wants_stated_shape or shape.is_tuple else None
     attributes = instruction.attributes
-    values = tuple([_value_key(value, keys) for value in attributes.values()]) if attributes else ()
+    values = tuple([attribute_key(value, keys) for value in attributes.values()]) if attributes else ()
     annotations = tuple(sorted(instruction.annotations.items())) if instruction.annotations else ()
     return operation, operands, values, stated, annotations
 
 
-def _value_key(value: Any, keys: ComputationKeys) -> Any:
+def attribute_key(value: Any, keys: ComputationKeys) -> Any:
+    """A hashable value, equal for two values of attributes if and only if they are; for keys made with the same ``keys``."""
     if isinstance(value, np.ndarray):
         if value.nbytes > LARGEST_COMPARED_LITERAL:
             return id(value)
@@ -58,7 +59,7 @@ def _value_key(value: Any, keys: ComputationKeys) -> Any:
     if isinstance(value, Computation):
         return "computation", keys.number(value)
     if isinstance(value, tuple):
-        return tuple([_value_key(element, keys) for element in value])
+        return tuple([attribute_key(element, keys) for element in value])
     # The type matters: True == 1, but they are different attribute values.
     return value if isinstance(value, str) else (type(value), value)
 
@@ -87,7 +88,7 @@ def _computation_key(computation: Computation, keys: ComputationKeys) -> tuple:
     lines = []
     for instruction in computation.instructions:
         operands = tuple([position[operand] for operand in instruction.operands])
-        values = tuple([_value_key(value, keys) for value in instruction.attributes.values()])
+        values = tuple([attribute_key(value, keys) for value in instruction.attributes.values()])
         annotations = tuple(sorted(instruction.annotations.items()))
         lines.append((instruction.operation, operands, values, instruction.shape, annotations))
     return tuple(lines), position[computation.root]

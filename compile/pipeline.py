@@ -20,6 +20,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     inlining,
     layout_normalization,
     loop_invariant_code_motion,
+    loop_rolling,
     loop_simplification,
     loop_unrolling,
     simplification,
@@ -51,6 +52,9 @@ FUSION: tuple[Step, ...] = ("fuse",)
 
 # HLO with dynamic dimensions to HLO without, for backends that know static shapes only; before all others.
 PADDING: tuple[Step, ...] = (PAD_DYNAMIC_DIMENSIONS,)
+
+# HLO to HLO of the size of what differs in it; before all that takes time for each instruction.
+ROLLING: tuple[Step, ...] = ("roll-loops",)
 
 # HLO to HLO without the operations that are written as others; for backends that have no code for them.
 EXPANSION: tuple[Step, ...] = ("expand-collectives", "expand")

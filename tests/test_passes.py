@@ -8,7 +8,7 @@ from phlox import hlo
 from phlox.compile import DEFAULT, FixedPoint, Pass, available_passes, module_pass, optimize, run_named_passes, run_passes
 from phlox.compile.inlining import inlined_elementwise
 from phlox.compile.pass_manager import NORMALIZE_LAYOUTS, PASSES
-from phlox.compile.pipeline import EXPANSION, PADDING
+from phlox.compile.pipeline import EXPANSION, PADDING, ROLLING
 from phlox.compile.simplification import RULES
 from phlox.compile.simplification.rule import ANY_ELEMENTWISE
 from phlox.compile.traversal import has_effects, users_of
@@ -351,7 +351,7 @@ def test_unknown_pass_is_named():
 
 def test_every_pass_is_documented_and_used():
     named = set()
-    for step in (NORMALIZE_LAYOUTS, *PADDING, *EXPANSION, *DEFAULT):
+    for step in (NORMALIZE_LAYOUTS, *PADDING, *ROLLING, *EXPANSION, *DEFAULT):
         named |= set(step.passes) if isinstance(step, FixedPoint) else {step}
     assert named == set(available_passes())
     assert all(one.documentation for one in available_passes().values())

@@ -12,7 +12,7 @@ import numpy as np
 from ...compile.buffer_assignment import BufferAssignment, assign_buffers
 from ...compile.copy_insertion import insert_copies
 from ...compile.dynamic_padding import pad_dynamic_dimensions
-from ...compile.pipeline import DEFAULT, EXPANSION, optimize
+from ...compile.pipeline import DEFAULT, EXPANSION, ROLLING, optimize
 from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Instruction, Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
@@ -58,7 +58,7 @@ class CpuBackend:
         if has_dynamic_shapes(module):
             padding = pad_dynamic_dimensions(module)
             return PaddedExecutable(module, padding, self.compile(padding.module))
-        optimized = optimize(module, (*EXPANSION, *DEFAULT))
+        optimized = optimize(module, (*ROLLING, *EXPANSION, *DEFAULT))
         prepared = insert_copies(optimized)
         assignment = assign_buffers(prepared, _scratch_bytes)
         emitter = ModuleEmitter(prepared, assignment, self.target)

@@ -1,0 +1,174 @@
+"""Loop rolling: code that says the same again and again, as an unrolled Python loop does, becomes a while loop.
+
+All that follows, up to machine code, then takes the time of one round. A round may differ from the others in the values of
+constants and in the starts of slices: these come from tables, or are computed from the number of the round.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from ..hlo import Builder, Computation, Instruction, Module, leaves
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from .fusion_policy import FusionPolicy
+from .pass_manager import module_pass
+from .repetition import Run, instruction_codes, search_runs
+from .rolled_loop import Differing, Positions, Rounds, build_loop, find_differing, find_rounds
+from .traversal import on_operands, transform_computations
+
+# What takes less time to compile is left as it is, in elementwise instructions.
+_LEAST_WEIGHT = 400
+_WEIGHT_OF_A_LOOP_NEST = 10  # of an instruction with code of its own
+# More rounds than a loop may have to be unrolled.
+_LEAST_ROUNDS = 12
+# A loop whose state is arrays that its rounds read and write elementwise gets so much work in each round, in cheap vector
+# instructions, that the state need not be read and written often.
+_ENOUGH_WORK = 40.0
+_MOST_BLOCKS = 16  # of the repeated code in one round
+_DEEPEST = 4  # loops in loops
+_BYTES_FOR_A_VALUE = 64  # what it costs to hand on a value, whatever its size
+
+
+@module_pass("roll-loops")
+def roll_loops(module: Module) -> Module:
+    """Writes long repetitions of the same instructions as while loops.
+
+    What one round takes from the one before becomes the state of the loop; results of all rounds that are used behind it are
+    collected in arrays.
+    """
+    return transform_computations(module, _rolled)
+
+
+def _rolled(computation: Computation) -> Computation:
+    for _ in range(_DEEPEST):
+        before = computation
+        if sum(map(_weight, computation.instructions)) >= _LEAST_WEIGHT:
+            computation = _rolled_once(computation)
+        if computation is before:
+            break
+    return computation
+
+
+def _weight(instruction: Instruction) -> int:
+    """About how long the instruction takes to compile."""
+    traits = instruction.operation.traits
+    if ELEMENTWISE in traits or DATA_MOVEMENT in traits or instruction.opcode in _WEIGHTLESS:
+        return 1
+    return _WEIGHT_OF_A_LOOP_NEST + sum(len(computation.instructions) for computation in instruction.called_computations)
+
+
+_WEIGHTLESS = frozenset({"constant", "get-tuple-element", "iota", "parameter", "tuple"})
+
+
+def _rolled_once(computation: Computation) -> Computation:
+    positions = Positions(computation)
+    weights = list(accumulate(map(_weight, computation.instructions), initial=0))
+    found: list[tuple[Rounds, Differing]] = []
+
+    def stop_of(run: Run) -> int | None:
+        if weights[run.stop] - weights[run.start] < _LEAST_WEIGHT:
+            return None
+        rounds = _rounds(positions, run)
+        differing = rounds and find_differing(rounds)
+        if differing is None:
+            return None
+        found.append((rounds, differing))
+        return rounds.stop
+
+    search_runs(instruction_codes(computation), _LEAST_ROUNDS, stop_of)
+    return _with_loops(computation, found) if found else computation
+
+
+def _rounds(positions: Positions, run: Run) -> Rounds | None:
+    """The repetition as rounds that hand on little to the next, and nothing further."""
+    period = run.period
+    middle = run.start + (run.stop - run.start) // (2 * period) * period
+    middle = _best_cut(positions, middle, period, _reach(positions, run, middle) + 1)
+    reach = _reach(positions, run, middle)
+    repeated = (run.stop - run.start) // period
+    blocks = max(reach, min(_blocks_in_a_round(positions, middle, period), repeated // (2 * _LEAST_ROUNDS)))
+    if blocks > _MOST_BLOCKS:
+        return None
+    length = blocks * period
+    start = run.start + (middle - run.start) % period
+    # The first periods may read what the others do not.
+    for first in range(start, min(start + 3 * period, run.stop), period):
+        rounds = find_rounds(positions, first, length, (run.stop - first) // length)
+        if rounds is not None:
+            return rounds if _is_worth_it(rounds) else None
+    return None
+
+
+def _reach(positions: Positions, run: Run, middle: int) -> int:
+    """How many periods back, at most, the one in the middle reads what the run computes."""
+    reach = 1
+    for position in range(middle, min(middle + run.period, run.stop)):
+        for operand in positions.operands[position]:
+            if run.start <= operand < middle:
+                reach = max(reach, -(-(middle - operand) // run.period))
+    return reach
+
+
+def _blocks_in_a_round(positions: Positions, middle: int, period: int) -> int:
+    """How many periods have enough work to read and write their state once."""
+    policy, work = FusionPolicy(), 0.0
+    for instruction in positions.instructions[middle : middle + period]:
+        if instruction.shape.is_tuple:
+            return 1
+        if instruction.shape.dimensions and not (policy.is_fusible(instruction) or instruction.opcode == "constant"):
+            return 1
+        if instruction.opcode != "constant":
+            work += policy.cost(instruction)
+    return max(1, min(_MOST_BLOCKS, int(_ENOUGH_WORK / max(1.0, work))))
+
+
+def _best_cut(positions: Positions, middle: int, period: int, reach: int) -> int:
+    """The position in a period across which the fewest bytes are handed on."""
+    furthest: dict[int, int] = {}
+    for position in range(middle, min(middle + (reach + 1) * period, len(positions.operands))):
+        for operand in positions.operands[position]:
+            if middle <= operand < middle + period:
+                furthest[operand] = position
+    changes = [0] * (2 * period + 1)
+    for position, user in furthest.items():
+        shape, begin = positions.instructions[position].shape, position - middle + 1
+        size = sum(leaf.byte_size for leaf in leaves(shape)) + _BYTES_FOR_A_VALUE
+        changes[begin] += size
+        changes[begin + min(user - position, period)] -= size
+    totals = list(accumulate(changes))
+    costs = [totals[cut] + totals[cut + period] for cut in range(period)]
+    return middle + min(range(period), key=costs.__getitem__)
+
+
+def _is_worth_it(rounds: Rounds) -> bool:
+    """Whether the loop and what it takes to get its results is much less than the repetition."""
+    weight = sum(_weight(rounds.instruction(1, offset)) for offset in range(rounds.length))
+    whole = rounds.count * weight
+    return rounds.count >= _LEAST_ROUNDS and whole >= max(_LEAST_WEIGHT, 2 * (weight + 4 * len(rounds.uses_of_collected)))
+
+
+def _with_loops(computation: Computation, found: list[tuple[Rounds, Differing]]) -> Computation:
+    olds = computation.instructions
+    replaced: dict[Instruction, Instruction] = {}
+    instructions: list[Instruction] = []
+
+    def value_of(position: int) -> Instruction:
+        return replaced.get(olds[position], olds[position])
+
+    def copy(begin: int, end: int) -> None:
+        for old in olds[begin:end]:
+            new = on_operands(old, tuple([replaced.get(operand, operand) for operand in old.operands]))
+            if new is not old:
+                replaced[old] = new
+            instructions.append(new)
+
+    position = 0
+    for rounds, differing in found:
+        copy(position, rounds.start)
+        b = Builder("rolled", where=lambda source=rounds.instruction(0, 0).source: source)
+        results = build_loop(b, rounds, value_of, differing)
+        instructions += b.instructions
+        replaced |= {olds[place]: value for place, value in results.items()}
+        position = rounds.stop
+    copy(position, len(olds))
+    return Computation(computation.name, tuple(instructions), replaced.get(computation.root, computation.root))
