@@ -2,13 +2,14 @@
 
 That form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left and, but for a single right-hand
 side, as it is, of f32, f64 or complex numbers; and of a moderate size: larger ones are made of two halves and of products, in
-which most of the work lies.
+which most of the work lies, and very large ones are loops over blocks, so that their code does not grow with their size.
 """
 
 from __future__ import annotations
 
 from ...hlo import F32, S32, Builder, Instruction
 from ..traversal import on_operands
+from .blocked_linear_algebra import LARGEST_HALVED, blocked_cholesky, blocked_solution
 from .table import expansion
 
 # Sizes beyond this are halved; a half is a multiple of the number below, so that vectors are full.
@@ -70,9 +71,10 @@ def expand_cholesky(b: Builder, cholesky: Instruction, operands: tuple[Instructi
         return b.convert(factor, cholesky.shape.element_type)
     if cholesky.attributes["lower"]:
         return _transposed(b, b.emit("cholesky", _transposed(b, a, True)), True)
-    if cholesky.shape.dimensions[-1] > _LARGEST_SIZE and cholesky.shape.size:
-        return _cholesky_of_halves(b, a)
-    return on_operands(cholesky, operands)
+    if cholesky.shape.dimensions[-1] <= _LARGEST_SIZE or not cholesky.shape.size:
+        return on_operands(cholesky, operands)
+    halved = cholesky.shape.dimensions[-1] <= LARGEST_HALVED
+    return _nan_where_it_fails(b, _cholesky_of_halves(b, a) if halved else blocked_cholesky(b, a))
 
 
 def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
@@ -85,8 +87,13 @@ def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
     w = b.emit("cholesky", b.Sub(_part(b, a, second, second), _product(b, _transposed(b, v, True), v)))
     zero = b.constant(0, shape.element_type)
     below = b.broadcast(zero, (*shape.dimensions[:-2], size - first[1], first[1]), ())
-    factor = b.ConcatInDim([b.ConcatInDim([u, v], rank - 1), b.ConcatInDim([below, w], rank - 1)], rank - 2)
-    # Where the second half has no factor, the first one is to be NaN too.
+    return b.ConcatInDim([b.ConcatInDim([u, v], rank - 1), b.ConcatInDim([below, w], rank - 1)], rank - 2)
+
+
+def _nan_where_it_fails(b: Builder, factor: Instruction) -> Instruction:
+    """The upper factors, all NaN where the last parts of them are."""
+    shape, rank = factor.shape.without_layout(), factor.shape.rank
+    size = shape.dimensions[-1]
     last = b.Slice(factor, (*(0,) * (rank - 2), size - 1, size - 1), shape.dimensions)
     real = b.reshape(b.Real(last) if shape.element_type.is_complex else last, shape.dimensions[:-2])
     failed = b.broadcast(b.Ne(real, real), shape.dimensions, tuple(range(rank - 2)))
@@ -106,7 +113,8 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
     a, right = operands
     if left_side and transpose_a == "NO_TRANSPOSE":
         if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size and right.shape.dimensions[-1] >= _LEAST_COLUMNS:
-            return _solution_of_halves(b, a, right, attributes)
+            halved = a.shape.dimensions[-1] <= LARGEST_HALVED
+            return (_solution_of_halves if halved else blocked_solution)(b, a, right, attributes)
         return on_operands(solve, operands)
     if is_one_transposed_system(solve):
         return on_operands(solve, operands)
