@@ -1,8 +1,10 @@
-"""Rules that put elementwise operations before broadcasts and reshapes: where there are fewer elements, and reshapes meet."""
+"""Rules that put operations before data movement: elementwise ones before broadcasts and reshapes, where there are fewer
+elements and reshapes meet, and sorting before transposes.
+"""
 
 from __future__ import annotations
 
-from ...hlo import Instruction
+from ...hlo import F32, S32, Builder, Instruction, Shape
 from .rule import ANY_ELEMENTWISE, broadcast, f32, full, new, pred, reshape, rule, s32, scalar_under
 
 
@@ -84,3 +86,47 @@ def elementwise_before_reshape(operation: Instruction) -> Instruction | None:
             operands.append(operand if scalar is None else broadcast(scalar, inner, ()))
     result = new(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
     return reshape(result, shape.dimensions)
+
+
+def _sorts(*order: int, along: int):
+    def build(b):
+        x = b.Transpose(f32(b, 2, 3, 4), dimensions=order)
+        pair = b.Sort([x, b.Iota(x.shape.with_element_type(S32), 1)], _less(F32, S32), along, is_stable=True)
+        return b.Sort(x, dimension=along) if order == (1, 2, 0) else pair
+
+    return build
+
+
+def _less(*element_types):
+    c = Builder("less")
+    first, second, *_ = [c.parameter(Shape(element_type)) for element_type in element_types for _ in range(2)]
+    return c.build(c.Lt(first, second))
+
+
+@rule("sort", fires=[_sorts(1, 2, 0, along=1), _sorts(2, 1, 0, along=0)], unchanged=_sorts(1, 2, 0, along=2))
+def sort_before_transpose(sort: Instruction) -> Instruction | None:
+    """sort(transpose(x)) -> transpose(sort(x)), along the last dimension of x, of which each line is in one piece
+
+    Of several operands some may be iotas.
+    """
+    order = next((x.attributes["dimensions"] for x in sort.operands if x.opcode == "transpose"), None)
+    if order is None:
+        return None
+    (along,) = sort.attributes["dimensions"]
+    if order[along] != len(order) - 1:
+        return None
+    operands = []
+    for operand in sort.operands:
+        if operand.opcode == "transpose" and operand.attributes["dimensions"] == order:
+            operands.append(operand.operands[0])
+        elif operand.opcode == "iota":
+            sizes = [operand.shape.dimensions[order.index(dimension)] for dimension in range(len(order))]
+            dimension = order[operand.attributes["iota_dimension"]]
+            operands.append(new("iota", shape=operand.shape.with_dimensions(sizes), iota_dimension=dimension))
+        else:
+            return None
+    result = new("sort", *operands, **{**sort.attributes, "dimensions": (len(order) - 1,)})
+    if not sort.shape.is_tuple:
+        return new("transpose", result, dimensions=order)
+    elements = (new("get-tuple-element", result, index=index) for index in range(len(operands)))
+    return new("tuple", *(new("transpose", element, dimensions=order) for element in elements))
