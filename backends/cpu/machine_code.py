@@ -12,7 +12,7 @@ from ...runtime.custom_calls import NativeTarget
 from .arena import SPARE_BLOCK_NAME
 from .call.runtime import hidden, python_call_addresses
 from .host_calls import HostCall
-from .target import Target, initialize, target_machine
+from .target import Target, compiling_machine, initialize, target_machine
 
 
 class MachineCode:
@@ -34,16 +34,11 @@ class MachineCode:
         self.llvm_ir = llvm_ir
         self.target = target
         host_calls = host_calls or {}
-        module = binding.parse_assembly(llvm_ir)
-        engine = binding.create_mcjit_compiler(module, target_machine(target))
-        for name, literal in constants.items():
-            engine.add_global_mapping(module.get_global_variable(name), literal.ctypes.data)
-        for name, host_call in host_calls.items():
-            find = module.get_global_variable if isinstance(host_call, HostCall) else module.get_function
-            engine.add_global_mapping(find(name), host_call.address)
-        engine.finalize_object()
+        object_code, defined = _compiled(llvm_ir, target)
+        external = {name: literal.ctypes.data for name, literal in constants.items()}
+        external |= {name: host_call.address for name, host_call in host_calls.items()}
+        engine = _loaded(object_code, external, target)
         code = _Code(engine, tuple(constants.values()))
-        defined = [f.name for f in module.functions if f.linkage is binding.Linkage.external and not f.is_declaration]
         self._addresses = {name: engine.get_function_address(name) for name in defined}
         if f"@{SPARE_BLOCK_NAME} =" in llvm_ir:
             weakref.finalize(code, _free_spare_block, engine, engine.get_global_value_address(SPARE_BLOCK_NAME))
@@ -55,7 +50,25 @@ class MachineCode:
 
     def assembly(self) -> str:
         """The machine code as assembly text (generated anew)."""
-        return target_machine(self.target).emit_assembly(binding.parse_assembly(self.llvm_ir))
+        return compiling_machine(self.target).emit_assembly(binding.parse_assembly(self.llvm_ir))
+
+
+def _compiled(llvm_ir: str, target: Target) -> tuple[bytes, list[str]]:
+    """Object code, and the names of the functions in it."""
+    module = binding.parse_assembly(llvm_ir)
+    defined = [f.name for f in module.functions if f.linkage is binding.Linkage.external and not f.is_declaration]
+    return bytes(compiling_machine(target).emit_object(module)), defined
+
+
+def _loaded(object_code: bytes, external: dict[str, int], target: Target) -> binding.ExecutionEngine:
+    """An engine that holds the code. It has compiled nothing: what it would keep for that takes 0.7 MB."""
+    module = binding.parse_assembly("".join(f'@"{name}" = external global i8\n' for name in external))
+    engine = binding.create_mcjit_compiler(module, target_machine(target))
+    for name, address in external.items():
+        engine.add_global_mapping(module.get_global_variable(name), address)
+    engine.add_object_file(binding.ObjectFileRef.from_data(object_code))
+    engine.finalize_object()
+    return engine
 
 
 class _Code:

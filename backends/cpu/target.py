@@ -55,3 +55,9 @@ def target_machine(target: Target) -> binding.TargetMachine:
     """A fresh target machine: an engine takes it over."""
     triple = binding.Target.from_triple(target.triple)
     return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=2, jit=True)
+
+
+@cache
+def compiling_machine(target: Target) -> binding.TargetMachine:
+    """The target machine that writes all code: it keeps what it has worked out about the processor."""
+    return target_machine(target)
