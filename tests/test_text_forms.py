@@ -184,6 +184,11 @@ def test_what_is_kept_is_not_run(name, message, backend):
             "x = f32[] parameter(0)\n  ROOT y = f32[999999999] constant(1)",
             r"line 4, column \d+: a constant of 3999999996 bytes",
         ),
+        (
+            "x = f32[1,4,4] parameter(0)\n  ROOT y = f32[1,4,4] convolution(x, x, x), dim_labels=0bf_0io->0bf, window={size=1},"
+            " sparsity_config={lhs={sparsity=2x4 dimension=2 stride=1 idx=2}}",
+            r"line 4, column \d+: convolution with sparsity_config is not implemented",
+        ),
         ("x = f32[?] parameter(0)\n  ROOT y = f32[?] negate(x)", r"line 4, column \d+: negate of f32.[?]., which has no size"),
         ("x = f32[2] parameter(0)\n  ROOT y = b(f32[2]) copy(x)", r"line 4, column \d+: copy of b.f32.2.., which has no size"),
         (

@@ -32,6 +32,11 @@ OWN_ANNOTATIONS = {
     ),
 }  # fmt: skip
 
+# Attributes of operations on compressed arrays, which nothing here computes.
+UNIMPLEMENTED = {
+    "convolution": {"block_scaling_config", "sparsity_config"}, "dot": {"sparsity"}, "scaled-dot": {"sparsity_config"},
+}  # fmt: skip
+
 _INDEX = r"\{ (?: \s* [0-9]{1,9} (?: \s*,\s* [0-9]{1,9} )* )? \s* \}"
 _STRING = r'" (?: [^"\\] | \\. )* "'
 _FLOAT = r"-?[0-9.]+ (?: [eE][+\-]?[0-9]+ )?"

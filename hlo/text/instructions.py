@@ -16,7 +16,7 @@ from ..errors import HloError, HloSyntaxError, require
 from ..instruction import Computation, Instruction, SourceLocation, make_instruction
 from ..operation import OPERATIONS, Operation
 from ..shape import AnyShape, compatible, leaves
-from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, check_form, operand_alias_error
+from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, UNIMPLEMENTED, check_form, operand_alias_error
 from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
 from .inferred_layouts import inferred_layout
@@ -348,6 +348,8 @@ class InstructionParser:
                 check_form(cursor, spelling, annotations[spelling], value)
                 if spelling == "control-predecessors":
                     self._check_predecessors(body, annotations[spelling], value)
+            elif spelling in UNIMPLEMENTED.get(record.opcode, ()):
+                cursor.not_implemented(f"{record.opcode} with {spelling} is not implemented", place)
             else:
                 known = ", ".join(spellings) or "none"
                 cursor.fail(f"{record.opcode} has no attribute {spelling}; its own are: {known}", place)
