@@ -1,0 +1,177 @@
+"""Programs that native code runs in parts give the same bits as whole; long ones are compiled in parts that LLVM can handle."""
+
+import re
+from random import Random
+
+import numpy as np
+import pytest
+from broad_random_programs import broad_random_module
+from phlox import cond, fori_loop, hlo, jit, load_hlo
+from phlox.backends.cpu import function_parts, region_functions
+from phlox.backends.registry import get_backend
+from phlox.runtime import register_custom_call, unregister_custom_call
+from wide_random_programs import wide_arguments, wide_random_module
+
+
+def in_small_parts(monkeypatch):
+    monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 0)
+    monkeypatch.setattr(function_parts, "_PART_LENGTH", 3)
+    monkeypatch.setattr(region_functions, "_INLINE_WEIGHT", 0)
+
+
+def flattened(value):
+    return [array for element in value for array in flattened(element)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def assert_identical(actual, expected):
+    """Equal to the last bit, but for the payloads of NaN."""
+    for one, other in zip(flattened(actual), flattened(expected), strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        different = np.atleast_1d(one).view(np.uint8) != np.atleast_1d(other).view(np.uint8)
+        assert not different.any() or np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+
+
+def compile_and_run(module):
+    executable = get_backend("cpu").compile(module)
+    with np.errstate(all="ignore"):
+        return executable, executable(*wide_arguments(module, 0))
+
+
+@pytest.mark.parametrize("make", [broad_random_module, wide_random_module], ids=["broad", "wide"])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(monkeypatch, make, seed):
+    module = make(seed, Random(seed).randint(5, 40))
+    _, whole = compile_and_run(module)
+    in_small_parts(monkeypatch)
+    executable, parts = compile_and_run(module)
+    assert_identical(parts, whole)
+    assert "part.0" in executable.llvm_ir() or module.entry.root.opcode in ("parameter", "tuple")
+
+
+def newton(x, y):
+    """Scalars, real and complex, that loops and branches hand on, and that the parts before and after them need."""
+    a, b = x * 2, y * (1 + 2j)
+    c = fori_loop(0, 5, lambda i, s: (s[0] * 0.5 + a / s[0], s[1] + b * i, s[2] + 1), (x, b, np.int32(0)))
+    d = cond(c[0] > a, lambda v: v * a - c[0], lambda v: v + y, c[0])
+    e = fori_loop(
+        0, 3, lambda i, s: cond(s > d, lambda s: s - d * a, lambda s: fori_loop(0, i, lambda j, t: t + y + j, s), s), d
+    )
+    return a, b, c, d, e, c[1] * e + b, c[2] * 2
+
+
+def arrays(x, y):
+    """Arrays that are updated in place, in loops that swap two buffers."""
+    v = np.arange(12.0) * x
+    for k in range(1, 8):
+        v[k] = v[k - 1] * y + v[k]
+    w = fori_loop(0, 5, lambda i, s: (s[1][::-1] + s[0][i], s[0] * y), (v, v + 1))
+    u = w[0] + v
+    u[2:5] = w[1][4:7] * v[3]
+    return v, w, u, u.sum() + v.max(), np.sort(u)[:3], np.concatenate([u, v])[5:9]
+
+
+@pytest.mark.parametrize("program", [newton, arrays])
+def test_programs(monkeypatch, program):
+    x, y = np.float64(1.25), np.float64(0.75)
+    whole = jit(lambda x, y: program(x, y))(x, y)
+    in_small_parts(monkeypatch)
+    assert_identical(jit(lambda x, y: program(x, y))(x, y), whole)
+
+
+CALLS = """HloModule m
+
+f {{
+  x = f32[] parameter(0)
+  v = f32[3] parameter(1)
+{steps}
+  b = f32[3] broadcast(x{last}), dimensions={{}}
+  s = f32[3] add(v, b)
+  ROOT t = (f32[], f32[3], f32[]) tuple(x{last}, s, x3)
+}}
+
+ENTRY e {{
+  x = f32[] parameter(0)
+  v = f32[3] parameter(1)
+  a = (f32[], f32[3], f32[]) call(x, v), to_apply=f
+  y = f32[] get-tuple-element(a), index=0
+  w = f32[3] get-tuple-element(a), index=1
+  c = (f32[], f32[3], f32[]) call(y, w), to_apply=f
+  ROOT r = ((f32[], f32[3], f32[]), f32[]) tuple(c, y)
+}}
+"""
+
+
+@pytest.mark.parametrize("count", [20, 1500])
+def test_called_computations_in_parts(monkeypatch, count):
+    """Functions that are called have a frame of their own."""
+    steps = "\n".join(f"  x{k + 1} = f32[] {'add' if k % 2 else 'multiply'}(x{k or ''}, x{k // 2 or ''})" for k in range(count))
+    text = CALLS.format(steps=steps, last=count)
+    if count < 100:
+        in_small_parts(monkeypatch)
+    x, v = np.float32(0.5), np.arange(3, dtype=np.float32)
+    with np.errstate(all="ignore"):
+        expected = hlo.evaluate(hlo.parse_module(text).entry, x, v)
+        assert_identical(load_hlo(text)(x, v), expected)
+
+
+def test_errors_end_all_parts(monkeypatch):
+    """An exception in a host call, in a loop, in a part of a part."""
+    text = """HloModule m
+c { s = (s32[], f32[]) parameter(0) \n i = s32[] get-tuple-element(s), index=0 \n n = s32[] constant(5)
+  ROOT l = pred[] compare(i, n), direction=LT }
+b { s = (s32[], f32[]) parameter(0) \n i = s32[] get-tuple-element(s), index=0 \n x = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1) \n j = s32[] add(i, one) \n y = f32[] custom-call(x), custom_call_target="test.parts"
+  z = f32[] add(y, x) \n ROOT t = (s32[], f32[]) tuple(j, z) }
+ENTRY e { x = f32[] parameter(0) \n zero = s32[] constant(0) \n i = (s32[], f32[]) tuple(zero, x)
+  w = (s32[], f32[]) while(i), condition=c, body=b \n ROOT y = f32[] get-tuple-element(w), index=1 }"""
+    in_small_parts(monkeypatch)
+    calls = []
+
+    def target(x):
+        calls.append(float(x))
+        if x > 100:
+            raise OverflowError("more than 100")
+        return x * 2
+
+    register_custom_call("test.parts", target)
+    try:
+        program = load_hlo(text)
+        assert program(np.float32(1)) == 243
+        with pytest.raises(OverflowError, match="more than 100"):
+            program(np.float32(2))
+    finally:
+        unregister_custom_call("test.parts")
+    assert calls == [1, 3, 9, 27, 81, 2, 6, 18, 54, 162]
+
+
+def longest_function(text):
+    """Lines of the longest function of a module."""
+    return max(len(body.splitlines()) for body in re.findall(r"^define .*?^}", text, re.MULTILINE | re.DOTALL))
+
+
+def unrolled_scalars(x, y):
+    for _ in range(2000):
+        x = x * 0.5 + y
+    return x
+
+
+def unrolled_elements(x, y):
+    v = np.zeros(300) + y
+    for k in range(1, 300):
+        v[k] = v[k - 1] * x
+    return v
+
+
+def unrolled_regions(x, y):
+    v = np.arange(20.0) * x
+    for k in range(100):
+        v = np.sort(v * y)[::-1] + v[k % 20]
+    return v
+
+
+@pytest.mark.parametrize("program", [unrolled_scalars, unrolled_elements, unrolled_regions])
+def test_no_function_is_long(program):
+    x, y = np.float64(0.9), np.float64(1.1)
+    compiled = jit(lambda x, y: program(x, y)).lower(x, y).compile()
+    assert longest_function(compiled.executable.llvm_ir()) < 1500
+    np.testing.assert_allclose(compiled(x, y), program(x, y), rtol=1e-12)
