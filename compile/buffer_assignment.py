@@ -124,6 +124,7 @@ class _Planner:
         self._scratch_bytes = scratch_bytes
         self.clock = 0
         self.temporaries: list[Buffer] = []
+        self._names: dict[Instruction, Counter[Value]] = {}
         self.owners: dict[Buffer, _ComputationPlan] = {}  # the first computation with a value in the buffer
         self.shared: set[Buffer] = set()  # buffers with values of several computations
 
@@ -131,6 +132,13 @@ class _Planner:
         buffer = Buffer("temporary", size, start=self.clock, end=self.clock)
         self.temporaries.append(buffer)
         return buffer
+
+    def names_in(self, instruction: Instruction) -> Counter[Value]:
+        """As the function of this name, remembered."""
+        found = self._names.get(instruction)
+        if found is None:
+            found = self._names[instruction] = _names_in(instruction)
+        return found
 
     def scratch_bytes(self, instruction: Instruction) -> int:
         if instruction.opcode != "call":
@@ -205,11 +213,12 @@ class _ComputationPlan:
             if instruction.shape.is_tuple and instruction.opcode != "while":
                 continue
             if instruction.opcode == "while":
+                names = self.planner.names_in(instruction.operands[0])
                 for value, _ in self._array_leaves(instruction):
                     buffer = self.preferred.get(value)
                     initial = Value(instruction.operands[0], value.leaf)
                     # What another leaf starts from too must stay where it is: that leaf may be invariant.
-                    if buffer is not None and _occurrences(initial.instruction, defining_value(initial)) == 1:
+                    if buffer is not None and names[defining_value(initial)] == 1:
                         self._hand_on(initial, buffer, instruction)
                 continue
             buffer = self.preferred.get(Value(instruction))
@@ -353,7 +362,7 @@ class _ComputationPlan:
         if initial.kind == "temporary" and initial not in taken and initial.size == shape.byte_size:
             init = defining_value(Value(loop.operands[0], value.leaf))
             unread = self._is_ours(initial) and not self._is_read_after(initial, loop)
-            if unread and _occurrences(loop.operands[0], init) == 1:
+            if unread and self.planner.names_in(loop.operands[0])[init] == 1:
                 return initial
         return self.planner.temporary(shape.byte_size)
 
@@ -370,9 +379,9 @@ def last_reads(computation: Computation) -> dict[Value, int]:
     return last
 
 
-def _occurrences(instruction: Instruction, value: Value) -> int:
-    """How many leaves of the instruction are other names for the value."""
-    return sum(defining_value(Value(instruction, leaf)) == value for leaf in range(len(leaves(instruction.shape))))
+def _names_in(instruction: Instruction) -> Counter[Value]:
+    """How many leaves of the instruction are names for each value."""
+    return Counter(defining_value(Value(instruction, leaf)) for leaf in range(len(leaves(instruction.shape))))
 
 
 def leaves_updated_in_place(body: Computation) -> set[int]:
@@ -386,21 +395,21 @@ def leaves_updated_in_place(body: Computation) -> set[int]:
     handed_on = Counter(results)
     position = {instruction: number for number, instruction in enumerate(body.instructions)}
     last = last_reads(body)
+    names: dict[Instruction, Counter[Value]] = {}
     found = set()
     for leaf, new in enumerate(results):
         old, definer = Value(parameter, leaf), new.instruction
         if handed_on[old] > (new == old):
             continue
         read, written = last.get(old, -1), position[definer]
-        if read < written or read == written and _updates(definer, old, new):
+        if read == written and definer.opcode == "while":
+            (init,) = definer.operands
+            if init not in names:
+                names[init] = _names_in(init)
+            # An inner loop works in place if it starts from the old value in the same place of its own state.
+            in_place = names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
+        else:
+            in_place = read < written or read == written and _reads_in_place_only(definer, lambda held, old=old: held == old)
+        if in_place:
             found.add(leaf)
     return found
-
-
-def _updates(definer: Instruction, old: Value, new: Value) -> bool:
-    """Whether the instruction reads the old value only where and when it writes the new one."""
-    if definer.opcode != "while":
-        return _reads_in_place_only(definer, lambda read: read == old)
-    # An inner loop works in place if it starts from the old value in the same place of its own state.
-    (init,) = definer.operands
-    return _occurrences(init, old) == 1 and defining_value(Value(init, new.leaf)) == old

@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from ..hlo import Builder, Computation, Instruction, Module, leaves
 from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from .common_subexpression_elimination import ComputationKeys
 from .fusion_policy import FusionPolicy
 from .pass_manager import module_pass
 from .repetition import Run, instruction_codes, search_runs
@@ -36,14 +37,15 @@ def roll_loops(module: Module) -> Module:
     What one round takes from the one before becomes the state of the loop; results of all rounds that are used behind it are
     collected in arrays.
     """
-    return transform_computations(module, _rolled)
+    keys = ComputationKeys()
+    return transform_computations(module, lambda computation: _rolled(computation, keys))
 
 
-def _rolled(computation: Computation) -> Computation:
+def _rolled(computation: Computation, keys: ComputationKeys) -> Computation:
     for _ in range(_DEEPEST):
         before = computation
         if sum(map(_weight, computation.instructions)) >= _LEAST_WEIGHT:
-            computation = _rolled_once(computation)
+            computation = _rolled_once(computation, keys)
         if computation is before:
             break
     return computation
@@ -60,7 +62,7 @@ def _weight(instruction: Instruction) -> int:
 _WEIGHTLESS = frozenset({"constant", "get-tuple-element", "iota", "parameter", "tuple"})
 
 
-def _rolled_once(computation: Computation) -> Computation:
+def _rolled_once(computation: Computation, keys: ComputationKeys) -> Computation:
     positions = Positions(computation)
     weights = list(accumulate(map(_weight, computation.instructions), initial=0))
     found: list[tuple[Rounds, Differing]] = []
@@ -75,7 +77,7 @@ def _rolled_once(computation: Computation) -> Computation:
         found.append((rounds, differing))
         return rounds.stop
 
-    search_runs(instruction_codes(computation), _LEAST_ROUNDS, stop_of)
+    search_runs(instruction_codes(computation, keys), _LEAST_ROUNDS, stop_of)
     return _with_loops(computation, found) if found else computation
 
 

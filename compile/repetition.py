@@ -23,20 +23,19 @@ class Run(NamedTuple):
     period: int
 
 
-def instruction_codes(computation: Computation) -> list[int]:
+def instruction_codes(computation: Computation, keys: ComputationKeys) -> list[int]:
     """A number for each instruction: the same for those that do the same, whatever their operands are.
 
     The values of constants and the starts of slices do not count. What must run as often as written, and parameters, have
     numbers of their own.
     """
     numbers: dict[Any, int] = {}
-    known_keys = ComputationKeys()
     codes = []
     for position, instruction in enumerate(computation.instructions):
         if _is_unique(instruction):
             codes.append(-1 - position)
         else:
-            codes.append(numbers.setdefault(_code_key(instruction, known_keys), len(numbers)))
+            codes.append(numbers.setdefault(_code_key(instruction, keys), len(numbers)))
     return codes
 
 
@@ -50,12 +49,12 @@ def _is_unique(instruction: Instruction) -> bool:
     return (CALLS in traits or EFFECTFUL in traits) and has_effects(instruction)
 
 
-def _code_key(instruction: Instruction, known_keys: ComputationKeys) -> tuple:
+def _code_key(instruction: Instruction, keys: ComputationKeys) -> tuple:
     opcode, attributes, values = instruction.opcode, instruction.attributes, ()
     if opcode == "slice":
         values = tuple([(limit - start, stride) for start, limit, stride in attributes["slice"]])
     elif opcode != "constant" and attributes:
-        values = tuple([attribute_key(value, known_keys) for value in attributes.values()])
+        values = tuple([attribute_key(value, keys) for value in attributes.values()])
     annotations = tuple(sorted(instruction.annotations.items())) if instruction.annotations else ()
     return opcode, instruction.shape, values, len(instruction.operands), annotations
 

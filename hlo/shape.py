@@ -171,8 +171,12 @@ class TupleShape:
     def without_layout(self) -> TupleShape:
         return TupleShape(tuple(element.without_layout() for element in self.elements))
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         return "(" + ", ".join(map(str, self.elements)) + ")"
+
+    def __str__(self) -> str:
+        return self._text
 
 
 AnyShape: TypeAlias = Shape | TupleShape

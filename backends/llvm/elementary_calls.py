@@ -73,7 +73,12 @@ def calls_on_vectors(module: ir.Module, computation: Computation) -> bool:
 
 def lanes_for_calls(module: ir.Module, computation: Computation, lanes: int, size: int) -> int:
     """The lanes of vectors along a dimension of this size: several registers where few overlap at the end."""
-    if lanes == 1 or not calls_on_vectors(module, computation):
+    return wide_lanes(lanes, size) if lanes > 1 and calls_on_vectors(module, computation) else lanes
+
+
+def wide_lanes(lanes: int, size: int) -> int:
+    """As lanes_for_calls, where there are calls."""
+    if lanes == 1:
         return lanes
     wide = lanes * VECTORS_PER_CALL
     while wide > lanes and 8 * -(-size // wide) * wide > 9 * size:

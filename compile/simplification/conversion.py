@@ -97,9 +97,7 @@ def _bitcast_back(b, minor_to_major):
     return b.emit("bitcast", in_memory, shape=Shape(F32, sizes, Layout(minor_to_major)))
 
 
-@rule(
-    "bitcast", fires=lambda b: _bitcast_back(b, (0, 2, 1)), unchanged=lambda b: _bitcast_back(b, (2, 1, 0))
-)
+@rule("bitcast", fires=lambda b: _bitcast_back(b, (0, 2, 1)), unchanged=lambda b: _bitcast_back(b, (2, 1, 0)))
 def bitcast_back(bitcast: Instruction) -> Instruction | None:
     """bitcast(bitcast(x)) -> x, to the shape and layout that it has"""
     inner = bitcast.operands[0]

@@ -13,7 +13,7 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.elementary_calls import lanes_for_calls
+from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
@@ -130,8 +130,12 @@ class _Nest:
     def _vectors(self, roots: tuple[Instruction, ...]) -> VectorLoop:
         dimensions = roots[0].shape.dimensions
         lanes = _lanes_for(self.target, self._widest_element, dimensions)
-        lanes = lanes_for_calls(self.builder.module, self.computation, lanes, dimensions[-1])
+        lanes = wide_lanes(lanes, dimensions[-1]) if self._calls_on_vectors else lanes
         return VectorLoop(self.builder, lanes, self.in_place)
+
+    @cached_property
+    def _calls_on_vectors(self) -> bool:
+        return calls_on_vectors(self.builder.module, self.computation)
 
     @cached_property
     def _widest_element(self) -> int | None:

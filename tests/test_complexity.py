@@ -1,0 +1,284 @@
+"""How many steps each pass takes for programs of twice the size: about twice as many.
+
+A step is a line of Python that runs, or one more round of a loop in a line. Limits on searches, which are constants, are made
+small, so that what they bound shows at small sizes.
+"""
+
+import sys
+import types
+from functools import partial
+
+import numpy as np
+import pytest
+from phlox import jit
+from phlox.backends.cpu import backend as cpu
+from phlox.backends.cpu.module_emitter import ModuleEmitter
+from phlox.backends.cpu.target import host_target
+from phlox.compile import arena_packing, fusion, fusion_groups, loop_rolling, pass_manager
+from phlox.compile.fusion_policy import FusionPolicy
+from phlox.compile.pipeline import DEFAULT, EXPANSION, ROLLING
+from phlox.compile.simplification import movement
+from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, scalar_computation, verify
+
+VECTOR, SCALAR, COUNT = Shape(F64, (300,)), Shape(F64), Shape(S64)
+SIZE = 40
+MOST = 2.5
+
+
+def steps_of(function, *arguments):
+    """The result of the function, and how many lines of phlox it ran."""
+    count = 0
+
+    def local(frame, event, argument):
+        nonlocal count
+        count += 1
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: local if "phlox" in frame.f_code.co_filename else None)
+    try:
+        result = function(*arguments)
+    finally:
+        sys.settrace(before)
+    return result, count
+
+
+# --- programs of n pieces, which are not rolled into loops ---
+
+
+def chain(b, n):
+    x = b.parameter(VECTOR)
+    for k in range(n):
+        x = b.emit(
+            ("sine", "abs", "sort")[k % 3] if k % 3 < 2 else "reverse", x, **({"dimensions": (0,)} if k % 3 == 2 else {})
+        )
+    return x
+
+
+def scalar_chain(b, n):
+    x, y = b.parameter(SCALAR), b.parameter(SCALAR)
+    for k in range(n):
+        x = b.Add(b.Mul(x, b.constant(np.float64(k + 0.5))), y)
+    return x
+
+
+def fan_out(b, n):
+    x = b.Rev(b.parameter(VECTOR), dimensions=(0,))
+    return b.Tuple([b.Mul(x, full(b, k)) for k in range(n)])
+
+
+def fan_in(b, n):
+    total, *values = [b.Sin(b.parameter(VECTOR)) for _ in range(n)]
+    for value in values:
+        total = b.Add(total, value)
+    return total
+
+
+def in_place(b, n):
+    x = b.Mul(b.parameter(VECTOR), full(b, 2))
+    for k in range(n):
+        part = b.Slice(x, [k], [k + 7])
+        x = b.DynamicUpdateSlice(x, b.Add(part, b.Rev(part, dimensions=(0,))), [b.constant(np.int64(k * k % 290))])
+    return x
+
+
+def loop(b, state, advance, rounds=20):
+    """A while that counts, with further elements of its state."""
+    init = b.Tuple([b.constant(np.int64(0)), *state])
+    c = Builder("condition")
+    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape), 0), c.constant(np.int64(rounds))))
+    c = Builder("body")
+    parameter = c.parameter(init.shape)
+    number, *values = (c.get_tuple_element(parameter, place) for place in range(len(init.operands)))
+    body = c.build(c.Tuple([c.Add(number, c.constant(np.int64(1))), *advance(c, values)]))
+    result = b.While(condition, body, init)
+    return [b.get_tuple_element(result, 1 + place) for place in range(len(state))]
+
+
+def many_loops(b, n):
+    x = b.parameter(VECTOR)
+    for k in range(n // 4):
+        (x,) = loop(b, [x], lambda c, values: [c.Rev(c.Sin(values[0]), dimensions=(0,))], 20 + k)
+    return x
+
+
+def wide_loop(b, n):
+    values = loop(b, [b.parameter(VECTOR) for _ in range(n)], lambda c, values: [c.Sin(value) for value in values])
+    return b.Tuple(values)
+
+
+def loop_with_swaps(b, n):
+    values = loop(b, [b.parameter(VECTOR) for _ in range(n)], lambda c, values: [*values[1:], c.Neg(values[0])])
+    return b.Tuple(values)
+
+
+def nested_loops(b, n):
+    def nested(b, x, depth):
+        if not depth:
+            return [b.Sin(x)]
+        return loop(b, [x], lambda c, values: nested(c, c.Rev(values[0], dimensions=(0,)), depth - 1))
+
+    return nested(b, b.parameter(VECTOR), n // 8)[0]
+
+
+def many_conditionals(b, n):
+    x, p = b.parameter(VECTOR), b.parameter(Shape(PRED))
+    for k in range(n // 4):
+        branches = []
+        for opcode in ("sine", "cosine"):
+            c = Builder(opcode)
+            branches.append(c.build(c.Add(c.emit(opcode, c.parameter(VECTOR)), full(c, k))))
+        x = b.emit("conditional", p, x, x, true_computation=branches[0], false_computation=branches[1])
+    return x
+
+
+def wide_conditional(b, n):
+    values = b.Tuple([b.parameter(VECTOR) for _ in range(n)])
+    branches = []
+    for opcode in ("sine", "cosine"):
+        c = Builder(opcode)
+        parameter = c.parameter(values.shape)
+        branches.append(c.build(c.Tuple([c.emit(opcode, c.get_tuple_element(parameter, k)) for k in range(n)])))
+    result = b.emit(
+        "conditional", b.parameter(Shape(PRED)), values, values, true_computation=branches[0], false_computation=branches[1]
+    )
+    return b.Tuple([b.get_tuple_element(result, k) for k in range(n)])
+
+
+def reductions(b, n):
+    x, total = b.parameter(Shape(F64, (20, 30))), None
+    for k in range(n):
+        y = b.Mul(b.broadcast(b.constant(np.float64(k)), (20, 30), ()), x)
+        total = b.Reduce(y, b.constant(0.0) if total is None else total, scalar_computation("add", F64), (0, 1))
+    return total
+
+
+def tuples_in_tuples(b, n):
+    x = b.parameter(TupleShape((VECTOR,) * n))
+    y = b.Tuple([b.Neg(b.get_tuple_element(x, k)) for k in range(n)])
+    z = b.emit("opt-barrier", y)
+    return b.Tuple([b.Tuple([b.get_tuple_element(z, k), b.get_tuple_element(z, n - 1 - k)]) for k in range(n)])
+
+
+def concatenated(b, n):
+    x = b.parameter(VECTOR)
+    whole = b.ConcatInDim([b.Sin(b.Slice(x, [k], [k + 3])) for k in range(n)], 0)
+    return b.Tuple([b.Slice(whole, [3 * k], [3 * k + 2]) for k in range(n)])
+
+
+def appended(b, n):
+    x = b.parameter(VECTOR)
+    whole = b.Slice(x, [0], [1])
+    for k in range(n):
+        whole = b.ConcatInDim([whole, b.Slice(x, [k], [k + 1])], 0)
+    return whole
+
+
+def constants(b, n):
+    x = b.parameter(VECTOR)
+    for k in range(n):
+        x = b.Add(x, b.constant(np.arange(300.0) * k))
+    return x
+
+
+def products(b, n):
+    x = b.parameter(Shape(F64, (20, 20)))
+    y = x
+    for k in range(n):
+        y = b.Dot(b.Add(y, b.broadcast(b.constant(np.float64(k)), (20, 20), ())), x)
+    return y
+
+
+def nested_calls(b, n):
+    x = b.parameter(VECTOR)
+    for k in range(n):
+        c = Builder("called")
+        x = b.emit("call", x, to_apply=c.build(c.Sin(c.Add(c.parameter(VECTOR), full(c, k)))))
+    return x
+
+
+def full(b, value):
+    return b.broadcast(b.constant(np.float64(value)), VECTOR.dimensions, ())
+
+
+PROGRAMS = [
+    chain, scalar_chain, fan_out, fan_in, in_place, many_loops, wide_loop, loop_with_swaps, nested_loops, many_conditionals,
+    wide_conditional, reductions, tuples_in_tuples, concatenated, appended, constants, products, nested_calls,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    monkeypatch.setattr(arena_packing, "_FEW_BUFFERS", 8)
+    monkeypatch.setattr(fusion_groups, "_LONGEST_SEARCH", 8)
+    monkeypatch.setattr(fusion, "FusionPolicy", partial(FusionPolicy, maximum_instructions=20))
+    monkeypatch.setattr(loop_rolling, "_LEAST_WEIGHT", 10)
+    monkeypatch.setattr(movement, "_MOST_TRIED", 8)
+    monkeypatch.setattr(movement, "MOST_CONCATENATED", 8)
+
+
+def steps_by_stage(program, n, monkeypatch):
+    steps = {}
+
+    def counted(name, function, *arguments):
+        result, count = steps_of(function, *arguments)
+        steps[name] = steps.get(name, 0) + count
+        return result
+
+    b = Builder("f")
+    root = program(b, n)
+    module = b.build_module(root)
+    counted("verify", verify, module)
+    for name in ROLLING:
+        counted(name, pass_manager.PASSES[name].run, module)
+    with monkeypatch.context() as context:
+        run = pass_manager._Runner.run
+        context.setattr(pass_manager._Runner, "run", lambda self, one, module: counted(one.name, run, self, one, module))
+        module = pass_manager.run_passes(module, (*EXPANSION, *DEFAULT))
+    module = counted("insert-copies", cpu.insert_copies, module)
+    assignment = counted("assign-buffers", cpu.assign_buffers, module, cpu._scratch_bytes)
+    emitter = ModuleEmitter(module, assignment, host_target())
+    counted("emit", emitter.emit)
+    counted("print", module.as_text)
+    return steps
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_stages_take_steps_in_proportion_to_the_program(program, monkeypatch):
+    small, large = (steps_by_stage(program, n, monkeypatch) for n in (SIZE, 2 * SIZE))
+    ratios = {name: round(count / small[name], 2) for name, count in large.items() if count > 2000}
+    assert not {name: ratio for name, ratio in ratios.items() if ratio > MOST}, ratios
+
+
+# --- tracing ---
+
+
+def traced_in_place(x, n):
+    for k in range(1, n):
+        x[k] = x[k - 1] * 2 + k
+    return x
+
+
+def traced_views(x, n):
+    for k in range(n):
+        y = x[k:][::-1][1:]
+        y += k
+    return x
+
+
+def traced_list(x, n):
+    return np.stack([np.sin(x) * k for k in range(n)])
+
+
+def traced_results(x, n):
+    return [np.sin(x) * k for k in range(n)]
+
+
+@pytest.mark.parametrize("program", [traced_in_place, traced_views, traced_list, traced_results])
+def test_tracing_takes_steps_in_proportion_to_the_program(program):
+    x = np.zeros(300)
+    counts = []
+    for n in (SIZE, 2 * SIZE):
+        function = types.FunctionType(program.__code__, {"np": np}, argdefs=(n,))
+        counts.append(steps_of(jit(function).trace, x)[1])
+    assert counts[1] < MOST * counts[0]
