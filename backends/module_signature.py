@@ -7,9 +7,6 @@ from typing import Any
 from .. import hlo
 from . import registry
 
-# Releasing the interpreter lock costs about as much as copying this many bytes.
-RELEASE_BYTES = 1 << 18
-
 
 def module_signature(module: hlo.Module) -> Any:
     """The CallSignature of calls with one array for each entry parameter, a NumPy scalar for rank 0.
@@ -27,16 +24,7 @@ def module_signature(module: hlo.Module) -> Any:
     results = tuple(types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(root))
     flat = root.is_tuple and not any(element.is_tuple for element in root.elements)
     structure = "tuple" if flat else "call" if root.is_tuple else "single"
-    return types.CallSignature(tuple(guards), results=results, result_structure=structure, release_gil=may_take_long(module))
-
-
-def may_take_long(module: hlo.Module) -> bool:
-    """Whether a call is worth releasing the interpreter lock."""
-    shapes = [*module.entry.parameter_shapes, module.entry.shape]
-    touched = sum(leaf.byte_size for shape in shapes for leaf in hlo.array_leaves(shape))
-    return touched > RELEASE_BYTES or any(
-        instruction.opcode == "while" for computation in module.computations() for instruction in computation.instructions
-    )
+    return types.CallSignature(tuple(guards), results=results, result_structure=structure)
 
 
 def _guard(types: Any, shape: hlo.Shape | hlo.TupleShape) -> Any:

@@ -1,8 +1,12 @@
 """Exceptions that come from outside while compiled code runs: signals, and those of functions that it calls."""
 
+import ctypes
 import gc
+import os
 import signal
 import sys
+import threading
+import time
 
 import numpy as np
 import phlox
@@ -166,3 +170,141 @@ def test_calls_while_the_collector_takes_a_function_apart():
     assert len(results) == 5
     for result in results:
         assert result is None or np.array_equal(result, np.full(3, 2.0))
+
+
+# Loops
+
+
+def endless(step):
+    """A loop of n rounds of a step, which has the round's number and the state."""
+    return jit(lambda x, n: fori_loop(0, n, step, x))
+
+
+LOOPS = {
+    "scalar": (endless(lambda i, v: v * 1.0000001 + 0.5), 1.0),
+    "integer": (endless(lambda i, v: v ^ i), 1),
+    "short loops inside": (endless(lambda i, v: fori_loop(0, i % 5, lambda j, w: w * 1.01, v)), 1.0),
+    "arrays": (endless(lambda i, v: np.sin(v)), np.ones(1000)),
+    "branches": (endless(lambda i, v: phlox.cond(i % 2 == 0, lambda v: v + 1, lambda v: v * 0.5, v)), np.ones(3)),
+    "products": (endless(lambda i, v: v @ v * 0.5), np.eye(300)),
+    "sorts": (endless(lambda i, v: np.sort(-v)), np.arange(10000.0)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_end_at_a_signal(name):
+    f, x = LOOPS[name]
+    before = f(x, 3)
+    resident = resident_bytes()
+    for turn in range(3):
+        interrupt(0.01 + 0.01 * turn, f, x, 10**12)
+    assert resident_bytes() - resident < 4 << 20
+    np.testing.assert_array_equal(f(x, 3), before)
+
+
+def test_reference_backend_ends_at_a_signal():
+    f = jit(backend="reference")(lambda x, n: fori_loop(0, n, lambda i, v: v + 1, x))
+    assert f(1.0, 3) == 4
+    interrupt(0.02, f, 1.0, 10**12)
+
+
+def test_what_is_changed_in_place_is_left_alone_by_an_interrupt():
+    @jit
+    def f(x, n):
+        def body(i, v):
+            x[0] += 1
+            return v + 1
+
+        return fori_loop(0, n, body, 0)
+
+    x = np.zeros(3)
+    f(x, 5)
+    interrupt(0.02, f, x, 10**12)
+    np.testing.assert_array_equal(x, [5, 0, 0])
+
+
+SUM_OF_IOTA = """
+HloModule sum
+
+add { a = f64[] parameter(0)  b = f64[] parameter(1)  ROOT c = f64[] add(a, b) }
+
+ENTRY main {
+  x = f64[] parameter(0)
+  i = f64[1000000000000] iota(), iota_dimension=0
+  y = f64[1000000000000] broadcast(x), dimensions={}
+  p = f64[1000000000000] multiply(i, y)
+  zero = f64[] constant(0)
+  ROOT r = f64[] reduce(p, zero), dimensions={0}, to_apply=add
+}
+"""
+
+
+@pytest.mark.parametrize("x", [np.float64(2), 2.0], ids=["native call", "call by way of Python"])
+def test_long_reductions_end_at_a_signal(x):
+    interrupt(0.03, phlox.load_hlo(SUM_OF_IOTA), x)
+
+
+def test_loops_of_many_threads_leave_the_interpreter_to_others():
+    """A thread computes, in place and by way of Python; this one gets its turns, and ends it."""
+    progress, turns = np.zeros(1), 0
+
+    @jit
+    def f(x, n):
+        def body(i, v):
+            x[0] += 1
+            return v + 1
+
+        return fori_loop(0, n, body, 0)
+
+    f(progress, 2)
+    finished = []
+    thread = threading.Thread(target=lambda: finished.append(f(progress, 10**8)))
+    thread.start()
+    while not finished:
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 5
+    assert progress[0] == 2 + 10**8
+
+
+def test_an_exception_that_another_thread_raises_ends_a_loop():
+    f = LOOPS["scalar"][0]
+    f(1.0, 3)
+    ended = []
+
+    def work():
+        try:
+            f(1.0, 10**12)
+        except Interrupt:
+            ended.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    while thread.is_alive():
+        raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
+        thread.join(0.2)
+        if ended:
+            break
+    thread.join()
+    assert ended == [True]
+
+
+@pytest.mark.slow
+def test_a_kernel_of_a_notebook_is_interrupted():
+    manager = pytest.importorskip("jupyter_client.manager")
+    pytest.importorskip("ipykernel")
+    kernel, client = manager.start_new_kernel(env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    try:
+        cell = "from phlox import fori_loop, jit\nf = jit(lambda x, n: fori_loop(0, n, lambda i, v: v * 1.5, x))\n"
+        assert client.execute_interactive(cell + "f(1.0, 3)", timeout=60)["content"]["status"] == "ok"
+        timer = threading.Timer(1.0, kernel.interrupt_kernel)
+        timer.start()
+        reply = client.execute_interactive("f(1.0, 10**12)", timeout=30, output_hook=lambda message: None)
+        timer.join()
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+        assert client.execute_interactive("f(1.0, 3)", timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import hlo
 from ..backends import registry
-from ..backends.module_signature import may_take_long
 from . import pytree
 from .recording import CallForm, Recording
 from .signature import StaticLeaf, TracedLeaf
@@ -46,7 +45,6 @@ def call_signature(
         tuple(captures),
         tuple(results),
         result_structure=_result_structure(recording),
-        release_gil=may_take_long(recording.module),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,9 @@ from .regions.sort import scratch_bytes as sort_scratch_bytes
 from .support import support
 from .target import Target, host_target
 
-# Calls that touch more memory than this run without the global interpreter lock; releasing it costs about as much as
-# copying this many bytes.
-_RELEASE_GIL_BYTES = 1 << 18
+# Calls that touch more memory, or run more instructions, than this do so without the global interpreter lock; releasing it
+# costs about as much as copying this many bytes.
+_RELEASE_GIL_BYTES = _RELEASE_GIL_INSTRUCTIONS = 1 << 18
 
 
 class CpuBackend:
@@ -62,10 +63,11 @@ class CpuBackend:
         prepared = insert_copies(optimized)
         assignment = assign_buffers(prepared, _scratch_bytes)
         emitter = ModuleEmitter(prepared, assignment, self.target)
-        emitter.emit()
+        interruption = emitter.emit().interruption
         shared_functions.supply(emitter.llvm.shared_functions, self.target)
         code = MachineCode(str(emitter.llvm), self.target, emitter.constants, emitter.host_calls)
-        return CpuExecutable(module, optimized, assignment, code, call)
+        may_take_long = interruption.can_leave or interruption.cost > _RELEASE_GIL_INSTRUCTIONS
+        return CpuExecutable(module, optimized, assignment, code, call, may_take_long)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
@@ -88,14 +90,22 @@ def _scratch_bytes(instruction: Instruction) -> int:
 class CpuExecutable:
     """Native code for one module; call it with one ndarray for each leaf of the entry's parameters.
 
-    ``module`` is the module as given, ``optimized`` what was compiled.
+    ``module`` is the module as given, ``optimized`` what was compiled. Calls that may take long, by their memory or because the
+    code says so, release the global interpreter lock.
     """
 
     def __init__(
-        self, module: Module, optimized: Module, assignment: BufferAssignment, code: MachineCode, call: CallSignature | None
+        self,
+        module: Module,
+        optimized: Module,
+        assignment: BufferAssignment,
+        code: MachineCode,
+        call: CallSignature | None,
+        may_take_long: bool,
     ) -> None:
         self.module, self.optimized = module, optimized
         self._assignment, self._code, self._call_signature = assignment, code, call
+        self._may_take_long = may_take_long
         self._kernel = code.address(KERNEL_NAME)
         self._parameters = argument_checks.parameter_leaves(module)
         self._results = array_leaves(module.entry.shape)
@@ -123,7 +133,7 @@ class CpuExecutable:
         if self._call_signature is None:
             raise ValueError("install requires that the module was compiled for a call signature")
         entry = native_call.bind_entry(
-            self._call_signature,
+            replace(self._call_signature, release_gil=self._releases_gil),
             self._kernel,
             self._code.references,
             statics=statics,
@@ -142,7 +152,7 @@ class CpuExecutable:
             arguments=tuple(ArrayGuard(shape.dtype, shape.dimensions, _order(shape)) for _, shape in self._parameters),
             results=tuple(ResultSpec(shape.dtype, shape.dimensions) for shape in self._results),
             result_structure="tuple",
-            release_gil=self.bytes_touched > _RELEASE_GIL_BYTES,
+            release_gil=self._releases_gil,
         )
         entry = native_call.bind_entry(signature, self._kernel, self._code.references, raise_error=self._raise_error)
         native_call.install_entry(call, entry)
@@ -160,6 +170,10 @@ class CpuExecutable:
         if code:
             self._raise_error(code)
         return tuple(output if output.ndim else output[()] for output in outputs)
+
+    @property
+    def _releases_gil(self) -> bool:
+        return self._may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
 
     @property
     def bytes_touched(self) -> int:

@@ -11,8 +11,10 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value
 from ...hlo import TOKEN, Computation, Instruction, leaves
+from ..llvm.interruption import interruptible
 from ..llvm.types import I32, POINTER, TOKEN_VALUE
 from .arena import BorrowedArena
+from .call.python_calls import INTERRUPTED
 from .host_calls import native_table
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def emit_function(emitter: ModuleEmitter, computation: Computation) -> None:
     function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER])
     function = ir.Function(emitter.llvm, function_type, emitter.llvm.get_unique_name("call"))
     function.linkage = "internal"
+    interruptible(function, lambda builder: emitter.return_code(I32(INTERRUPTED)))
     emitter.builder = ir.IRBuilder(function.append_basic_block("entry"))
     emitter.arguments, emitter.results, memory = function.args
     emitter.own_arena = BorrowedArena(memory)
@@ -55,6 +58,7 @@ def emit_call(emitter: ModuleEmitter, call: Instruction, values: Values) -> list
     code = b.call(function, [native_table(emitter, inputs), results, memory])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         emitter.return_code(code)
+    b.function.interruption.called(b, function)
     return [
         TOKEN_VALUE if output is None else output if shape.rank else output.load(b, (), 1)
         for output, shape in zip(outputs, shapes)

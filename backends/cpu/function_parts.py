@@ -13,8 +13,10 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction
 from ..llvm.arrays import Array
+from ..llvm.interruption import interruptible
 from ..llvm.types import I8, I32, I64, POINTER, ComplexValue
 from .arena import ALIGNMENT, Arena, BorrowedArena, stack_memory
+from .call.python_calls import INTERRUPTED
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -99,7 +101,9 @@ class FunctionParts:
         def end_part() -> None:
             emitter.row_groups.flush(emitter.builder)
             emitter.builder.ret(I32(0))
+            part = emitter.builder.function
             vars(emitter).update(caller)
+            emitter.builder.function.interruption.called(emitter.builder, part)
 
         for instruction in computation.instructions:
             if instruction.opcode == "parameter":
@@ -120,6 +124,7 @@ class FunctionParts:
         self._frames[caller] = emitter.frame
         part = ir.Function(emitter.llvm, ir.FunctionType(I32, [POINTER] * 4), f"part.{len(self._callers)}")
         part.linkage = "internal"
+        interruptible(part, lambda builder: emitter.return_code(I32(INTERRUPTED)))
         self._callers[part] = caller
         code = b.call(part, [emitter.arguments, emitter.results, emitter.arena, emitter.frame])
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):

@@ -15,17 +15,20 @@ from llvmlite import ir
 from ...compile.aliasing import Value, invariant_leaves, is_free_reshape, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.traversal import called_functions
+from ...compile.trip_count import known_trip_count
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.index import Affine, add_base
+from ..llvm.interruption import OpenLoop, interruptible
 from ..llvm.loops import flatten, loop_nest, unflatten
 from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from . import dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, BorrowedArena, stack_memory
+from .call.python_calls import INTERRUPTED
 from .function_parts import FunctionParts, raw_leaves
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
@@ -64,6 +67,7 @@ class ModuleEmitter:
         for computation in called_functions(self.hlo):
             function_calls.emit_function(self, computation)
         function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
+        interruptible(function, lambda builder: self.return_code(I32(INTERRUPTED)))
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments, self.results = function.args
         entry = self.hlo.entry
@@ -404,6 +408,7 @@ class ModuleEmitter:
         phis = [b.phi(value.type) for value in (*start, *pointers)]
         for phi, value in zip(phis, (*start, *pointers)):
             phi.add_incoming(value, before)
+        open_loop = OpenLoop(b, before)
         scalar_phis, firsts, seconds = (
             phis[: len(start)],
             phis[len(start) : len(start) + len(moving)],
@@ -420,6 +425,8 @@ class ModuleEmitter:
         # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
         self._moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
         results = self._emit_computation(body, [current])
+        trips = known_trip_count(loop)
+        open_loop.close(b, None if trips is None else trips.count, done)
         latch = b.block
         following = flatten([results[leaf] for leaf in carried])
         for phi, value in zip(phis, (*following, *seconds, *firsts)):

@@ -16,8 +16,11 @@ from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation, Instruction, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter
+from ..llvm.interruption import interruptible, interruption_of
 from ..llvm.loops import flatten, unflatten
 from ..llvm.shared_functions import align_stack
+from ..llvm.types import I32
+from .call.python_calls import INTERRUPTED
 from .regions.contraction import emit_contraction
 from .regions.loop import emit_loop
 from .regions.reduction import Reduction, emit_reduction
@@ -123,7 +126,12 @@ class RegionFunctions:
         function = self._functions.get(full_key)
         if function is None:
             function = self._functions[full_key] = self._define(f"{kind}.{len(self._functions)}", values, emit)
-        builder.call(function, _registers(values))
+        status = builder.call(function, _registers(values))
+        caller = interruption_of(builder)
+        if caller is not None:
+            if function.interruption.can_leave:
+                caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
+            caller.called(builder, function)
 
     def _stays_inline(self, kind: str, computation: Computation, values: list[Binding]) -> bool:
         elements = max(value.shape.size for value in values if isinstance(value, Array))
@@ -137,14 +145,15 @@ class RegionFunctions:
 
     def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> ir.Function:
         types = [register.type for register in _registers(values)]
-        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
+        function = ir.Function(self.module, ir.FunctionType(I32, types), name)
         function.linkage = "internal"
+        interruptible(function, lambda builder: builder.ret(I32(INTERRUPTED)))
         align_stack(function, self.target.vector_bytes)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         like = [value.pointer if isinstance(value, Array) else value for value in values]
         bound = unflatten(function.args, like)
         emit(builder, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
-        builder.ret_void()
+        builder.ret(I32(0))
         return function
 
 

@@ -8,16 +8,25 @@ from contextlib import ExitStack, contextmanager
 from llvmlite import ir
 
 from .index import Affine, Base, Index, i64
+from .interruption import USUAL_TRIPS, OpenLoop
 from .types import I64, ComplexValue, RegisterValue
 
 Body = Callable[[ir.Value, list[RegisterValue]], Sequence[RegisterValue]]
 
 
 def carried_loop(
-    builder: ir.IRBuilder, start: Base, stop: Base, step: int, initial: Sequence[RegisterValue], body: Body, name: str = "loop"
+    builder: ir.IRBuilder,
+    start: Base,
+    stop: Base,
+    step: int,
+    initial: Sequence[RegisterValue],
+    body: Body,
+    name: str = "loop",
+    most: int | None = None,
 ) -> list[RegisterValue]:
     """Run ``body(index, values)`` for start, start + step, ... below stop; each result is the next iteration's values.
 
+    most: where start and stop are not known, how many iterations there are at most, if those may be very many.
     Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
     and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """
@@ -40,8 +49,10 @@ def carried_loop(
     phis = [builder.phi(value.type) for value in flat]
     for phi, value in zip(phis, flat):
         phi.add_incoming(value, entry)
+    loop = OpenLoop(builder, entry)
     results = flatten(body(index, unflatten(phis, initial)))
     following = builder.add(index, I64(step), flags=["nsw", "nuw"])
+    loop.close(builder, -(-(stop - start) // step) if known else most or USUAL_TRIPS)
     latch = builder.block
     index.add_incoming(following, latch)
     for phi, value in zip(phis, results):
@@ -71,8 +82,10 @@ def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop") -> Iterat
     builder.position_at_end(head)
     index = builder.phi(I64)
     index.add_incoming(I64(0), entry)
+    loop = OpenLoop(builder, entry)
     yield index
     following = builder.add(index, I64(1), flags=["nsw", "nuw"])
+    loop.close(builder, size)
     index.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<", following, I64(size)), head, done)
     builder.position_at_end(done)

@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction
 from ...hlo.instruction import callees_first
+from .interruption import OpenLoop
 from .loops import flatten, unflatten
 from .types import I32, RegisterValue
 
@@ -39,12 +40,14 @@ def emit_scalar_while(
     phis = [b.phi(register.type) for register in flatten(like)]
     for phi, register in zip(phis, flatten(like)):
         phi.add_incoming(register, before)
+    open_loop = OpenLoop(b, before)
     state = _nested(initial, iter(unflatten(phis, like)))
     (goes_on,) = emit(loop.attributes["condition"], [state])
     b.cbranch(goes_on, inside, done)
     b.position_at_end(inside)
     results = emit(loop.attributes["body"], [state])
     following = flatten(_leaves(results if isinstance(initial, list) else results[0]))
+    open_loop.close(b, done=done)
     for phi, register in zip(phis, following):
         phi.add_incoming(register, b.block)
     b.branch(head)

@@ -107,7 +107,7 @@ class CallSignature:
     results: what the kernel writes, and arguments that are returned.
     result_structure: "none" (no results, the call returns None), "single" (the one result), "tuple" (a tuple of the results) or
         "call" (what a callable, given to `bind_entry`, makes of that tuple).
-    release_gil: run the kernel without the global interpreter lock.
+    release_gil: run the kernel without the global interpreter lock; an executable decides it for its own calls.
 
     Raises TypeError or ValueError with what was required and given.
 

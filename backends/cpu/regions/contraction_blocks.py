@@ -244,7 +244,7 @@ class Blocks:
             return nothing
 
         end = self._end(first, _FAN_IN**levels, runs)
-        carried_loop(b, first, end, _FAN_IN ** (levels - 1), [], add, "runs")
+        carried_loop(b, first, end, _FAN_IN ** (levels - 1), [], add, "runs", most=_FAN_IN)
         return unflatten([b.load(place, typ=r.type) for place, r in zip(places, registers)], zeros)
 
     def _over_terms(
@@ -258,7 +258,7 @@ class Blocks:
             return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
 
         stop = self._term_sizes[depth] if stop is None else stop
-        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms")
+        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=_RUN)
 
     def _end(self, start: Base, length: int, size: int) -> Base:
         """The end of a run of this length, or of everything."""

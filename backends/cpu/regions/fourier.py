@@ -240,10 +240,10 @@ class _Column:
                     self._write(target, b.add(into, b.mul(done, I64(j))), turned)
                 return nothing
 
-            carried_loop(b, I64(0), done, 1, [], butterfly, "butterfly")
+            carried_loop(b, I64(0), done, 1, [], butterfly, "butterfly", most=self.length // radix)
             return nothing
 
-        carried_loop(b, I64(0), remaining, 1, [], one, "turn")
+        carried_loop(b, I64(0), remaining, 1, [], one, "turn", most=1)
         used = b.mul(remaining, I64(2 * (radix - 1)))
         following = b.gep(roots, [used], source_etype=self.scalar)
         return [target, source, following, remaining, b.mul(done, I64(radix))]

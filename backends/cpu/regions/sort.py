@@ -16,6 +16,7 @@ from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Component, Index, i64
+from ...llvm.interruption import OpenLoop
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I8, I64, POINTER, RegisterValue, register_bytes
 from ..target import Target
@@ -242,10 +243,10 @@ def _merge_levels(builder: ir.IRBuilder, comparator: Computation, source: Line, 
             start = b.mul(pair, step)
             middle = _least(b, b.add(start, width), I64(size))
             end = _least(b, b.add(start, step), I64(size))
-            _merge(b, comparator, sources, targets, start, middle, end)
+            _merge(b, comparator, sources, targets, start, middle, end, size)
             return nothing
 
-        carried_loop(b, 0, pairs, 1, [], merge, "merge.pair")
+        carried_loop(b, 0, pairs, 1, [], merge, "merge.pair", most=1)
         return [step, *pointers[count:], *pointers[:count]]
 
     carried_loop(b, 0, levels, 1, [I64(_RUN), *source.pointers, *target.pointers], level, "merge.level")
@@ -259,8 +260,12 @@ def _merge(
     start: ir.Value,
     middle: ir.Value,
     end: ir.Value,
+    most: int,
 ) -> None:
-    """Merge the runs [start, middle) and [middle, end); of equal elements those of the first run come first."""
+    """Merge the runs [start, middle) and [middle, end); of equal elements those of the first run come first.
+
+    most: the number of elements in all runs of the level.
+    """
     b = builder
     entry = b.block
     head, inside, done = (b.append_basic_block(name) for name in ("merge", "merge.step", "merge.done"))
@@ -269,6 +274,7 @@ def _merge(
     left, right = b.phi(I64), b.phi(I64)
     left.add_incoming(start, entry)
     right.add_incoming(middle, entry)
+    loop = OpenLoop(b, entry)
     both = b.and_(b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end))
     b.cbranch(both, inside, done)
     b.position_at_end(inside)
@@ -276,8 +282,10 @@ def _merge(
     chosen = b.select(take_right, right, left)
     target.store(b, b.sub(b.add(left, right), middle), source.load(b, chosen))
     step = b.zext(take_right, I64)
-    left.add_incoming(b.sub(b.add(left, I64(1)), step), b.block)
-    right.add_incoming(b.add(right, step), b.block)
+    next_left, next_right = b.sub(b.add(left, I64(1)), step), b.add(right, step)
+    loop.close(b, most, done)
+    left.add_incoming(next_left, b.block)
+    right.add_incoming(next_right, b.block)
     b.branch(head)
     b.position_at_end(done)
     for array, into in zip(source.arrays, target.arrays):

@@ -151,7 +151,7 @@ class _Line:
                 self._merge_pair(source, target, start, middle, end)
                 return nothing
 
-            carried_loop(b, 0, pairs, 1, [], pair, "merge.pair")
+            carried_loop(b, 0, pairs, 1, [], pair, "merge.pair", most=1)
             return [step, target, source]
 
         _, source, target = carried_loop(b, 0, (count - 1).bit_length(), 1, [I64(1), source, target], level, "merge.level")
@@ -178,7 +178,8 @@ class _Line:
 
         one = I64(1)
         last = b.sub(end, one)
-        held, *_ = carried_loop(b, start, last, 1, [first, b.add(start, one), middle], step, "merge.vectors")
+        most = -(-self.plan.size // self.lanes)
+        held, *_ = carried_loop(b, start, last, 1, [first, b.add(start, one), middle], step, "merge.vectors", most)
         self._store(target, last, held)
 
     def _at(self, keys: ir.Value, position: int | ir.Value) -> ir.Value:

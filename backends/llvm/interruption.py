@@ -1,0 +1,150 @@
+"""Loops that can be interrupted.
+
+Where a loop may take long, the end of each iteration subtracts an estimate of its work, in instructions, from a counter. When
+nothing is left, the code asks whether to go on (``phlox.check_interrupts``), and else leaves its function at once. Loops inside
+of loops share the counter of their function, so that many short ones count, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from .types import I32, I64
+
+CHECK_INTERRUPTS = "phlox.check_interrupts"
+
+# Instructions from one look at the clock to the next, some tens to hundreds of microseconds.
+_BUDGET = 1 << 18
+# A loop of fewer instructions in all is over before anybody waits.
+_UNINTERRUPTED = 1 << 24
+# What a loop of unknown length is taken for, unless it is told to be one that may take long.
+USUAL_TRIPS = 1 << 8
+
+
+class Interruption:
+    """How one function is left early, and what it is known to cost; an attribute of the function (`interruptible`).
+
+    ``leave(builder)`` emits the return. ``can_leave`` says whether any code does so.
+    """
+
+    def __init__(self, function: ir.Function, leave: Callable[[ir.IRBuilder], None]) -> None:
+        self.function, self._leave = function, leave
+        self.can_leave = False
+        self._repeated = 0  # instructions in the open loop beyond those that stand in it
+        self._slot: ir.Value | None = None
+
+    @property
+    def cost(self) -> int:
+        """The instructions that a call runs, without what loops of unknown length repeat."""
+        return sum(len(block.instructions) for block in self.function.blocks) + self._repeated
+
+    def add(self, instructions: int) -> None:
+        """Count code that is not in the function, or is repeated by other means."""
+        self._repeated += instructions
+
+    def called(self, builder: ir.IRBuilder, function: ir.Function) -> None:
+        """Count a call of a function that can be interrupted, too; the caller has left where it was."""
+        other: Interruption = function.interruption
+        self.add(other.cost)
+        self.can_leave |= other.can_leave
+        if other.cost > _UNINTERRUPTED:
+            self.count_down(builder, other.cost)
+
+    def count_down(self, builder: ir.IRBuilder, cost: int) -> None:
+        """Subtract from the counter, in memory, and ask where nothing is left."""
+        counter = self.counter(builder)
+        cost = min(cost, _BUDGET)
+        builder.store(self.check(builder, builder.sub(builder.load(counter, typ=I64), I64(cost))), counter)
+
+    def leave_if(self, builder: ir.IRBuilder, condition: ir.Value) -> None:
+        self.can_leave = True
+        with builder.if_then(condition, likely=False):
+            self._leave(builder)
+
+    def counter(self, builder: ir.IRBuilder) -> ir.Value:
+        """The memory of the counter."""
+        if self._slot is None:
+            with builder.goto_entry_block():
+                self._slot = builder.alloca(I64)
+                builder.store(I64(_BUDGET), self._slot)
+        return self._slot
+
+    def check(self, builder: ir.IRBuilder, left: ir.Value) -> ir.Value:
+        """Ask whether to go on if nothing is left of the counter; its value afterwards."""
+        module = builder.module
+        function = module.globals.get(CHECK_INTERRUPTS) or ir.Function(module, ir.FunctionType(I32, []), CHECK_INTERRUPTS)
+        before = builder.block
+        with builder.if_then(builder.icmp_signed("<", left, I64(0)), likely=False):
+            code = builder.call(function, [])
+            self.leave_if(builder, builder.icmp_signed("!=", code, I32(0)))
+            asked = builder.block
+        following = builder.phi(I64)
+        following.add_incoming(left, before)
+        following.add_incoming(I64(_BUDGET), asked)
+        return following
+
+
+def interruptible(function: ir.Function, leave: Callable[[ir.IRBuilder], None]) -> Interruption:
+    """Let the loops of a function be interrupted from now on."""
+    function.interruption = Interruption(function, leave)
+    return function.interruption
+
+
+def interruption_of(builder: ir.IRBuilder) -> Interruption | None:
+    return getattr(builder.function, "interruption", None)
+
+
+class OpenLoop:
+    """A loop that is being emitted: made where its head begins, closed at the end of its body.
+
+    Made after the loop's own phis or before them, with the builder in the head; ``before`` is the block that leads to it.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, before: ir.Block) -> None:
+        self._interruption = interruption_of(builder)
+        if self._interruption is None:
+            return
+        self._head, self._before = builder.block, before
+        self._outside, self._interruption._repeated = self._interruption._repeated, 0
+        self._could_leave, self._interruption.can_leave = self._interruption.can_leave, False
+        self._phi = builder.phi(I64)
+
+    def close(self, builder: ir.IRBuilder, trips: int | None = None, done: ir.Block | None = None) -> None:
+        """Count an iteration, and emit the check where the loop may take long.
+
+        trips: how many iterations there are at most; None if that is not known, and may be any number. done: the block behind
+        the loop, where it is left in its head.
+        """
+        interruption = self._interruption
+        if interruption is None:
+            return
+        blocks = builder.function.blocks
+        inside = blocks[len(blocks) - 1 - blocks[::-1].index(self._head) :]
+        cost = sum(len(block.instructions) for block in inside) + interruption._repeated
+        interruption._repeated = self._outside
+        if trips is not None and trips * cost <= _UNINTERRUPTED:
+            interruption.add((trips - 1) * cost)
+            self._head.instructions.remove(self._phi)
+        else:
+            self._count(builder, interruption, cost, done)
+        interruption.can_leave |= self._could_leave
+
+    def _count(self, builder: ir.IRBuilder, interruption: Interruption, cost: int, done: ir.Block | None) -> None:
+        if interruption.can_leave:
+            # Checks inside have changed the counter: it is read from memory.
+            self._head.instructions.remove(self._phi)
+            interruption.count_down(builder, cost)
+            return
+        # In a register, since a loop of few instructions would wait for memory.
+        counter = interruption.counter(builder)
+        with builder.goto_block(self._before):
+            self._phi.add_incoming(builder.load(counter, typ=I64), self._before)
+        left = interruption.check(builder, builder.sub(self._phi, I64(min(cost, _BUDGET))))
+        self._phi.add_incoming(left, builder.block)
+        if done is None:
+            builder.store(left, counter)
+        else:
+            with builder.goto_block(done):
+                builder.store(self._phi, counter)
