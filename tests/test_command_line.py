@@ -164,12 +164,17 @@ def test_run_malformed_hlo(capsys, tmp_path):
 
 def test_constants_that_are_left_out(capsys, tmp_path):
     path = tmp_path / "elided.hlo"
-    constants = "c = f32[2,3] constant({...})\n  t = (s32[2], (pred[2,2])) constant({...})\n  u = (f32[2], s32[]) constant(({...}, 7))"
+    constants = "\n  ".join((
+        "c = f32[2,3] constant({...})",
+        "t = (s32[2], (pred[2,2])) constant({...})",
+        "u = (f32[2], s32[]) constant(({...}, 7))",
+    ))  # fmt: skip
     results = "(f32[2,3], (s32[2], (pred[2,2])), (f32[2], s32[]))"
     path.write_text(f"HloModule elided\nENTRY main {{\n  {constants}\n  ROOT r = {results} tuple(c, t, u)\n}}\n")
     code, _, error = run_command(capsys, "run", path, "--backend", "reference")
     assert code == 1 and "line 3, column 25: the values of this constant are elided" in error and "--fill-elided" in error
-    printed = [run_command(capsys, "run", path, "--fill-elided", "--seed", seed, "--backend", "reference") for seed in (1, 1, 2)]
+    fill = ("run", path, "--fill-elided", "--backend", "reference", "--seed")
+    printed = [run_command(capsys, *fill, seed) for seed in (1, 1, 2)]
     assert [code for code, _, _ in printed] == [0, 0, 0]
     values = [output.partition("backend reference")[0] for _, output, _ in printed]
     assert "constants whose values are left out are random, seed 1" in values[0]

@@ -146,8 +146,12 @@ def test_bad_algorithms_and_states():
     b = Builder("f")
     with pytest.raises(ShapeError, match="one of rng_default, rng_three_fry, rng_philox is required"):
         b.RngBitGenerator("RNG_MERSENNE", b.parameter(Shape(U64, (2,))), Shape(U32, (4,)))
-    with pytest.raises(ShapeError, match=r"must be u64\[2\] for rng_three_fry, got u64\[3\]"):
-        b.RngBitGenerator("RNG_THREE_FRY", b.parameter(Shape(U64, (3,))), Shape(U32, (4,)))
+    b = Builder("f")
+    unknown = b.RngBitGenerator("RNG_THREE_FRY", b.parameter(Shape(U64, (3,))), Shape(U32, (4,)))
+    module = b.build_module(unknown)
+    for run in (lambda: get_backend("cpu").compile(module), lambda: evaluate(module.entry, np.zeros(3, np.uint64))):
+        with pytest.raises(NotImplementedError, match=r"rng_three_fry is implemented for a state of u64\[2\], not u64\[3\]"):
+            run()
 
 
 # --- XLA as a peer ---

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np

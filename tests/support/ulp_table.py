@@ -26,7 +26,7 @@ ULP = {
 # where that is cheap. The error of power grows with |w log z|; the bound is for numbers of moderate size.
 _COMPLEX = {"c64": 2.0, "c128": 4.0}
 for _name in (
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "cosine", "divide", "exponential",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "cosine", "divide", "exponential",
     "exponential-minus-one", "log", "log-plus-one", "multiply", "rsqrt", "sign", "sine", "sinh", "sqrt",
 ):  # fmt: skip
     ULP.setdefault(_name, {}).update(_COMPLEX)
@@ -55,13 +55,19 @@ def _unit(z):
     return np.where(z == 0, z, z / np.where(z == 0, 1, np.abs(z)))
 
 
+def _angle(y, x):
+    if x.dtype.kind != "c":
+        return np.arctan2(y, x)
+    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+
+
 def _erf(x):
     return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
 # On float64, complex128 and the long double types.
 PRECISE = {
-    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atan2": np.arctan2,
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atan2": _angle,
     "atanh": np.arctanh, "cbrt": np.cbrt, "cosh": np.cosh, "cosine": np.cos, "erf": _erf, "exponential": np.exp,
     "exponential-minus-one": np.expm1, "log": np.log, "log-plus-one": np.log1p,
     "logistic": _with_wide_constant(lambda x, one: one / (one + np.exp(-x))), "power": np.power,
