@@ -7,12 +7,12 @@ libraries are missing costs nothing until then.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import hlo
+from ..runtime.locks import new_lock
 
 if TYPE_CHECKING:
     from .cpu.call import CallSignature
@@ -72,7 +72,7 @@ Loader = Callable[[], Backend]
 
 _loaders: dict[str, Loader] = {}
 _loaded: dict[str, Backend] = {}
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 def register_backend(name: str, loader: Loader) -> None:

@@ -6,7 +6,6 @@ process: a client stands for one backend and the data that it holds.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ..backends.registry import Executable, get_backend
 from ..hlo import TOKEN, Shape, TupleShape, array_leaves, compatible, leaves, shape_of
 from ..hlo.shape import AnyShape
 from ..runtime import current_environment
+from ..runtime.locks import new_lock
 from .computation import Computation
 from .global_data import GlobalData
 from .literal import Literal
@@ -62,7 +62,7 @@ class Client:
     def __init__(self, backend: str | None = None) -> None:
         self._backend = get_backend(backend)
         self._executables: WeakKeyDictionary[Computation, Executable] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @property
     def platform(self) -> str:
@@ -300,7 +300,7 @@ class ClientLibrary:
     """One client for each backend."""
 
     _clients: dict[str, Client] = {}
-    _lock = threading.Lock()
+    _lock = new_lock()
 
     @classmethod
     def ClientLibraryOrDie(cls, backend: str | None = None) -> Client:

@@ -7,7 +7,6 @@ recv-done, send before send-done. A send only offers its data; send-done waits u
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from types import EllipsisType
@@ -15,6 +14,7 @@ from typing import Any
 
 from ..hlo import compatible, shape_of
 from ..hlo.shape import AnyShape
+from .locks import new_condition
 from .queues import DEFAULT_TIMEOUT, QueueClosedError, owned, wait_until
 
 
@@ -43,7 +43,7 @@ class Channels:
     def __init__(self, timeout: float | None = DEFAULT_TIMEOUT) -> None:
         self.timeout = timeout
         self._channels: dict[Hashable, _Channel] = {}
-        self._changed = threading.Condition()
+        self._changed = new_condition()
         self._is_closed = False
 
     def __repr__(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from ..hlo import TOKEN, Shape, compatible, shape_of
 from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from ..hlo.shape import AnyShape
 from .call_attributes import call_attributes
+from .locks import new_lock
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -71,7 +71,7 @@ Target = NativeTarget | PythonTarget
 
 _targets: dict[str, Target] = {}
 _families: dict[str, Callable[[str], Target | None]] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def register_custom_call(name: str, target: Any = None) -> Any:

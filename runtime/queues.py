@@ -17,6 +17,7 @@ import numpy as np
 from ..hlo import compatible, shape_of
 from ..hlo.shape import AnyShape
 from .communicator import raise_if_run_has_failed
+from .locks import new_condition
 
 DEFAULT_TIMEOUT = 60.0  # seconds
 
@@ -41,7 +42,7 @@ class HostQueue:
             raise ValueError(f"queue {name}: the capacity must be at least 1, got {capacity}")
         self.name, self.capacity, self.timeout = name, capacity, timeout
         self._values: deque[Any] = deque()
-        self._changed = threading.Condition()
+        self._changed = new_condition()
         self._is_closed = False
 
     def __len__(self) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import numpy as np
+
+from .locks import new_lock
 
 
 class RandomState:
@@ -19,7 +20,7 @@ class RandomState:
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._counter, self._process = 0, 0
         if seed is not None:
             np.random.SeedSequence(seed)  # raises for what is no seed

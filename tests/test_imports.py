@@ -20,7 +20,7 @@ ALLOWED = {
     "compile": {"compile", "hlo"},
     "runtime": {"runtime", "hlo"},
     "backends": {"backends.loading"} | BACKEND_TOOLS,
-    "backends.registry": {"backends.reference", "backends.cpu", "backends.cuda", "hlo"},
+    "backends.registry": {"backends.reference", "backends.cpu", "backends.cuda", "hlo", "runtime"},
     "backends.reference": {"backends.reference"} | BACKEND_TOOLS,
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,

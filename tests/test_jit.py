@@ -347,3 +347,35 @@ def test_rebinding_inside_an_argument_container_is_an_error():
 
     with pytest.raises(TracerError, match="argument items had the structure"):
         g([np.ones(2)])
+
+
+class Setting:
+    """Hashable by a value that can be changed."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __eq__(self, other):
+        return isinstance(other, Setting) and self.value == other.value
+
+
+@pytest.mark.parametrize("wrap", [lambda setting: setting, lambda setting: (setting, 1)])
+def test_static_argument_that_is_changed(wrap):
+    @jit(static_argnames=("setting",))
+    def f(x, setting):
+        setting = setting[0] if isinstance(setting, tuple) else setting
+        x *= setting.value
+        return x.copy()
+
+    setting = Setting(2)
+    for value in (2, 5, 2, 7, 7):
+        setting.value = value
+        assert f(np.ones(2), wrap(setting)).tolist() == [value, value]
+        assert f(np.ones(2), wrap(Setting(2))).tolist() == [2, 2]
+        pure = jit(static_argnames=("setting",))(lambda x, setting: x * setting.value)
+    for value in (2, 5, 2):
+        setting.value = value
+        assert pure(np.ones(2), setting).tolist() == [value, value]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, overload
 
 from ..backends.registry import get_backend, make_callable_type
+from ..runtime.locks import compilation_lock
 from .binding import ArgumentReader, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .errors import ConcretizationError
@@ -29,7 +29,6 @@ class _Known:
 
     specialization: Specialization
     selection: list[int] | None
-    form: CallForm
 
 
 class JittedFunctionBase:
@@ -50,7 +49,6 @@ class JittedFunctionBase:
         self.backend = backend
         self._function = function
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
-        self._lock = threading.RLock()
         self._known: dict[Any, _Known] = {}
         self._specializations: dict[Any, Specialization] = {}
         self._entries: dict[Specialization, CacheEntry] = {}
@@ -75,48 +73,54 @@ class JittedFunctionBase:
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
             if specialization.may_meet_aliases:
-                specialization, values = self._without_aliases(known, values)
+                specialization, values = self._without_aliases(specialization, values, args, kwargs)
             return specialization(values)
         except StaleCapture:
             self._forget(known.specialization)
             return self._miss(*args, **kwargs)
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
-        """Trace and compile for this form of call, unless only its spelling is new."""
+        """Trace and compile for this form of call, unless only its spelling is new.
+
+        No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
+        trace the same; the first of them compiles.
+        """
         __tracebackhide__ = True
-        with self._lock:
-            canonical = self._reader.canonical(args, kwargs)
-            self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
-            known = self._known.get(self._reader.read(args, kwargs)[0])
-            if known is not None:  # another thread has been faster
-                return known
-            form, recording = self._form_and_recording(*canonical)
+        canonical = self._reader.canonical(args, kwargs)
+        self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
+        form, recording = self._form_and_recording(*canonical)
+        with compilation_lock:
             canonical_key, _ = self._reader.read(*canonical)
             key, leaves = self._reader.read(args, kwargs)
             order = self._reader.leaf_order(args, kwargs)
+            if not _same_leaves_are_static(form, self._reader.form(*canonical)):
+                return self._prepare(args, kwargs)  # another thread has found that more have to be
             selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
-            if recording is None:
-                specialization = self._specializations[canonical_key]
+            specialization = self._specializations.get(canonical_key)
+            if specialization is not None:
                 self._hits += 1
+            elif recording is None:  # forgotten meanwhile
+                return self._prepare(args, kwargs)
             else:
-                reason = explain_miss(form.leaves, structure_words(form.structures), list(self._entries.values()))
-                in_order = selection == sorted(selection)
-                signature = call_signature(recording, form, args, kwargs, self._reader) if in_order else None
-                specialization = Specialization(recording, self._compile(recording, signature))
-                native = install(specialization, self, signature, args, kwargs, self._reader)
-                entry = CacheEntry(
-                    tuple(form.leaves),
-                    structure_words(form.structures),
-                    reason,
-                    static_integers(form.leaves, self._reader.static_paths),
-                    native,
-                )
-                self._entries[specialization] = entry
+                specialization = self._specialize(form, recording, args, kwargs, in_order=selection == sorted(selection))
                 self._specializations[canonical_key] = specialization
-                self._misses += 1
-            known = _Known(specialization, None if selection == list(range(len(leaves))) else selection, form)
+            known = _Known(specialization, None if selection == list(range(len(leaves))) else selection)
             self._known[key] = known
             return known
+
+    def _specialize(
+        self, form: CallForm, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], in_order: bool
+    ) -> Specialization:
+        """Compile a recording, and let calls like this one bypass Python where they can."""
+        structure = structure_words(form.structures)
+        reason = explain_miss(form.leaves, structure, list(self._entries.values()))
+        signature = call_signature(recording, form, args, kwargs, self._reader) if in_order else None
+        specialization = Specialization(recording, self._compile(recording, signature))
+        native = install(specialization, self, signature, args, kwargs, self._reader)
+        integers = static_integers(form.leaves, self._reader.static_paths)
+        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
+        self._misses += 1
+        return specialization
 
     def _compile(self, recording: Recording, signature: Any) -> Any:
         backend = get_backend(self.backend)
@@ -156,53 +160,53 @@ class JittedFunctionBase:
         self._reader.static_paths.update(leaf.path for leaf in sources)
         return True
 
-    def _without_aliases(self, known: _Known, values: list[Any]) -> tuple[Specialization, list[Any]]:
+    def _without_aliases(
+        self, specialization: Specialization, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialization, list[Any]]:
         """Where one array is passed as several arguments: the code that treats them as one."""
-        specialization = known.specialization
         same = specialization.same_arrays(values)
         if same is None:
             return specialization, values
-        with self._lock:
-            variant = specialization.variants.get(same)
-            if variant is None:
-                recording = record(self._function, self.__name__, known.form, same)
-                variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
-                self._misses += 1
+        variant = specialization.variants.get(same)
+        if variant is None:
+            form = self._reader.form(*self._reader.canonical(args, kwargs))
+            recording = record(self._function, self.__name__, form, same)
+            with compilation_lock:
+                variant = specialization.variants.get(same)
+                if variant is None:
+                    variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+                    self._misses += 1
         values = [value for index, value in enumerate(values) if same[index] == index]
         variant.same_arrays(values)
         return variant, values
 
     def _forget(self, specialization: Specialization) -> None:
-        with self._lock:
-            self._entries.pop(specialization, None)
-            for table in (self._specializations, self._known):
-                for key, value in list(table.items()):
-                    if value is specialization or getattr(value, "specialization", None) is specialization:
-                        del table[key]
+        self._entries.pop(specialization, None)
+        for table in (self._specializations, self._known):
+            for key, value in list(table.items()):
+                if value is specialization or getattr(value, "specialization", None) is specialization:
+                    table.pop(key, None)
 
     # --- the cache ---
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
-        with self._lock:
-            return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()))
+        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()))
 
     def cache_clear(self) -> None:
         """Forget all compiled code and all counts."""
-        with self._lock:
-            install(None, self, None, (), {}, self._reader)
-            for table in (self._known, self._specializations, self._entries):
-                table.clear()
-            self._reader.static_paths.clear()
-            self._hits = self._misses = 0
+        install(None, self, None, (), {}, self._reader)
+        for table in (self._known, self._specializations, self._entries):
+            table.clear()
+        self._reader.static_paths.clear()
+        self._hits = self._misses = 0
 
     # --- stages ---
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
-        with self._lock:
-            canonical = self._reader.canonical(args, kwargs)
-            form, recording = self._form_and_recording(*canonical, descriptions=True, known_too=True)
+        canonical = self._reader.canonical(args, kwargs)
+        form, recording = self._form_and_recording(*canonical, descriptions=True, known_too=True)
         return Traced(self.__name__, form, recording, self._reader, self.backend)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -229,6 +233,10 @@ class JittedFunctionBase:
 
     def __copy__(self) -> Any:
         return self
+
+
+def _same_leaves_are_static(first: CallForm, second: CallForm) -> bool:
+    return list(map(type, first.leaves)) == list(map(type, second.leaves))
 
 
 JittedFunction = make_callable_type(JittedFunctionBase)

@@ -1,7 +1,8 @@
 """Which calls may bypass Python, and how the backend is told.
 
 The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
-change arrays in place, or that raise errors of their own at run time, are always called through Python.
+change arrays in place, or that raise errors of their own at run time, are always called through Python, and so are calls with
+static arguments that may change.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .. import hlo
 from ..backends import registry
 from . import pytree
 from .recording import CallForm, Recording
-from .signature import StaticLeaf, TracedLeaf
+from .signature import StaticLeaf, TracedLeaf, is_known_by_identity
 
 if TYPE_CHECKING:
     from .binding import ArgumentReader
@@ -78,7 +79,7 @@ def _named(args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader
 
 def _guard(types: Any, leaf: Any, value: Any) -> Any:
     if value is None or isinstance(leaf, StaticLeaf):
-        return types.StaticGuard()
+        return types.StaticGuard() if is_known_by_identity(value) else None
     if not isinstance(leaf, TracedLeaf):  # a container
         return None
     if leaf.kind == "python scalar":

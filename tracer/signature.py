@@ -135,6 +135,32 @@ def static_key(value: Any) -> Any:
     return kind, value
 
 
+_IMMUTABLE_TYPES = frozenset({
+    str, bytes, bool, int, float, complex, range, types.NoneType, types.EllipsisType, types.NotImplementedType,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc,
+})  # fmt: skip
+
+
+def is_known_by_identity(value: Any) -> bool:
+    """Whether a static value that is the same object as before is equal to what it was: it cannot change, or not in a way that
+    equality sees.
+
+    >>> is_known_by_identity(("axis", 1, np.float32)), is_known_by_identity(([],))
+    (True, False)
+    """
+    kind = type(value)
+    if kind in (tuple, frozenset):
+        return all(map(is_known_by_identity, value))
+    if isinstance(value, np.dtype):
+        return value.names is None and value.subdtype is None
+    if isinstance(value, enum.Enum):
+        return kind.__eq__ in (enum.Enum.__eq__, int.__eq__, str.__eq__) and kind.__hash__ in _ENUM_HASHES
+    return kind in _IMMUTABLE_TYPES or kind is type or issubclass(kind, np.generic) and kind.__module__ == "numpy"
+
+
+_ENUM_HASHES = (enum.Enum.__hash__, int.__hash__, str.__hash__)
+
+
 def static_leaf(value: Any, path: str) -> StaticLeaf:
     """The leaf for a value that is static because the user, or its type, says so. Raises StaticArgumentError."""
     try:

@@ -17,6 +17,7 @@ from ...compile.pipeline import DEFAULT, EXPANSION, ROLLING, optimize
 from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Instruction, Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
+from ...runtime.locks import compilation_lock
 from .. import arguments as argument_checks
 from ..requirements import require_runnable
 from . import call as native_call
@@ -56,6 +57,10 @@ class CpuBackend:
         """
         require_runnable(module)
         check_address_space(module)
+        with compilation_lock:
+            return self._compiled(module, call)
+
+    def _compiled(self, module: Module, call: CallSignature | None) -> CpuExecutable | PaddedExecutable:
         if has_dynamic_shapes(module):
             padding = pad_dynamic_dimensions(module)
             return PaddedExecutable(module, padding, self.compile(padding.module))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from llvmlite import binding, ir
 
+from ...runtime.locks import new_lock
 from ..llvm.shared_functions import SharedFunctions
 from .machine_code import MachineCode
 from .target import Target
 
-_lock = threading.Lock()
+_lock = new_lock()
 _supplied: dict[str, MachineCode] = {}
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ....runtime.locks import new_lock
 from . import object_layout, records, result_pool, runtime
 from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
 from .vectorcall_type import get_entries, set_entries
 
-_install_lock = threading.RLock()
+_install_lock = new_lock()
 
 
 class BoundEntry:

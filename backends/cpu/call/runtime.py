@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import threading
 
 import llvmlite.binding as llvm
 
+from ....runtime.locks import new_lock
 from . import dispatch, object_layout, python_calls, records
 
 # Emitted code holds the address of this string.
 _MISS_NAME = "_miss"
-# Reentrant, for a signal's handler that calls a compiled function.
-_lock = threading.RLock()
+_lock = new_lock()
 _dispatch_code: bytes | None = None
 _addresses: dict[str, int] | None = None
 
