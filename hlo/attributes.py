@@ -1,8 +1,9 @@
 """The kinds of attributes: each knows how to check, print and parse its values.
 
 A kind's ``parse`` gets a cursor over HLO text (``text/lexer.py``): ``cursor.accept(token)``, ``cursor.expect(token)``,
-``cursor.integer()``, ``cursor.number()``, ``cursor.identifier()``, ``cursor.string()``, ``cursor.computation()`` and
-``cursor.fail(message, position)``. The spellings are those of XLA's HLO text (``xla/hlo/parser/hlo_parser.cc``).
+``cursor.integer()``, ``cursor.number()``, ``cursor.identifier()``, ``cursor.string()``, ``cursor.computation()``,
+``cursor.matched(form)``, for a whole value of an ordinary form, and ``cursor.fail(message, position)``. The spellings are those
+of XLA's HLO text (``xla/hlo/parser/hlo_parser.cc``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import numpy as np
 
 from .errors import ShapeError
 
+_INTEGERS = re.compile(r"\{\s*(?:(-?[0-9]{1,18}(?:\s*,\s*-?[0-9]{1,18})*)\s*)?\}", re.ASCII)
+_SLICE = re.compile(r"\[(-?[0-9]{1,18}):(-?[0-9]{1,18})(?::(-?[0-9]{1,18}))?\]")
+_SLICES = re.compile(rf"\{{(?:{_SLICE.pattern}(?:, ?(?=\[)|(?=\}})))*\}}")
 _PADDING = re.compile(r"(-?[0-9]{1,19}(_-?[0-9]{1,19}){1,2})(x-?[0-9]{1,19}(_-?[0-9]{1,19}){1,2})*")
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
@@ -213,7 +217,7 @@ class IntegerList(AttributeKind):
         return "{" + ",".join(map(str, value)) + "}"
 
     def parse(self, cursor: Cursor) -> tuple[int, ...]:
-        return tuple(braced_list(cursor, cursor.integer))
+        return integers(cursor)
 
 
 class SliceDimension(NamedTuple):
@@ -244,6 +248,8 @@ class SliceDimensions(AttributeKind):
             cursor.expect("]")
             return SliceDimension(start, limit, stride)
 
+        if (match := cursor.matched(_SLICES)) is not None:
+            return tuple(SliceDimension(int(a), int(b), int(c or 1)) for a, b, c in _SLICE.findall(match.group()))
         return tuple(braced_list(cursor, one))
 
 
@@ -297,6 +303,13 @@ class CalledComputations(CalledComputation):
 
     def parse(self, cursor: Cursor) -> tuple:
         return tuple(braced_list(cursor, cursor.computation))
+
+
+def integers(cursor: Cursor) -> tuple[int, ...]:
+    """``{integer, integer, ...}``"""
+    if (match := cursor.matched(_INTEGERS)) is not None:
+        return tuple(map(int, match[1].split(","))) if match[1] else ()
+    return tuple(braced_list(cursor, cursor.integer))
 
 
 def braced_list(cursor: Cursor, item: Any) -> list:

@@ -13,7 +13,7 @@ from typing import Any
 from .attributes import REQUIRED, CalledComputation, CalledComputations
 from .errors import HloError, ShapeError
 from .operation import CALLS, OPERATIONS, Operation
-from .shape import AnyShape, TupleShape
+from .shape import AnyShape, TupleShape, compatible
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,29 @@ def make_instruction(
         raise NotImplementedError(f"operation {opcode} is not known")
     operands = tuple(operands)
     record.check_operand_count(len(operands))
-    completed = _complete_attributes(record, attributes or {})
-    inferred = record.infer_shape(tuple(operand.shape for operand in operands), completed, shape)
-    if shape is not None and shape is not inferred:
-        if shape.without_layout() != inferred.without_layout():
-            raise ShapeError(f"{opcode}: the result shape is {inferred}, but {shape} was stated")
-        inferred = shape
-    return Instruction(record, operands, completed, inferred, name, source, annotations)
+    completed = complete_attributes(record, attributes or {})
+    shape = result_shape(record, tuple([operand.shape for operand in operands]), completed, shape)
+    return Instruction(record, operands, completed, shape, name, source, annotations)
 
 
-def _complete_attributes(record: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+def result_shape(
+    record: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None
+) -> AnyShape:
+    """The shape of an instruction with operands of these shapes and these attributes, all of them; the layout is the stated.
+
+    Raises ShapeError.
+    """
+    record.check_operand_count(len(operands))
+    inferred = record.infer_shape(operands, attributes, stated)
+    if stated is None:
+        return inferred
+    if not compatible(stated, inferred):
+        raise ShapeError(f"{record.opcode}: the result shape is {inferred}, but {stated} was stated")
+    return stated
+
+
+def complete_attributes(record: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A value for each attribute of the operation, checked, or its default. Raises ShapeError."""
     completed = {}
     for name, kind in record.attributes.items():
         if name in given:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,19 +101,24 @@ class Operation:
     def documentation(self) -> str:
         return inspect.getdoc(self.shape_function) or ""
 
+    @cached_property
+    def fixed_operand_count(self) -> int | None:
+        """How many operands it takes; None where it takes any number."""
+        return None if self.is_variadic else len(self.operand_names)
+
     @property
     def is_variadic(self) -> bool:
         return bool(self.operand_names) and self.operand_names[-1].startswith("*")
 
     def check_operand_count(self, count: int) -> None:
         """Raise ShapeError unless the operation takes this many operands."""
+        if count == self.fixed_operand_count:
+            return
         named = len(self.operand_names)
         if self.is_variadic:
             if count >= named - 1:
                 return
             wanted = f"at least {named - 1}"
-        elif count == named:
-            return
         else:
             wanted = str(named)
         names = f" ({', '.join(self.operand_names)})" if named else ""

@@ -93,9 +93,9 @@ class ReplicaGroups(AttributeKind):
     def parse(self, cursor: Cursor) -> AnyGroups:
         if cursor.token == "mesh":
             return parse_mesh(cursor)
+        place = cursor.position
         if not cursor.accept("["):
             return tuple(braced_list(cursor, lambda: tuple(braced_list(cursor, cursor.integer))))
-        place = cursor.position - 1
         sizes = _numbers(cursor, "]")
         for token in ("<", "=", "["):
             cursor.expect(token)

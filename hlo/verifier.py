@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .errors import HloError, VerificationError
+from .inference import KnownUses
 from .instruction import Computation, Instruction, Module
-from .shape import compatible
+from .operation import Operation
+from .shape import AnyShape, compatible
 
 
 def verify(module: Module) -> None:
@@ -15,39 +19,41 @@ def verify(module: Module) -> None:
     instruction's; and that no computation calls itself, not even through others.
     """
     _reject_recursion(module.entry)
+    uses = KnownUses(_checked_shape)
     for computation in module.computations():
-        _verify_computation(computation)
+        _verify_computation(computation, uses)
 
 
-def _verify_computation(computation: Computation) -> None:
+def _verify_computation(computation: Computation, uses: KnownUses) -> None:
     numbers = [parameter.attributes["number"] for parameter in computation.parameters]
     if numbers != list(range(len(numbers))):
         raise VerificationError(f"computation {computation.name}: parameters must be numbered 0, 1, ..., got {numbers}")
     defined: set[Instruction] = set()
     for instruction in computation.instructions:
-        for operand in instruction.operands:
+        operands = instruction.operands
+        for operand in operands:
             if operand not in defined:
                 raise VerificationError(f"{_place(computation, instruction)}: operand {operand!r} is not defined before it")
         if instruction in defined:
             raise VerificationError(f"{_place(computation, instruction)}: stands twice in the computation")
-        _verify_shape(computation, instruction)
+        shapes = tuple([operand.shape for operand in operands])
+        try:
+            uses.shape(instruction.operation, shapes, instruction.attributes, instruction.shape)
+        except HloError as error:
+            raise VerificationError(f"{_place(computation, instruction)}: {error}") from None
         defined.add(instruction)
     if computation.root not in defined:
         raise VerificationError(f"computation {computation.name}: the root {computation.root!r} is not one of its instructions")
 
 
-def _verify_shape(computation: Computation, instruction: Instruction) -> None:
-    record = instruction.operation
-    try:
-        record.check_operand_count(len(instruction.operands))
-        shapes = tuple(operand.shape for operand in instruction.operands)
-        inferred = record.infer_shape(shapes, instruction.attributes, instruction.shape)
-    except HloError as error:
-        raise VerificationError(f"{_place(computation, instruction)}: {error}") from None
-    if not compatible(inferred, instruction.shape):
-        raise VerificationError(
-            f"{_place(computation, instruction)}: has shape {instruction.shape}, but {inferred} is inferred"
-        )
+def _checked_shape(
+    record: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], shape: AnyShape | None
+) -> AnyShape:
+    record.check_operand_count(len(operands))
+    inferred = record.infer_shape(operands, attributes, shape)
+    if not compatible(inferred, shape):
+        raise VerificationError(f"has shape {shape}, but {inferred} is inferred")
+    return shape
 
 
 def _place(computation: Computation, instruction: Instruction) -> str:

@@ -255,7 +255,7 @@ def test_wrong_programs(start, done, message):
         ("f32[2] add(f32[2], f32[3])", 1, 8, "add: lhs and rhs must have the same shape"),
         ("f32[2] constant({...})", 1, 17, "as_hlo_text.print_large_constants=True., .*--xla_dump_large_constants"),
         ("a { ROOT x = f32[] parameter(0) }, fast=true", 1, 36, "a computation has no attribute fast"),
-        ("f32[3] call(f32[3]), to_apply={ x = f32[3] parameter(0)", 1, 56, "name of an instruction expected, found the end"),
+        ("f32[3] call(f32[3]), to_apply={ x = f32[3] parameter(0)", 1, 31, "this .{. is never closed"),
         ("f32[3] call(f32[3]), to_apply={}", 1, 32, "has no instructions"),
         ("f32[3] call(f32[3]), to_apply={ x = f32[3] parameter(1) }", 1, 31, "must be numbered 0, 1, ..., got .1."),
     ],

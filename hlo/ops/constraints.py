@@ -19,8 +19,8 @@ KINDS_IN_WORDS = {
 
 
 def require_array(opcode: str, name: str, shape: AnyShape) -> None:
-    require(not shape.is_tuple, f"{opcode}: {name} must be an array, got the tuple ", shape)
-    require(shape.element_type.dtype is not None, f"{opcode}: {name} must be an array, got ", shape)
+    if shape.is_tuple or shape.element_type.dtype is None:
+        require(False, f"{opcode}: {name} must be an array, got {'the tuple ' * shape.is_tuple}", shape)
 
 
 def require_stated_array(opcode: str, stated: AnyShape | None) -> None:

@@ -23,11 +23,11 @@ class LiteralText(RawText):
     def parse(self, cursor) -> str:
         from ..text.shapes import parse_shape, starts_shape
 
-        start = cursor.starts[cursor.position]
+        start = cursor.position
         if starts_shape(cursor) and cursor.token != "(":
             parse_shape(cursor)  # that of a tuple stands with its elements
         cursor.raw_value()
-        return cursor.text[start : cursor.starts[cursor.position]].rstrip()
+        return cursor.text[start : cursor.position].rstrip()
 
 
 _VERSIONS = (

@@ -261,17 +261,18 @@ def concatenate(*operands, dimensions):
 
     They have the same element type and the same size in all other dimensions. Scalars cannot be concatenated.
     """
-    for number, operand in enumerate(operands):
-        require_array("concatenate", f"operand {number}", operand)
+    different = {id(operand): (f"operand {number}", operand) for number, operand in enumerate(operands)}.values()
+    for name, operand in different:
+        require_array("concatenate", name, operand)
     first = operands[0]
     require(len(dimensions) == 1, f"concatenate: one dimension is required, got {dimensions}")
     require(first.rank > 0, "concatenate: scalars cannot be concatenated; reshape them to one dimension first")
     require_dimensions("concatenate", "dimension", dimensions, first.rank)
     (along,) = dimensions
-    for number, operand in enumerate(operands):
+    for name, operand in different:
         fits = operand.element_type is first.element_type and operand.rank == first.rank
         fits = fits and all(a == b for d, (a, b) in enumerate(zip(operand.dimensions, first.dimensions)) if d != along)
-        require(fits, f"concatenate: operand {number} {operand} must agree with {first} in all but dimension {along}")
+        require(fits, f"concatenate: {name} {operand} must agree with {first} in all but dimension {along}")
     total = sum(operand.dimensions[along] for operand in operands)
     sizes = (*first.dimensions[:along], total, *first.dimensions[along + 1 :])
     return first.with_dimensions(sizes, merged_dynamic_dimensions(operands))

@@ -13,18 +13,21 @@ from typing import Any
 
 from ..attributes import AttributeKind, LiteralValue, RawText
 from ..errors import HloError, HloSyntaxError, require
-from ..instruction import Computation, Instruction, SourceLocation, make_instruction
+from ..inference import KnownUses
+from ..instruction import Computation, Instruction, SourceLocation, complete_attributes, make_instruction, result_shape
 from ..operation import OPERATIONS, Operation
 from ..shape import AnyShape, compatible, leaves
 from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, UNIMPLEMENTED, check_form, operand_alias_error
 from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
 from .inferred_layouts import inferred_layout
+from .known_instructions import INSTRUCTION, OPERANDS, KnownInstructions, named_operands
 from .late_binding import LateBinding, Start
 from .lexer import Cursor
 from .literals import parse_literal
 from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
-from .shapes import parse_shape, starts_shape
+from .phrases import phrase
+from .shapes import parse_optional_shape, parse_shape, starts_shape
 from .source_tables import SourceTables, parse_metadata
 
 MAX_OPERAND_DEPTH = 32  # of instructions that are written as operands of others
@@ -36,6 +39,7 @@ _HAND_ON = frozenset({
     "parameter", "tuple", "while",
 })  # fmt: skip
 _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
+_ATTRIBUTE = phrase(r", \s*+ ([A-Za-z_] [\w.\-]*+) \s*+ = \s*+ (?!/)")
 
 
 @dataclass(eq=False)
@@ -44,15 +48,16 @@ class Body:
 
     name: str
     is_entry: bool
-    place: int  # of its name, among the tokens
+    place: int  # of its name
     stated_shape: AnyShape | None  # of the result, by its header
+    opening: int  # the place of its brace
     position: int
     instructions: list[Instruction] = field(default_factory=list)
     by_name: dict[str, Instruction] = field(default_factory=dict)
     root: Instruction | None = None
     computation: Computation | None = None
     execution_thread: str = ""
-    end: int = 0  # behind its closing brace
+    end: int = 0  # behind its closing brace and what is said of it there
     elements: dict[tuple[Instruction, int], Instruction] = field(default_factory=dict)  # of tuples, by name#index
     names_its_parameters: bool = True  # no: it is a single instruction, whose operands become the parameters
 
@@ -65,29 +70,55 @@ class InstructionParser:
         self.late = LateBinding()
         self.asynchronous: set[Computation] = set()  # those that async-start calls
         self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
+        self.uses = KnownUses(result_shape)
+        self.known = KnownInstructions(cursor, self.uses)
+        self.is_alike_everywhere = True  # so it is with the instruction that is being read
 
     def read(self, body: Body) -> None:
         """``[ROOT] name = ...``"""
         cursor = self.cursor
-        is_root = cursor.accept("ROOT")
-        place = cursor.position
-        name = cursor.name("the name of an instruction")
+        nested: list[Instruction] = []
+        match = INSTRUCTION.match(cursor.text, cursor.position)
+        if match is None:
+            is_root, place, name = self._beginning()
+        else:
+            is_root, place, name = match["root"], match.start("name"), match["name"].removeprefix("%")
         if name in body.by_name:
             cursor.fail(f"two instructions of {body.name} have the name {name}", place)
         if is_root and body.root is not None:
             cursor.fail(f"computation {body.name} has two ROOT instructions", place)
-        cursor.expect("=")
-        # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
-        nested: list[Instruction] = []
-        self.elements.clear()
-        instruction = self.right_hand_side(body, name, nested)
-        body.instructions += nested
-        body.elements.update(self.elements)
+        if match is not None and (instruction := self._known(match, body)) is not None:
+            cursor.position = match.end()
+        else:
+            if match is not None:
+                cursor.position = match.start("shape")
+            self.elements.clear()
+            self.is_alike_everywhere = True
+            instruction = self.right_hand_side(body, name, nested)
+            if match is not None and self.is_alike_everywhere and not nested and cursor.position == match.end():
+                self.known.remember(match, instruction)
+            # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
+            body.instructions += nested
+            body.elements.update(self.elements)
         if instruction not in self.late.waiting:
             body.instructions.append(instruction)
         body.by_name[name] = instruction
         if is_root:
             body.root = instruction
+
+    def _beginning(self) -> tuple[bool, int, str]:
+        """``[ROOT] name =``: whether it is the root, the place of the name, and the name."""
+        cursor = self.cursor
+        is_root = cursor.accept("ROOT")
+        place = cursor.position
+        name = cursor.name("the name of an instruction")
+        cursor.expect("=")
+        return is_root, place, name
+
+    def _known(self, match: re.Match[str], body: Body) -> Instruction | None:
+        """The instruction of ordinary form, if nothing about it is new, or to be checked one by one."""
+        is_special = self.late.waiting or self.cursor.has_unsized_shapes
+        return None if is_special else self.known.instruction(match, body.by_name)
 
     def check_bound(self) -> None:
         """Fail where a start waits for operands to the end."""
@@ -102,19 +133,24 @@ class InstructionParser:
         cursor = self.cursor
         if depth > MAX_OPERAND_DEPTH:
             cursor.fail(f"operands are nested deeper than {MAX_OPERAND_DEPTH}")
-        shape = parse_shape(cursor) if starts_shape(cursor) else None
+        shape = parse_optional_shape(cursor)
         place = cursor.position
         given: dict[str, object] = {}
         record, half = self._operation(given)
-        operands = self._parentheses(record, body, shape, given, nested, depth)
+        values = _in_parentheses(record.opcode)
+        operands = self._operands(body, nested, depth) if not values else self._values(values, shape, given)
+        if half:
+            self.is_alike_everywhere = False
         if half in ("update", "done"):
             self._check_chain(f"{record.opcode}-{half}", record, operands, place)
             record = OPERATIONS[f"async-{half}"]
         if cursor.has_unsized_shapes:
             self._check_sizes(record, operands, shape, place)
         annotations, source = self._attributes(record, body, given, operands) if depth == 0 else ({}, None)
-        if record.opcode == "broadcast" and len(operands) == 1 and _is_scalar(operands[0].shape):
-            given.setdefault("dimensions", ())
+        if record.opcode == "broadcast" and "dimensions" not in given:
+            self.is_alike_everywhere = False
+            if len(operands) == 1 and _is_scalar(operands[0].shape):
+                given["dimensions"] = ()
         try:
             operands = scalar_start_indices(record.opcode, operands, nested)
             if half == "start" or record.opcode == "async-start":
@@ -132,17 +168,21 @@ class InstructionParser:
             else:
                 if self.late.waiting:
                     self.late.require_bound(operands)
-                instruction = make_instruction(record.opcode, operands, given, shape, name, source, annotations)
+                record.check_operand_count(len(operands))
+                attributes = complete_attributes(record, given)
+                result = self.uses.shape(record, tuple([operand.shape for operand in operands]), attributes, shape)
+                instruction = Instruction(record, tuple(operands), attributes, result, name, source, annotations)
         except HloSyntaxError:
             raise
         except NotImplementedError as error:
             self.cursor.not_implemented(str(error), place)
         except HloError as error:
-            result = None
+            found = None
             if half == "":
+                self.is_alike_everywhere = False
                 make = partial(_make, record.opcode, name, source, annotations)
-                result = equivalent(record, tuple(operands), given, shape, name, make, nested)
-            return result or cursor.fail(str(error), place)
+                found = equivalent(record, tuple(operands), given, shape, name, make, nested)
+            return found or cursor.fail(str(error), place)
         if shape is None:
             instruction.shape = inferred_layout(instruction)
         if record.opcode in _CHECKED_TOGETHER:
@@ -168,10 +208,12 @@ class InstructionParser:
         annotations = instruction.annotations
         if instruction.opcode in ("custom-call", "fusion"):
             aliases = annotations.get("output_to_operand_aliasing", "")
+            self.is_alike_everywhere &= not aliases
             operands = tuple(operand.shape for operand in instruction.operands)
             if error := operand_alias_error(aliases, operands, instruction.shape):
                 self.cursor.fail(f"{instruction.opcode}: {error}", place)
             return
+        self.is_alike_everywhere = False
         start = start_of(instruction)
         if instruction in self.late.waiting:
             return
@@ -196,8 +238,7 @@ class InstructionParser:
         cursor = self.cursor
         place = cursor.position
         opcode = cursor.identifier()
-        record = OPERATIONS.get(opcode)
-        if record is not None:
+        if (record := OPERATIONS.get(opcode)) is not None:
             return record, ""
         if opcode in OPCODES:
             opcode, attributes = OPCODES[opcode]
@@ -230,28 +271,39 @@ class InstructionParser:
         if begun != record.opcode:
             self.cursor.fail(f"{opcode}: the operand must come from {record.opcode}-start, it comes from {begun}-start", place)
 
-    def _parentheses(
-        self, record: Operation, body: Body, shape: AnyShape | None, given: dict[str, object], nested: list[Instruction],
-        depth: int,
+    def _operands(self, body: Body, nested: list[Instruction], depth: int) -> list[Instruction]:
+        """``(operand, operand, ...)``"""
+        cursor = self.cursor
+        match = OPERANDS.match(cursor.text, cursor.position)
+        if match is not None:
+            named = named_operands(match[1], body.by_name, cursor.shapes)
+            if None not in named:
+                cursor.position = match.end()
+                return list(named)
+        cursor.expect("(")
+        operands = []
+        while cursor.token != ")":
+            if operands:
+                cursor.expect(",")
+            operands.append(self._operand(body, nested, depth))
+        cursor.expect(")")
+        return operands
+
+    def _values(
+        self, kinds: dict[str, AttributeKind], shape: AnyShape | None, given: dict[str, object]
     ) -> list[Instruction]:  # fmt: skip
-        """The operands; or the attribute that stands in their place, put among the given ones."""
+        """The attributes that stand in the operands' place, put among the given ones; returns that there are no operands."""
         cursor = self.cursor
         cursor.expect("(")
-        operands: list[Instruction] = []
-        inside = [(name, kind) for name, kind in record.attributes.items() if kind.stands_in_parentheses]
-        for name, kind in inside:
+        for name, kind in kinds.items():
             if isinstance(kind, LiteralValue):
                 if shape is None:
                     cursor.fail("a constant needs its shape stated")
                 given[name] = parse_literal(cursor, shape)
             else:
                 given[name] = kind.parse(cursor)
-        while not inside and cursor.token != ")":
-            if operands:
-                cursor.expect(",")
-            operands.append(self._operand(body, nested, depth))
         cursor.expect(")")
-        return operands
+        return []
 
     def _operand(self, body: Body, nested: list[Instruction], depth: int) -> Instruction:
         """``name``, ``shape name``, ``name#index``, or an instruction, ``shape opcode(operands)``."""
@@ -260,7 +312,7 @@ class InstructionParser:
         if cursor.following() in ",)":
             operand = body.by_name.get(cursor.token.removeprefix("%"))
             if operand is not None:
-                cursor.position += 1
+                cursor.advance()
                 return operand
         stated = parse_shape(cursor) if starts_shape(cursor) else None
         if cursor.following() == "(" and cursor.token[:1] != "%":
@@ -324,11 +376,15 @@ class InstructionParser:
         source = None
         spellings = _spellings(record.opcode)
         seen = set(given)
-        while cursor.accept(","):
-            place = cursor.position
-            spelling = cursor.identifier()
+        while True:
+            if (match := _ATTRIBUTE.match(cursor.text, cursor.position)) is not None:
+                place, spelling, cursor.position = match.start(1), match[1], match.end()
+            elif cursor.accept(","):
+                place, spelling = cursor.position, cursor.identifier()
+                cursor.expect("=")
+            else:
+                return annotations, source
             spelling = ATTRIBUTES.get((record.opcode, spelling), spelling)
-            cursor.expect("=")
             if spelling in seen:
                 cursor.fail(f"{record.opcode} has two attributes {spelling}", place)
             seen.add(spelling)
@@ -341,29 +397,30 @@ class InstructionParser:
             elif spelling == "metadata":
                 source = parse_metadata(cursor, self.sources)
             elif spelling == "calls" and record.opcode in ("async-update", "async-done"):
+                self.is_alike_everywhere = False
                 self._check_started(operands, place)
             elif spelling in ANNOTATIONS or spelling in OWN_ANNOTATIONS.get(record.opcode, ()):
                 value = cursor.position
                 annotations[spelling] = self._shaped_literal() if spelling == "literal" else cursor.raw_value()
                 check_form(cursor, spelling, annotations[spelling], value)
                 if spelling == "control-predecessors":
+                    self.is_alike_everywhere = False
                     self._check_predecessors(body, annotations[spelling], value)
             elif spelling in UNIMPLEMENTED.get(record.opcode, ()):
                 cursor.not_implemented(f"{record.opcode} with {spelling} is not implemented", place)
             else:
                 known = ", ".join(spellings) or "none"
                 cursor.fail(f"{record.opcode} has no attribute {spelling}; its own are: {known}", place)
-        return annotations, source
 
     def _shaped_literal(self) -> str:
         """The text of ``s32[2]{0} {1, 2}``, or of ``(s32[] 1, f32[2] {1, 2})``."""
         cursor = self.cursor
-        start = cursor.starts[cursor.position]
+        start = cursor.position
         if cursor.token != "(":
             parse_shape(cursor)
-        cursor.raw_value()
-        last = cursor.position - 1
-        return cursor.text[start : cursor.starts[last] + len(cursor.tokens[last])]
+        begin = cursor.position
+        value = cursor.raw_value()
+        return cursor.text[start : begin + len(value)]
 
     def _check_started(self, operands: list[Instruction], place: int) -> None:
         """``calls=`` of an update or done, in older dumps, repeats that of the start."""
@@ -388,6 +445,12 @@ def _make(
 
 def _is_scalar(shape: AnyShape) -> bool:
     return not shape.is_tuple and shape.rank == 0
+
+
+@cache
+def _in_parentheses(opcode: str) -> dict[str, AttributeKind]:
+    """The attributes of an operation that stand in the place of operands."""
+    return {name: kind for name, kind in OPERATIONS[opcode].attributes.items() if kind.stands_in_parentheses}
 
 
 @cache

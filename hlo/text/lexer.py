@@ -1,225 +1,234 @@
 """Tokens of HLO text, and the cursor that the parsers of shapes, literals and attributes share.
 
 The lexical rules are those of ``xla/hlo/parser/hlo_lexer.cc``: names may stand with or without ``%``, comments are
-``/* */`` and ``//``, strings are escaped as in C. All tokens are found beforehand by one regular expression; lines and
-columns are computed only for an error.
+``/* */`` and ``//``, strings are escaped as in C. Tokens are found one at a time, where they are asked for, so that what is
+recognised as a whole (see phrases.py) costs one match; lines and columns are computed only for an error.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable
-from itertools import accumulate
 from typing import Any, NoReturn
 
 from ..errors import HloSyntaxError
+from ..shape import AnyShape
+from .phrases import BALANCED, STRING, phrase
 
-# Possessive repetition (++, *+): blanks that no token follows must not be matched in all possible ways.
-_SKIPPED = r"(?: \s++ | /\* .*? (?: \*/ | \Z ) | // [^\n\r]*+ )*+"
-_TOKEN = r"""(?:
+_SKIPPED = r"(?: \s++ | /\* .*? \*/ | // [^\n\r]*+ )*+"
+_TOKEN = rf"""(
     %? [A-Za-z_] [\w.\-]*+ (?: (?<= \b nan ) \( 0x [0-9a-fA-F]++ \) )?+
   | -? (?: [0-9]++ (?: \. [0-9]*+ )? | \. [0-9]++ ) (?: [eE] [+\-]? [0-9]++ )?
-  | " (?: [^"\\] | \\. )*+ "
+  | {STRING}
   | -nan \( 0x [0-9a-fA-F]++ \) | -inf\b | -nan\b
   | % [\w.\-]++
   | ->
   | \S
 )"""
-_FLAGS = re.VERBOSE | re.DOTALL | re.ASCII
-_BEGINNING = re.compile(_SKIPPED, _FLAGS)
-_PIECE = re.compile(_TOKEN + _SKIPPED, _FLAGS)  # a token with the blanks and comments behind it
-_ONE_TOKEN = re.compile(_TOKEN, _FLAGS)
+_BLANKS = phrase(_SKIPPED)
+_PIECE = phrase(_TOKEN + _SKIPPED)  # a token with the blanks and comments behind it
+_BRACKET = phrase(rf"""(?: [^{{}}()\[\]"/]++ | {STRING} | /\* .*? \*/ | // [^\n\r]*+ | /(?!\*) )*+ (\S)?""")
+_IN_BRACKETS = phrase(BALANCED)
 _INTEGER = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
-_OPEN_COMMENT = re.compile(r"(?: \s++ | /\* .*? \*/ | // [^\n\r]*+ )*+ (/\*)", _FLAGS)
 _NAME = re.compile(r"%?([\w.\-]+)", re.ASCII)
-_WORD = re.compile(r"[^\s,=(){}\[\]]*")
+_WORD = re.compile(r"""[^\s,=(){}\[\]"]*""")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"n": b"\n", "t": b"\t", "r": b"\r", "a": b"\a", "b": b"\b", "f": b"\f", "v": b"\v"}
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
-_BRACKETS = frozenset("{}()[]")
 
 END = ""  # the token behind the last one
 
 
 class Cursor:
-    """A position among the tokens of a text.
+    """A position in a text, always at the beginning of a token.
 
-    ``resolve_computation`` is called with the name behind ``to_apply=`` and its like, or with an empty name at the brace that
-    opens a computation written there, and returns the computation.
+    ``resolve_computation`` is called with the name behind ``to_apply=`` and its like and the place of the name, or with an
+    empty name at the brace that opens a computation written there, and returns the computation. ``shapes`` holds the
+    shapes that were read before, by their text.
     """
 
-    def __init__(self, text: str, file: str = "", resolve_computation: Callable[[str], Any] | None = None) -> None:
+    def __init__(
+        self, text: str, file: str = "", resolve_computation: Callable[[str, int], Any] | None = None
+    ) -> None:  # fmt: skip
         self.text, self.file = text, file
         self.resolve_computation = resolve_computation
         self.fill_elided: Callable[[Any], Any] | None = None  # makes arrays for constants whose values are left out
         self.has_unsized_shapes = False  # whether a shape has been read that has no size: f32[?], b(f32[3])
-        # With a line end behind it, every comment ends in a blank or a slash, which tells pieces that must be cut from tokens.
-        beginning = _BEGINNING.match(text).end()
-        pieces = _PIECE.findall(text + "\n", beginning)
-        self.starts = list(accumulate(map(len, pieces), initial=beginning))
-        self.starts[-1] = len(text)
-        self.tokens = [piece if piece[-1] not in " \n\t\r\f\v/" else _without_blanks(piece) for piece in pieces]
-        self.tokens.append(END)
+        self.shapes: dict[str, AnyShape] = {}
         self.position = 0
-        end = self.starts[-2] + len(self.tokens[-2]) if pieces else 0
-        if (comment := _OPEN_COMMENT.match(text, end)) is not None:
-            self._fail_at(comment.start(1), "this comment is never closed")
+        self._scanned = -1  # the position to which the following belong
+        self._token, self._next = END, 0
+        self.move(0)
 
     @property
     def token(self) -> str:
-        return self.tokens[self.position]
+        if self._scanned != self.position:
+            self._scan()
+        return self._token
 
-    def following(self, distance: int = 1) -> str:
-        """The token that many places ahead."""
-        place = self.position + distance
-        return self.tokens[place] if place < len(self.tokens) else END
+    def _scan(self) -> None:
+        """Find the token here, and where the next one begins."""
+        match = _PIECE.match(self.text, self.position)
+        self._scanned = self.position
+        if match is None:
+            self._token, self._next = END, self.position
+            return
+        self._token, self._next = match.group(1), match.end()
+        if self._token == "/" and self.text.startswith("/*", self.position):
+            self.fail("this comment is never closed")
+
+    def following(self) -> str:
+        """The token behind this one."""
+        position = self.position
+        self.advance()
+        token, self.position = self.token, position
+        return token
+
+    def advance(self) -> None:
+        """Step over the token."""
+        if self._scanned != self.position:
+            self._scan()
+        self.position = self._next
+
+    def move(self, offset: int) -> None:
+        """Go to the token that begins at this place in the text, or is the first behind it."""
+        self.position = _BLANKS.match(self.text, offset).end()
 
     def accept(self, token: str) -> bool:
         """Step over the token if it is this one."""
-        if self.tokens[self.position] == token:
-            self.position += 1
+        if self.token == token:
+            self.position = self._next
             return True
         return False
 
     def expect(self, token: str) -> None:
         """Step over the token, which must be this one."""
-        if self.tokens[self.position] != token:
+        if self.token != token:
             self.fail(f"{token!r} expected, found {self.description()}")
-        self.position += 1
+        self.position = self._next
 
     def integer(self) -> int:
-        token = self.tokens[self.position]
+        token = self.token
         if _INTEGER.fullmatch(token) is None:
             self.fail(f"an integer expected, found {self.description()}")
         if len(token) > 20 or not -(2**63) <= int(token) < 2**64:
             self.fail(f"an integer of at most 64 bits expected, found {self.description()}")
-        self.position += 1
+        self.position = self._next
         return int(token)
 
     def number(self) -> float:
-        token = self.tokens[self.position]
+        token = self.token
         if _NUMBER.fullmatch(token) is None:
             self.fail(f"a number expected, found {self.description()}")
-        self.position += 1
+        self.position = self._next
         return float(token)
 
     def identifier(self) -> str:
-        token = self.tokens[self.position]
+        token = self.token
         if not token.isidentifier() and _IDENTIFIER.fullmatch(token) is None:
             self.fail(f"an identifier expected, found {self.description()}")
-        self.position += 1
+        self.position = self._next
         return token
 
     def name(self, what: str = "a name") -> str:
         """The name of an instruction or computation, without its ``%``."""
-        match = _NAME.fullmatch(self.tokens[self.position])
+        match = _NAME.fullmatch(self.token)
         if match is None:
             self.fail(f"{what} expected, found {self.description()}")
-        self.position += 1
+        self.position = self._next
         return match.group(1)
 
     def string(self) -> str:
-        token = self.tokens[self.position]
+        token = self.token
         if len(token) < 2 or token[0] != '"':
             self.fail(f"a string in double quotes expected, found {self.description()}")
         try:
             result = unescaped(token[1:-1])
         except UnicodeError:
             self.fail("the bytes of the string are not UTF-8")
-        self.position += 1
+        self.position = self._next
         return result
 
     def word(self) -> str:
         """Everything up to a blank, comma, equals sign or bracket: ``0_1x2_3``, ``b01f_01io->b01f``."""
-        start = self.starts[self.position]
-        end = _WORD.match(self.text, start).end()
-        self.position = bisect_left(self.starts, end, self.position)
-        return self.text[start:end]
+        return self.matched(_WORD).group()
 
-    def matched(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Step over what the pattern matches here; None where it does not."""
-        match = pattern.match(self.text, self.starts[self.position])
+    def matched(self, form: re.Pattern[str]) -> re.Match[str] | None:
+        """Step over what has this form, which must end where a token does; None where nothing here has it."""
+        match = form.match(self.text, self.position)
         if match is not None:
-            self.position = bisect_left(self.starts, match.end(), self.position)
+            self.move(match.end())
         return match
 
     def raw_value(self) -> str:
         """The text of a value of any form: a string, something in brackets, or a word."""
-        token = self.tokens[self.position]
+        start = self.position
+        if (match := self.matched(_IN_BRACKETS)) is not None:
+            return match.group()
+        token = self.token
         if token in _CLOSING:
-            start = self.starts[self.position]
-            self.skip_brackets()
-            return self.text[start : self.starts[self.position - 1] + 1]
+            return self.text[start : self.skip_brackets()]
         if token[:1] == '"':
             if len(token) == 1:
                 self.fail("this string is never closed")
-            self.position += 1
+            self.advance()
             return token
         return self.word() or self.fail(f"a value expected, found {self.description()}")
 
-    def skip_brackets(self) -> None:
-        """Step over everything from this bracket to the one that closes it."""
-        tokens, opening, open_brackets = self.tokens, self.position, []
-        for position in range(opening, len(tokens)):
-            token = tokens[position]
-            if token not in _BRACKETS:
-                if token == '"':
-                    self.fail("this string is never closed", position)
-                continue
-            if token in _CLOSING:
-                open_brackets.append(_CLOSING[token])
-            else:
-                if open_brackets.pop() != token:
-                    self.fail(f"{token!r} does not match the bracket that it closes", position)
-                if not open_brackets:
-                    self.position = position + 1
-                    return
-        self.fail(f"this {tokens[opening]!r} is never closed", opening)
+    def skip_brackets(self) -> int:
+        """Step over everything from this bracket to the one that closes it; returns where that ends in the text."""
+        text, opening = self.text, self.position
+        expected: list[str] = []
+        end = opening
+        while (match := _BRACKET.match(text, end))[1] is not None:
+            bracket, end = match[1], match.end()
+            if bracket in _CLOSING:
+                expected.append(_CLOSING[bracket])
+            elif bracket == '"':
+                self.fail("this string is never closed", end - 1)
+            elif bracket == "/":
+                self.fail("this comment is never closed", end - 1)
+            elif expected.pop() != bracket:
+                self.fail(f"{bracket!r} does not match the bracket that it closes", end - 1)
+            if not expected:
+                self.move(end)
+                return end
+        self.fail(f"this {text[opening]!r} is never closed", opening)
 
     def computation(self) -> Any:
         place = self.position
         name = "" if self.token == "{" else self.name("the name of a computation")
         if self.resolve_computation is None:
             self.fail("no computation can be named here", place)
-        return self.resolve_computation(name)
+        return self.resolve_computation(name, place)
 
     def description(self) -> str:
         """The token in words, for a message."""
-        token = self.tokens[self.position]
+        token = self.token
         if token is END:
             return "the end of the text"
         return repr(token if len(token) <= 60 else token[:57] + "...")
 
-    def line_and_column(self, position: int | None = None) -> tuple[int, int]:
-        """Line and column, from 1, of a token (by default the current one)."""
-        return self._line_and_column_at(self.starts[self.position if position is None else position])
-
-    def _line_and_column_at(self, offset: int) -> tuple[int, int]:
+    def line_and_column(self, place: int | None = None) -> tuple[int, int]:
+        """Line and column, from 1, of a place in the text (by default the current one)."""
+        offset = self.position if place is None else place
         return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
-    def not_implemented(self, message: str, position: int | None = None) -> NoReturn:
-        """Raise NotImplementedError at a token (by default the current one)."""
-        line, column = self.line_and_column(position)
+    def not_implemented(self, message: str, place: int | None = None) -> NoReturn:
+        """Raise NotImplementedError at a place in the text (by default the current one)."""
+        line, column = self.line_and_column(place)
         where = f"{self.file}, " if self.file else ""
         raise NotImplementedError(f"{where}line {line}, column {column}: {message}") from None
 
-    def fail(self, message: str, position: int | None = None) -> NoReturn:
-        """Raise HloSyntaxError at a token (by default the current one)."""
-        self._fail_at(self.starts[self.position if position is None else position], message)
-
-    def _fail_at(self, offset: int, message: str) -> NoReturn:
-        line, column = self._line_and_column_at(offset)
+    def fail(self, message: str, place: int | None = None) -> NoReturn:
+        """Raise HloSyntaxError at a place in the text (by default the current one)."""
+        offset = self.position if place is None else place
+        line, column = self.line_and_column(offset)
         end = self.text.find("\n", offset)
         source_line = self.text[offset - column + 1 : end if end >= 0 else None]
         raise HloSyntaxError(message, line, column, source_line, self.file)
-
-
-def _without_blanks(piece: str) -> str:
-    token = piece.rstrip()
-    return token if "/" not in token else _ONE_TOKEN.match(token).group()
 
 
 def unescaped(text: str) -> str:

@@ -17,29 +17,21 @@ import numpy as np
 
 from ..element_type import U64, ElementType, component_type
 from ..shape import AnyShape, Shape
+from .dense_literals import parse_dense
 from .lexer import END, Cursor
 from .shapes import MAX_TUPLE_DEPTH
+from .special_values import SPECIAL, nan_text, out_of_range, set_special
 
 MAX_BYTES_OF_ZEROS = 1 << 28  # of a literal whose text does not grow with it
 
 _INTEGER = re.compile(r"-?[0-9]+")
-_SPECIAL = re.compile(r"(-?)(inf|nan)(?:\(0x([0-9a-fA-F]+)\))?")
-_DECIMAL = re.compile(r"-?[0-9.][0-9.eE+\-]*")
+_DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+\-]?[0-9]+)?")
+_ELIDED = re.compile(r"\{\s*\.\s*\.\s*\.\s*\}", re.ASCII)
 ELIDED = (
     "the values of this constant are elided as {...}: dump the module with large constants in full, by "
     "as_hlo_text(print_large_constants=True), HloPrintOptions.print_large_constants, or XLA_FLAGS=--xla_dump_large_constants; "
     "phlox run --fill-elided puts random values there"
 )
-
-# Float types whose NaNs are not those of IEEE 754: the bits that nan and -nan stand for.
-_OTHER_NANS = {
-    "f4e2m1fn": (),
-    "f8e4m3fn": (0x7F, 0xFF),
-    "f8e4m3fnuz": (0x80, 0x80),
-    "f8e4m3b11fnuz": (0x80, 0x80),
-    "f8e5m2fnuz": (0x80, 0x80),
-    "f8e8m0fnu": (0xFF,),
-}
 
 
 def literal_text(value: Any, shape: AnyShape) -> str:
@@ -118,21 +110,12 @@ def float_texts(flat: np.ndarray, element_type: ElementType, within_range: bool 
     if len(nans):
         bits = np.ascontiguousarray(flat).view(np.dtype(f"u{dtype.itemsize}"))
         for i in nans.tolist():
-            texts[i] = _nan_text(int(bits[i]), element_type)
+            texts[i] = nan_text(int(bits[i]), element_type)
     return texts
 
 
 def _without_point(text: str) -> str:
     return text[:-2] if text.endswith(".0") else text
-
-
-def _nan_text(bits: int, element_type: ElementType) -> str:
-    if element_type.name in _OTHER_NANS:
-        return "-nan" if _OTHER_NANS[element_type.name].index(bits) else "nan"
-    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
-    sign = "-" if bits >> (element_type.bits - 1) else ""
-    payload = bits & (2**mantissa_bits - 1)
-    return f"{sign}nan" if payload == 2 ** (mantissa_bits - 1) else f"{sign}nan(0x{payload:x})"
 
 
 def parse_literal(cursor: Cursor, shape: AnyShape, depth: int = 0) -> Any:
@@ -167,16 +150,23 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
         return _filled(cursor, shape)
     if shape.rank and _stands_alone(cursor, shape):
         return _parse_first_element(cursor, shape)
+    if shape.rank and (values := parse_dense(cursor, shape)) is not None:
+        return values
+    tokens: list[str] = []
     places: list[int] = []
     seen = [0] * shape.rank
     found: list[int | None] = [None if dynamic else size for size, dynamic in zip(shape.dimensions, _is_dynamic(shape))]
     depth = 0
-    tokens, is_complex = cursor.tokens, element_type.is_complex
+
+    def take() -> None:
+        tokens.append(cursor.token)
+        places.append(cursor.position)
+        cursor.advance()
+
     while True:
-        token = tokens[cursor.position]
-        while token == ",":
-            cursor.position += 1
-            token = tokens[cursor.position]
+        while cursor.accept(","):
+            pass
+        token = cursor.token
         if token == "{":
             if _is_elided(cursor):
                 cursor.fail(ELIDED)
@@ -184,23 +174,26 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
                 cursor.fail(f"braces are nested deeper than the {shape.rank} dimensions of {shape}")
             _count_element(cursor, shape, seen, depth)
             depth += 1
-            cursor.position += 1
-            if tokens[cursor.position] != "}":
+            cursor.advance()
+            if cursor.token != "}":
                 continue
-        elif token != "}":
+        elif token != "}" or depth == 0:
             if depth < shape.rank:
                 cursor.fail(
                     f"'{{' expected: a literal of shape {shape} has braces {shape.rank} deep, found {cursor.description()}"
                 )
             _count_element(cursor, shape, seen, depth)
-            places.append(cursor.position)
-            cursor.position += 1
-            if is_complex:
-                places[-1:] = _complex_places(cursor)
+            if element_type.is_complex:
+                cursor.expect("(")
+                take()
+                cursor.expect(",")
+                take()
+                cursor.expect(")")
+            else:
+                take()
         # An element is complete: close as many braces as stand here.
-        while depth > 0 and tokens[cursor.position] in ("}", ","):
-            if tokens[cursor.position] == ",":
-                cursor.position += 1
+        while depth > 0 and cursor.token in ("}", ","):
+            if cursor.accept(","):
                 continue
             depth -= 1
             if found[depth] is None:
@@ -208,24 +201,23 @@ def _parse_dense(cursor: Cursor, shape: Shape) -> np.ndarray:
             if seen[depth] != found[depth]:
                 cursor.fail(f"dimension {depth} of {shape} has {found[depth]} elements, found {seen[depth]}")
             seen[depth] = 0
-            cursor.position += 1
+            cursor.advance()
         if depth == 0:
             break
-    part = component_type(element_type)
-    values = _element_values(cursor, places, part)
-    if is_complex:
+    values = _element_values(cursor, tokens, places, component_type(element_type))
+    if element_type.is_complex:
         values = values.view(element_type.dtype)
     return values.reshape([size or 0 for size in found])  # a dimension inside of an empty one is not seen
 
 
 def _is_elided(cursor: Cursor) -> bool:
     """Whether ``{...}`` stands here."""
-    return cursor.tokens[cursor.position : cursor.position + 5] == ["{", ".", ".", ".", "}"]
+    return _ELIDED.match(cursor.text, cursor.position) is not None
 
 
 def _filled(cursor: Cursor, shape: AnyShape) -> Any:
     """A literal of this shape for ``{...}``."""
-    cursor.position += 5
+    cursor.matched(_ELIDED)
 
     def made(shape: AnyShape) -> Any:
         return tuple(map(made, shape.elements)) if shape.is_tuple else cursor.fill_elided(shape)
@@ -260,22 +252,8 @@ def _count_element(cursor: Cursor, shape: Shape, seen: list[int], depth: int) ->
         cursor.fail(f"dimension {depth - 1} of {shape} has only {shape.dimensions[depth - 1]} elements")
 
 
-def _complex_places(cursor: Cursor) -> list[int]:
-    """``(re, im)``, from behind the place where it starts."""
-    cursor.position -= 1
-    cursor.expect("(")
-    real = cursor.position
-    cursor.position += 1
-    cursor.expect(",")
-    imag = cursor.position
-    cursor.position += 1
-    cursor.expect(")")
-    return [real, imag]
-
-
-def _element_values(cursor: Cursor, places: list[int], element_type: ElementType) -> np.ndarray:
-    """The tokens at these places as an array of this type."""
-    tokens = [cursor.tokens[place] for place in places]
+def _element_values(cursor: Cursor, tokens: list[str], places: list[int], element_type: ElementType) -> np.ndarray:
+    """These tokens, from these places, as an array of this type."""
     if element_type.kind == "pred":
         meaning = {"true": True, "false": False, "1": True, "0": False}
         for place, token in zip(places, tokens):
@@ -285,11 +263,11 @@ def _element_values(cursor: Cursor, places: list[int], element_type: ElementType
                 meaning[token] = int(token) != 0
         return np.array([meaning[token] for token in tokens], np.bool_)
     if element_type.is_integer:
-        return _integer_values(cursor, places, tokens, element_type)
-    return _float_values(cursor, places, tokens, element_type)
+        return _integer_values(cursor, tokens, places, element_type)
+    return _float_values(cursor, tokens, places, element_type)
 
 
-def _integer_values(cursor: Cursor, places: list[int], tokens: list[str], element_type: ElementType) -> np.ndarray:
+def _integer_values(cursor: Cursor, tokens: list[str], places: list[int], element_type: ElementType) -> np.ndarray:
     limits = ml_dtypes.iinfo(element_type.dtype)
     low, high = int(limits.min), int(limits.max)
     values = []
@@ -305,57 +283,24 @@ def _integer_values(cursor: Cursor, places: list[int], tokens: list[str], elemen
     return np.array(values, np.uint64 if element_type.kind == "unsigned" else np.int64).astype(element_type.dtype)
 
 
-def _float_values(cursor: Cursor, places: list[int], tokens: list[str], element_type: ElementType) -> np.ndarray:
-    dtype = element_type.dtype
+def _float_values(cursor: Cursor, tokens: list[str], places: list[int], element_type: ElementType) -> np.ndarray:
     values, specials = [], []
     for number, token in enumerate(tokens):
         if token[-1:].isdigit() or token[-1:] == ".":
             value = float(token) if _DECIMAL.fullmatch(token) is not None else None
         else:
-            value = 1.0 if (match := _SPECIAL.fullmatch(token)) is not None else None
-            specials.append((number, match))
+            value = 1.0 if SPECIAL.fullmatch(token) is not None else None
+            specials.append(number)
         if value is None:
             cursor.fail(f"a number of type {element_type.name} expected, found {token[:60]!r}", places[number])
         values.append(value)
     wide = np.array(values, np.float64)
     with np.errstate(all="ignore"):
-        result = wide.astype(dtype)
-        lost = np.flatnonzero(~np.isfinite(result.astype(np.float64)) | _out_of_range(wide, element_type))
+        result = wide.astype(element_type.dtype)
+        lost = np.flatnonzero(~np.isfinite(result.astype(np.float64)) | out_of_range(wide, element_type))
     if len(lost):
         cursor.fail(f"{tokens[lost[0]][:60]} is out of range for {element_type.name}", places[lost[0]])
-    bits = result.view(np.dtype(f"u{dtype.itemsize}"))
-    for number, match in specials:
-        sign, word, payload = match.groups()
-        special = _infinity_bits(element_type, bool(sign)) if word == "inf" else _nan_bits(element_type, bool(sign), payload)
-        if special is None or (word == "inf" and payload):
+    for number in specials:
+        if not set_special(result, number, tokens[number], element_type):
             cursor.fail(f"{element_type.name} has no {tokens[number][:60]}", places[number])
-        bits[number] = special
     return result
-
-
-def _out_of_range(wide: np.ndarray, element_type: ElementType) -> np.ndarray:
-    """Where a type that saturates, or has no signs, would give another number."""
-    if element_type.name == "f4e2m1fn":
-        return np.abs(wide) > 7
-    if element_type.name == "f8e8m0fnu":
-        return wide < 0
-    return np.zeros(wide.shape, np.bool_)
-
-
-def _infinity_bits(element_type: ElementType, negative: bool) -> int | None:
-    if element_type.name in _OTHER_NANS:
-        return None
-    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
-    exponent = (1 << (element_type.bits - 1 - mantissa_bits)) - 1
-    return exponent << mantissa_bits | negative << (element_type.bits - 1)
-
-
-def _nan_bits(element_type: ElementType, negative: bool, payload: str | None) -> int | None:
-    if element_type.name in _OTHER_NANS:
-        nans = _OTHER_NANS[element_type.name]
-        return nans[negative] if negative < len(nans) and payload is None else None
-    mantissa_bits = int(ml_dtypes.finfo(element_type.dtype).nmant)
-    mantissa = 1 << (mantissa_bits - 1) if payload is None else int(payload, 16) if len(payload) <= 16 else 0
-    if not 0 < mantissa < 1 << mantissa_bits:
-        return None
-    return _infinity_bits(element_type, negative) | mantissa

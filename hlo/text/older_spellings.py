@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..instruction import Instruction, make_instruction
 from ..shape import Shape
 
@@ -28,19 +26,18 @@ ATTRIBUTES: dict[tuple[str, str], str] = {
 _START_INDICES = {"dynamic-slice": 1, "dynamic-update-slice": 2}
 
 
-def scalar_start_indices(opcode: str, operands: Sequence[Instruction], added: list[Instruction]) -> list[Instruction]:
+def scalar_start_indices(opcode: str, operands: list[Instruction], added: list[Instruction]) -> list[Instruction]:
     """The operands with a vector of start indices replaced by its elements; the instructions for that are added.
 
     ``dynamic-slice(x, s32[2] starts)`` was the form until 2019.
     """
     first = _START_INDICES.get(opcode)
-    operands = list(operands)
     if first is None or len(operands) != first + 1:
         return operands
     vector = operands[first]
     if vector.shape.is_tuple or vector.shape.rank != 1 or vector.shape.size > 64:
         return operands
-    del operands[first]
+    operands = operands[:first]
     for number in range(vector.shape.size):
         element = make_instruction("slice", (vector,), {"slice": ((number, number + 1, 1),)}, name=f"{vector.name}.slice")
         scalar = make_instruction("reshape", (element,), {}, Shape(vector.shape.element_type), f"{vector.name}.element")

@@ -2,11 +2,13 @@
 
 Source of the grammar: ``xla/hlo/parser/hlo_parser.cc``. What has a meaning here goes through the operations' records; the
 rest of what XLA prints (sharding, backend configurations, ...) is kept as text. Computations may stand in any order, or inside
-of the instruction that calls them: one that is called is parsed when its first caller needs it, on an explicit stack.
+of the instruction that calls them: they are read in the order of the text, but for one that is called and not read yet, which
+is found ahead and read when its first caller needs it, on an explicit stack.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -17,11 +19,14 @@ from .annotations import check_aliases, check_form
 from .asynchronous import thread_name
 from .instructions import Body, InstructionParser
 from .lexer import END, Cursor
+from .phrases import COMMENT, NAME, SHAPE, phrase
 from .printer import entry_layout_text
 from .shapes import parse_shape, starts_shape
 from .source_tables import SourceTables
 
 MAX_CALL_DEPTH = 64
+_PARAMETER = phrase(rf"{NAME} \s*+ : \s*+ ({SHAPE}) \s*+ , \s*+ (?: {COMMENT} \s*+ )?+ (?!/)")  # and one behind it
+_ATTRIBUTE_AHEAD = re.compile(r"([\w\-]+)\s*=\s*\Z", re.ASCII)
 
 
 def parse_module(text: str, name: str = "<text>", fill_elided: Callable[[Shape], np.ndarray] | None = None) -> Module:
@@ -61,6 +66,7 @@ class _ModuleParser:
         self.cursor = Cursor(text, file, self._resolve_computation)
         self.bodies: dict[str, Body] = {}
         self.inline_bodies: dict[int, Body] = {}  # by the places of their braces
+        self.last: Body | None = None  # the last one that was found in the text
         self.sources = SourceTables()
         self.instructions = InstructionParser(self.cursor, self.sources)
 
@@ -70,8 +76,8 @@ class _ModuleParser:
             return self._single_instruction()
         name, attributes, places = self._header()
         source_tables = self.sources.parse(cursor)
-        while cursor.token is not END:
-            self._outline()
+        while (body := self._outline()) is not None:
+            self._read(body)
         if not self.bodies:
             cursor.fail(f"a computation expected, found {cursor.description()}")
         for body in self.bodies.values():
@@ -87,7 +93,7 @@ class _ModuleParser:
     def _single_instruction(self) -> Module:
         """``name = shape opcode(shape name, ...)``, or the same without any names."""
         cursor = self.cursor
-        body = Body("main", True, cursor.position, None, cursor.position, names_its_parameters=False)
+        body = Body("main", True, cursor.position, None, cursor.position, cursor.position, names_its_parameters=False)
         while body.root is None:
             try:
                 name = ""
@@ -128,19 +134,37 @@ class _ModuleParser:
             check_form(cursor, key, attributes[key], places[key])
         return name, attributes, places
 
-    def _outline(self) -> None:
-        """Note one computation, ``[ENTRY] name [(parameters) -> shape] { ... }``, without reading its instructions."""
+    def _outline(self) -> Body | None:
+        """The next computation, ``[ENTRY] name [(parameters) -> shape] { ... }``, without its instructions; None at the end."""
         cursor = self.cursor
+        if self.last is not None:
+            self._skip(self.last)
+        if cursor.token is END:
+            return None
         is_entry = cursor.accept("ENTRY")
         place = cursor.position
         name = cursor.name("the name of a computation")
         if name in self.bodies:
             cursor.fail(f"two computations have the name {name}", place)
         stated_shape = self._signature() if cursor.token == "(" else None
-        if cursor.token != "{":
+        opening = cursor.position
+        if not cursor.accept("{"):
             cursor.fail(f"'{{' expected, found {cursor.description()}")
-        body = self.bodies[name] = Body(name, is_entry, place, stated_shape, cursor.position + 1)
-        cursor.skip_brackets()
+        self.last = self.bodies[name] = Body(name, is_entry, place, stated_shape, opening, cursor.position)
+        return self.last
+
+    def _skip(self, body: Body) -> None:
+        """Go behind this computation, whether it is read or not."""
+        cursor = self.cursor
+        if not body.end:
+            cursor.position = body.opening
+            cursor.skip_brackets()
+            self._end(body)
+        cursor.position = body.end
+
+    def _end(self, body: Body) -> None:
+        """``[, execution_thread="..."]``, behind the closing brace."""
+        cursor = self.cursor
         while cursor.accept(","):
             place = cursor.position
             attribute = cursor.identifier()
@@ -148,6 +172,7 @@ class _ModuleParser:
             if attribute != "execution_thread":
                 cursor.fail(f"a computation has no attribute {attribute}; its own is: execution_thread", place)
             body.execution_thread = thread_name(cursor.string())
+        body.end = cursor.position
 
     def _signature(self) -> AnyShape:
         """``(name: shape, ...) -> shape``: the last of these. What is said of the parameters does not count, as in XLA."""
@@ -163,6 +188,8 @@ class _ModuleParser:
 
     def _stated_parameter(self) -> None:
         cursor = self.cursor
+        while (match := _PARAMETER.match(cursor.text, cursor.position)) is not None and match[1] in cursor.shapes:
+            cursor.position = match.end()
         cursor.name("the name of a parameter")
         cursor.accept(":")
         parse_shape(cursor)
@@ -175,29 +202,34 @@ class _ModuleParser:
         assert body.computation is not None
         return body.computation
 
-    def _resolve_computation(self, name: str) -> Computation:
-        if not name:
-            return self._inline_computation()
-        place = self.cursor.position - 1
-        body = self.bodies.get(name)
-        if body is None:
-            self.cursor.fail(f"there is no computation {name} in this module", place)
+    def _resolve_computation(self, name: str, place: int) -> Computation:
+        body = self._named(name, place) if name else self._inline(place)
         if body.computation is None:
             raise _CalleeNeeded(body, place)
+        if not name:
+            self.cursor.position = body.end
         return body.computation
 
-    def _inline_computation(self) -> Computation:
-        """``{ instructions }`` in the place of a computation's name."""
+    def _named(self, name: str, place: int) -> Body:
+        """The computation of this name, which may stand further on."""
         cursor = self.cursor
-        place = cursor.position
+        behind = cursor.position
+        while name not in self.bodies:
+            if self.last is None or self._outline() is None:
+                cursor.fail(f"there is no computation {name} in this module", place)
+        cursor.position = behind
+        return self.bodies[name]
+
+    def _inline(self, place: int) -> Body:
+        """``{ instructions }`` in the place of a computation's name."""
+        self.instructions.is_alike_everywhere = False
         body = self.inline_bodies.get(place)
         if body is None:
-            attribute = cursor.tokens[place - 2] if cursor.tokens[place - 1] == "=" else "branch"
-            body = self.inline_bodies[place] = Body(attribute, False, place, None, place + 1)
-        if body.computation is None:
-            raise _CalleeNeeded(body, place)
-        cursor.position = body.end
-        return body.computation
+            attribute = _ATTRIBUTE_AHEAD.search(self.cursor.text, max(0, place - 100), place)
+            name = attribute[1] if attribute is not None else "branch"
+            self.cursor.expect("{")
+            body = self.inline_bodies[place] = Body(name, False, place, None, place, self.cursor.position)
+        return body
 
     def _read(self, body: Body) -> None:
         """Read a computation, and before it those that it calls."""
@@ -218,15 +250,21 @@ class _ModuleParser:
     def _read_instructions(self, body: Body) -> None:
         cursor = self.cursor
         cursor.position = body.position
-        while cursor.token != "}":
+        while not cursor.text.startswith("}", cursor.position):
+            if cursor.position == len(cursor.text):
+                cursor.fail("this '{' is never closed", body.opening)
             self.instructions.read(body)
             body.position = cursor.position
         if not body.instructions:
             cursor.fail(f"computation {body.name} has no instructions")
+        cursor.advance()
+        if body.opening in self.inline_bodies:
+            body.end = cursor.position
+        else:
+            self._end(body)
         root = body.root or body.instructions[-1]
         computation = Computation(body.name, tuple(body.instructions), root, body.execution_thread)
         self._check_computation(body, computation)
-        body.end = cursor.position + 1
         body.computation = computation
 
     def _check_computation(self, body: Body, computation: Computation) -> None:

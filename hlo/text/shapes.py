@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
@@ -10,11 +11,11 @@ from ..element_type import ELEMENT_TYPES, ElementType
 from ..errors import HloSyntaxError
 from ..shape import UNBOUNDED, AnyShape, Layout, Shape, TupleShape
 from .lexer import Cursor
+from .phrases import SHAPE, phrase
 
 MAX_RANK = 64  # of a NumPy array
 MAX_TUPLE_DEPTH = 32
 
-_PLAIN = re.compile(r"[a-z]\w*\[([0-9]+(?:,[0-9]+)*)?\](?:\{[0-9,]*\})?")
 # What may stand behind the order, to be kept: levels of a sparse layout, tiles, alignment, types of indices and pointers,
 # element size, memory space, splits, the physical shape of a sparse layout, bytes of metadata.
 _ANNOTATION_FORM = ":D(D,C)T(8,128)L(1)#(u32)*(u32)E(4)S(1)SC(0:8)P(...)M(64)"
@@ -28,7 +29,9 @@ _ANNOTATION = re.compile(
     )?""",
     re.VERBOSE,
 )
-_known: dict[str, tuple[Shape, int]] = {}  # shapes that were read before, with the number of their tokens
+_PLAIN = phrase(r"([a-z] \w*+) \[ ([0-9]{1,18} (?: , [0-9]{1,18} )*+ )?+ \]")
+_PLAIN_LAYOUT = phrase(r"\{ ([0-9]{1,9} (?: , [0-9]{1,9} )*+ ) \}")
+_SHAPE = phrase(rf"({SHAPE}) \s*+ (?! / | \{{ \s*+ [0-9:}}/] )")
 
 
 def full_shape_text(shape: AnyShape) -> str:
@@ -61,26 +64,29 @@ def starts_shape(cursor: Cursor) -> bool:
     return cursor.token == "(" or cursor.following() == "[" or (cursor.token == "b" and cursor.following() == "(")
 
 
+def parse_optional_shape(cursor: Cursor) -> AnyShape | None:
+    """The shape at the cursor; None if no shape stands here. Raises HloSyntaxError."""
+    match = _SHAPE.match(cursor.text, cursor.position)
+    if match is not None and (known := cursor.shapes.get(match[1])) is not None:
+        cursor.position = match.end()
+        return known
+    return parse_shape(cursor) if starts_shape(cursor) else None
+
+
 def parse_shape(cursor: Cursor, depth: int = 0) -> AnyShape:
     """The shape at the cursor. Raises HloSyntaxError."""
-    if cursor.token == "(":
-        return _parse_tuple(cursor, depth)
-    if cursor.token == "b" and cursor.following() == "(":
-        return _parse_buffer(cursor)
-    match = _PLAIN.match(cursor.text, cursor.starts[cursor.position])
+    match = _SHAPE.match(cursor.text, cursor.position)
     if match is None:
-        return _parse_array(cursor)
-    key = match.group()
-    if (known := _known.get(key)) is not None:
-        shape, length = known
-        if key[-1] == "}" or cursor.following(length) != "{":
-            cursor.position += length
-            return shape
-    first = cursor.position
-    shape = _parse_array(cursor)
-    end = cursor.starts[cursor.position - 1] + 1
-    if cursor.text[match.start() : end] == key and len(_known) < 10_000:
-        _known[key] = shape, cursor.position - first
+        if cursor.token == "b" and cursor.following() == "(":
+            return _parse_buffer(cursor)
+        return _parse_tuple(cursor, depth) if cursor.token == "(" else _parse_array(cursor)
+    known = cursor.shapes.get(match[1])
+    if known is not None and (depth == 0 or not known.is_tuple):
+        cursor.position = match.end()
+        return known
+    shape = _parse_tuple(cursor, depth) if cursor.token == "(" else _parse_array(cursor)
+    if cursor.position == match.end():
+        cursor.shapes[match[1]] = shape = cursor.shapes.setdefault(str(shape), shape)
     return shape
 
 
@@ -98,7 +104,8 @@ def _parse_tuple(cursor: Cursor, depth: int) -> TupleShape:
 
 def _parse_buffer(cursor: Cursor) -> Shape:
     """``b(f32[3]{0})``"""
-    cursor.position += 2
+    cursor.expect("b")
+    cursor.expect("(")
     array = _parse_array(cursor)
     cursor.expect(")")
     cursor.has_unsized_shapes = True
@@ -107,6 +114,10 @@ def _parse_buffer(cursor: Cursor) -> Shape:
 
 def _parse_array(cursor: Cursor) -> Shape:
     first = cursor.position
+    if (plain := _PLAIN.match(cursor.text, first)) is not None and plain[1] in ELEMENT_TYPES:
+        cursor.move(plain.end())
+        sizes = tuple(map(int, plain[2].split(","))) if plain[2] else ()
+        return _array(cursor, first, ELEMENT_TYPES[plain[1]], sizes)
     element_type = _parse_element_type(cursor)
     cursor.expect("[")
     dimensions: list[int] = []
@@ -122,11 +133,19 @@ def _parse_array(cursor: Cursor) -> Shape:
         bounded = cursor.accept("<")
         if bounded:
             cursor.expect("=")
+        place = cursor.position
         size = cursor.integer()
         if size < 0:
-            cursor.fail(f"a dimension's size must not be negative, got {size}", cursor.position - 1)
+            cursor.fail(f"a dimension's size must not be negative, got {size}", place)
         dimensions.append(size)
         dynamic.append(bounded)
+    return _array(cursor, first, element_type, tuple(dimensions), tuple(dynamic) if any(dynamic) else ())
+
+
+def _array(
+    cursor: Cursor, first: int, element_type: ElementType, dimensions: tuple[int, ...], dynamic: tuple[bool, ...] = ()
+) -> Shape:  # fmt: skip
+    """The shape that begins at the first place, with the layout that may stand at the cursor."""
     if dimensions and element_type.dtype is None:
         cursor.fail(f"{element_type.name} has no dimensions", first)
     if len(dimensions) > MAX_RANK:
@@ -134,14 +153,14 @@ def _parse_array(cursor: Cursor) -> Shape:
     if prod(max(size, 1) for size in dimensions) * element_type.byte_size >= 2**63:
         cursor.fail("the array's size in bytes must be below 2**63", first)
     layout = _parse_layout(cursor, len(dimensions)) if _starts_layout(cursor) else None
-    return Shape(element_type, tuple(dimensions), layout, tuple(dynamic) if any(dynamic) else ())
+    return Shape(element_type, dimensions, layout, dynamic)
 
 
 def _parse_element_type(cursor: Cursor) -> ElementType:
     name = cursor.token
     if name not in ELEMENT_TYPES:
         cursor.fail(f"an element type (such as f32, s64 or pred) expected, found {cursor.description()}")
-    cursor.position += 1
+    cursor.advance()
     return ELEMENT_TYPES[name]
 
 
@@ -150,12 +169,16 @@ def _starts_layout(cursor: Cursor) -> bool:
     if cursor.token != "{":
         return False
     following = cursor.following()
-    return following in (":", "}") or following[:1].isdigit()
+    return following in (":", "}") or "0" <= following[:1] <= "9"
 
 
 def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
     """The layout; None for plain row-major order, which is what None means."""
     first = cursor.position
+    plain = _PLAIN_LAYOUT.match(cursor.text, first)
+    if plain is not None and plain[1] == ",".join(map(str, range(rank - 1, -1, -1))):
+        cursor.move(plain.end())
+        return None
     cursor.expect("{")
     order: list[int] = []
     while cursor.token not in (":", "}"):
@@ -167,10 +190,13 @@ def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
     closing = cursor.position
     cursor.position = first
     try:
-        cursor.skip_brackets()
+        end = cursor.skip_brackets() - 1
     except HloSyntaxError:
         cursor.fail("the layout is never closed", first)
-    annotation = "".join(cursor.tokens[closing : cursor.position - 1])
+    behind = cursor.position
+    cursor.position = closing
+    annotation = "".join(_tokens_until(cursor, end))
+    cursor.position = behind
     match = _ANNOTATION.fullmatch(annotation)
     if match is None:
         cursor.fail(
@@ -180,3 +206,9 @@ def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
         cursor.fail("only a sparse layout, D(...) with a level C or S, has a physical shape P(...)", closing)
     layout = Layout(tuple(order), annotation=annotation)
     return None if layout.is_row_major and not annotation else layout
+
+
+def _tokens_until(cursor: Cursor, end: int) -> Iterator[str]:
+    while cursor.position < end:
+        yield cursor.token
+        cursor.advance()

@@ -8,8 +8,11 @@ from dataclasses import replace
 from ..attributes import quoted
 from ..instruction import SourceLocation
 from .lexer import Cursor
+from .phrases import STRING, WORD, phrase
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_FIELD = phrase(rf"([A-Za-z_] \w*+) = (?: ({STRING}) | ({WORD}) ) (?= [\s}}] )")
+_FIELDS = phrase(rf"\{{ (?: [A-Za-z_] \w*+ = (?: {STRING} | {WORD} ) (?: \x20 | (?= \}} ) ) )*+ \}}")
 _STACK_FRAME = re.compile(r'("(?:[^"\\]|\\.)*")|\bstack_frame_id=[0-9]+', re.DOTALL)
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
@@ -18,17 +21,18 @@ class SourceTables:
     """The tables ``FileNames``, ``FunctionNames``, ``FileLocations`` and ``StackFrames``, whose rows refer to one another."""
 
     def __init__(self) -> None:
+        self.locations: dict[str, SourceLocation | None] = {}  # by the texts of metadata
         self.tables: dict[str, dict[int, str | dict[str, str]]] = {name: {} for name in _TABLES}
 
     def parse(self, cursor: Cursor) -> str:
         """Read the tables that stand here, if any; returns their text."""
-        start = cursor.starts[cursor.position]
+        start = cursor.position
         while cursor.token in _TABLES:
             table = self.tables[cursor.identifier()]
             while _NUMBER.fullmatch(cursor.token):
                 number = cursor.integer()
-                table[number] = _fields(cursor) if cursor.token == "{" else cursor.string()
-        return cursor.text[start : cursor.starts[cursor.position]].strip()
+                table[number] = _fields(cursor)[0] if cursor.token == "{" else cursor.string()
+        return cursor.text[start : cursor.position].strip()
 
     def location(self, stack_frame: str) -> SourceLocation | None:
         """The innermost source line of a stack frame; None if the tables do not tell it."""
@@ -51,11 +55,21 @@ class SourceTables:
 
 def parse_metadata(cursor: Cursor, tables: SourceTables) -> SourceLocation | None:
     """``{op_name="..." source_file="..." source_line=7}``: the place in the source, with all that is said of it."""
-    start = cursor.starts[cursor.position]
-    fields = _fields(cursor)
+    start = cursor.position
+    if (match := cursor.matched(_FIELDS)) is not None and "\\" not in match.group():
+        text = match.group()
+        if text not in tables.locations:
+            fields = {name: string[1:-1] or word for name, string, word in _FIELD.findall(text)}
+            tables.locations[text] = _location(fields, text, tables)
+        return tables.locations[text]
+    cursor.position = start
+    fields, end = _fields(cursor)
+    return _location(fields, cursor.text[start:end], tables)
+
+
+def _location(fields: dict[str, str], text: str, tables: SourceTables) -> SourceLocation | None:
     if not fields:
         return None
-    text = cursor.text[start : cursor.starts[cursor.position - 1] + 1]
     name = fields.get("op_name", "")
     if "source_file" in fields:
         line = fields.get("source_line", "")
@@ -83,13 +97,15 @@ def metadata_text(source: SourceLocation, with_tables: bool) -> str:
     return _STACK_FRAME.sub(lambda match: match.group(1) or place, source.metadata)
 
 
-def _fields(cursor: Cursor) -> dict[str, str]:
-    """``{name=value name=value ...}``; strings without their quotes, other values as they are spelled."""
+def _fields(cursor: Cursor) -> tuple[dict[str, str], int]:
+    """``{name=value name=value ...}`` and its end; strings without their quotes, other values as they are spelled."""
     cursor.expect("{")
     fields: dict[str, str] = {}
-    while not cursor.accept("}"):
+    while cursor.token != "}":
         name = cursor.identifier()
         cursor.expect("=")
         fields[name] = cursor.string() if cursor.token[:1] == '"' else cursor.raw_value()
         cursor.accept(",")
-    return fields
+    end = cursor.position + 1
+    cursor.advance()
+    return fields, end

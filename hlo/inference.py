@@ -1,0 +1,42 @@
+"""Result shapes of many instructions, each kind of use inferred once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .operation import Operation
+from .shape import AnyShape
+
+_LONGEST = 64  # uses with more operands are seldom alike
+_MOST = 20_000  # uses that are remembered
+
+
+class KnownUses:
+    """What a function of operation, operands' shapes, attributes and stated shape gave for the uses seen before.
+
+    Shapes and attributes are told apart by identity, which is exact, whatever they hold, as long as they are kept here.
+    """
+
+    def __init__(
+        self, infer: Callable[[Operation, tuple[AnyShape, ...], dict[str, Any], AnyShape | None], AnyShape]
+    ) -> None:  # fmt: skip
+        self._infer = infer
+        self._results: dict[tuple[object, ...], AnyShape] = {}
+        self._kept: list[object] = []
+
+    def shape(
+        self, operation: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None
+    ) -> AnyShape:
+        """What the function gives, or gave before. Raises what it raises."""
+        key = (operation.opcode, id(attributes) if attributes else 0, id(stated), *map(id, operands))
+        if (result := self._results.get(key)) is not None:
+            return result
+        result = self._infer(operation, operands, attributes, stated)
+        if len(self._results) == _MOST:
+            self._results.clear()
+            self._kept.clear()
+        if len(operands) <= _LONGEST:
+            self._results[key] = result
+            self._kept.append((operands, attributes, stated))
+        return result

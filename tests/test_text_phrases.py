@@ -1,0 +1,110 @@
+"""What the parser recognises as a whole, or remembers, means what it means when it is read token by token."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+from constructs import CONSTRUCTS
+from damaged_texts import DUMPS, EDITS, SAMPLES, TOKEN, WORDS, damaged
+from phlox import hlo
+from phlox.hlo import HloError, parse_module
+from phlox.hlo.text import instructions, lexer, literals, parser, shapes, source_tables
+
+NOTHING = re.compile(r"(?!)")
+PHRASES = [
+    (instructions, "INSTRUCTION"), (instructions, "OPERANDS"), (instructions, "_ATTRIBUTE"), (shapes, "_SHAPE"),
+    (shapes, "_PLAIN"), (shapes, "_PLAIN_LAYOUT"),
+    (parser, "_PARAMETER"), (source_tables, "_FIELDS"), (lexer, "_IN_BRACKETS"), (hlo.attributes, "_INTEGERS"),
+    (hlo.attributes, "_SLICES"),
+]  # fmt: skip
+
+
+def outcome(text):
+    """What the text means, as text, or how it is refused."""
+    try:
+        module = parse_module(text)
+    except (HloError, NotImplementedError) as error:
+        return type(error), str(error)
+    hlo.verify(module)
+    return module.as_text(metadata=True)
+
+
+def check(texts):
+    quickly = list(map(outcome, texts))
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in PHRASES:
+            patch.setattr(module, name, NOTHING)
+        patch.setattr(literals, "parse_dense", lambda cursor, shape: None)
+        token_by_token = list(map(outcome, texts))
+    for text, one, other in zip(texts, quickly, token_by_token):
+        assert one == other, text
+
+
+def said_again(text):
+    """The text with each instruction of one line, but for parameters, a second time, under another name."""
+    return re.sub(r"\n( *)(?:ROOT )?(%?[\w.\-]+)( = (?!.*(?: parameter|\{\{?$)).*)(?=\n)", r"\n\1\2.again\3\g<0>", text)
+
+
+def test_phrases_mean_what_their_tokens_mean():
+    texts = [*DUMPS, *(construct.text for construct in CONSTRUCTS.values()), *SAMPLES]
+    texts += list(map(said_again, texts))
+    check(texts)
+
+
+def test_damaged_phrases_mean_what_their_tokens_mean():
+    generator = random.Random(0)
+    sources = [*DUMPS, *SAMPLES]
+    texts = []
+    for _ in range(1200):
+        source = said_again(generator.choice(sources))
+        edits = [
+            (generator.choice(EDITS), generator.random(), generator.random(), generator.choice(WORDS))
+            for _ in range(generator.choice((1, 1, 2, 3)))
+        ]
+        texts.append(damaged(TOKEN.findall(source), edits))
+    check(texts)
+
+
+def literal_texts(generator):
+    """Constants of every type and of ranks up to 3, of ordinary and of special values."""
+    random_values = np.random.default_rng(generator.randrange(2**32))
+    for element_type in hlo.ELEMENT_TYPES.values():
+        if element_type.dtype is None:
+            continue
+        for sizes in ((), (1,), (7,), (2, 3), (0, 2), (2, 1, 2)):
+            bits = random_values.integers(0, 256, (*sizes, element_type.dtype.itemsize), np.uint8)
+            numbers = random_values.standard_normal(sizes) * 3
+            if generator.random() < 0.4 and element_type.bits >= 8 and element_type.kind != "pred":
+                values = np.ascontiguousarray(bits).view(element_type.dtype)[..., 0]
+            else:
+                values = np.asarray(abs(numbers) if element_type.kind == "unsigned" else numbers).astype(element_type.dtype)
+            shape = hlo.Shape(element_type, sizes)
+            constant = hlo.make_instruction("constant", (), {"literal": values}, shape)
+            yield hlo.Module("m", hlo.Computation("main", (constant,), constant)).as_text()
+
+
+def test_damaged_literals_mean_what_their_tokens_mean():
+    generator = random.Random(1)
+    pieces = [
+        *"{}(),.-+_ \n0129einfatrulsx/\\'\"é",
+        "1e400",
+        "-nan",
+        "inf",
+        "nan(0x1)",
+        "/* 1 */",
+        "//\n",
+        "true",
+        "1 2",
+        "٣",
+        "256",
+    ]
+    texts = list(literal_texts(generator))
+    for text in list(texts) * 3:
+        start, end = text.index(" constant(") + 10, text.rindex(")") + 1
+        characters = list(text[start:end])
+        for _ in range(generator.choice((1, 1, 2, 3))):
+            place = generator.randrange(len(characters) + 1)
+            characters[place : place + generator.choice((0, 0, 1, 2))] = generator.choice(pieces)
+        texts.append(text[:start] + "".join(characters) + text[end:])
+    check(texts)
