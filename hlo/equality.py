@@ -27,20 +27,39 @@ def same_computation(first: Computation, second: Computation, equal: _Equal | No
             same_computation(*pair, equal)
     if (first, second) in equal:
         return True
+    # Those that they call are compared before them.
+    found = {(first, second)}
+    stack = [(first, second, zip(first.callees(), second.callees()))]
+    while stack:
+        mine, yours, callees = stack[-1]
+        pair = next(callees, None)
+        if pair is None:
+            stack.pop()
+            if not _same_instructions(mine, yours, equal):
+                return False
+            equal.add((mine, yours))
+        elif pair[0] is not pair[1] and pair not in equal and pair not in found:
+            found.add(pair)
+            stack.append((*pair, zip(pair[0].callees(), pair[1].callees())))
+    return True
+
+
+def _same_instructions(first: Computation, second: Computation, equal: _Equal) -> bool:
+    """Whether they agree one by one, given which pairs of called computations are equal."""
     if len(first.instructions) != len(second.instructions) or first.execution_thread != second.execution_thread:
         return False
     position = {instruction: number for number, instruction in enumerate(first.instructions)}
     other = {instruction: number for number, instruction in enumerate(second.instructions)}
     if position[first.root] != other[second.root]:
         return False
+    named, others_named = _numbers_by_name(first), _numbers_by_name(second)
     for mine, yours in zip(first.instructions, second.instructions):
         if [position[operand] for operand in mine.operands] != [other[operand] for operand in yours.operands]:
             return False
         if not same_operation(mine, yours, equal):
             return False
-        if _CONTROL_PREDECESSORS in mine.annotations and _predecessors(mine, position) != _predecessors(yours, other):
+        if _CONTROL_PREDECESSORS in mine.annotations and _predecessors(mine, named) != _predecessors(yours, others_named):
             return False
-    equal.add((first, second))
     return True
 
 
@@ -60,9 +79,18 @@ def _without_names(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: "" if key == _CONTROL_PREDECESSORS else text for key, text in annotations.items()}
 
 
-def _predecessors(instruction: Instruction, position: dict[Instruction, int]) -> set[int]:
+def _numbers_by_name(computation: Computation) -> dict[str, list[int]]:
+    """The places of the instructions of each name; none where nobody asks for them."""
+    numbers: dict[str, list[int]] = {}
+    if any(_CONTROL_PREDECESSORS in instruction.annotations for instruction in computation.instructions):
+        for number, instruction in enumerate(computation.instructions):
+            numbers.setdefault(instruction.name, []).append(number)
+    return numbers
+
+
+def _predecessors(instruction: Instruction, numbers: dict[str, list[int]]) -> set[int]:
     names = set(_NAME.findall(instruction.annotations[_CONTROL_PREDECESSORS]))
-    return {number for other, number in position.items() if other.name in names}
+    return {number for name in names for number in numbers.get(name, ())}
 
 
 def same_shape(first: AnyShape, second: AnyShape) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .attributes import REQUIRED, CalledComputation, CalledComputations
+from .attributes import REQUIRED
 from .errors import HloError, ShapeError
 from .operation import CALLS, OPERATIONS, Operation
 from .shape import AnyShape, TupleShape, compatible
@@ -67,11 +67,11 @@ class Instruction:
     def called_computations(self) -> list[Computation]:
         """The computations among the attributes, in order."""
         called: list[Computation] = []
-        for name, kind in self.operation.attributes.items():
+        for name in self.operation.names_of_computations:
             value = self.attributes.get(name)
-            if isinstance(kind, CalledComputations):
-                called.extend(value or ())
-            elif isinstance(kind, CalledComputation) and value is not None:
+            if isinstance(value, tuple):
+                called.extend(value)
+            elif value is not None:
                 called.append(value)
         return called
 
@@ -170,6 +170,12 @@ class Computation:
     @property
     def parameter_shapes(self) -> tuple[AnyShape, ...]:
         return tuple(parameter.shape for parameter in self.parameters)
+
+    def callees(self) -> Iterator[Computation]:
+        """The computations that its instructions call, in order, as often as they do."""
+        for instruction in self.instructions:
+            if instruction.operation.names_of_computations:
+                yield from instruction.called_computations
 
     def __repr__(self) -> str:
         return f"<computation {self.name}: ({', '.join(map(str, self.parameter_shapes))}) -> {self.shape}>"

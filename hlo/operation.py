@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import AttributeKind
+from .attributes import AttributeKind, CalledComputation
 from .dynamic_operations import DYNAMIC_OPERATIONS, KEPT_DYNAMIC_OPERATIONS
 from .errors import ShapeError
 from .shape import AnyShape, has_dynamic_dimensions
@@ -105,6 +105,11 @@ class Operation:
     def fixed_operand_count(self) -> int | None:
         """How many operands it takes; None where it takes any number."""
         return None if self.is_variadic else len(self.operand_names)
+
+    @cached_property
+    def names_of_computations(self) -> tuple[str, ...]:
+        """The attributes that hold computations."""
+        return tuple(name for name, kind in self.attributes.items() if isinstance(kind, CalledComputation))
 
     @property
     def is_variadic(self) -> bool:

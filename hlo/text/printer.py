@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +67,7 @@ class _Printer:
     def __init__(self, module: Module, canonical: bool, metadata: bool) -> None:
         self.module, self.canonical, self.metadata = module, canonical, metadata
         self.computations = module.computations()
+        self.printed: dict[str, Instruction] = {}  # those of the computation that is being printed
         self.computation_names: dict[Computation, str] = {}
         self.names: dict[Instruction, str] = {}
         name_computation, name_instruction = unique_names(), unique_names()
@@ -93,13 +93,15 @@ class _Printer:
         parameters = counted([f"{self.names[p]}: {_bare(p.shape)}" for p in computation.parameters])
         entry = "ENTRY " if computation is self.module.entry else ""
         lines = [f"{entry}%{self.computation_names[computation]} ({parameters}) -> {_bare(computation.shape)} {{"]
+        self.printed = {}
         for instruction in computation.instructions:
             root = "ROOT " if instruction is computation.root else ""
-            lines.append(f"  {root}{self.instruction_text(instruction, computation)}")
+            lines.append(f"  {root}{self.instruction_text(instruction)}")
+            self.printed[instruction.name] = instruction
         thread = computation.execution_thread
         return "\n".join(lines) + ("\n}\n" if not thread else f"\n}}, execution_thread={quoted(thread)}\n")
 
-    def instruction_text(self, instruction: Instruction, computation: Computation) -> str:
+    def instruction_text(self, instruction: Instruction) -> str:
         inside = ["%" + self.names[operand] for operand in instruction.operands]
         behind = []
         for name, kind in instruction.operation.attributes.items():
@@ -111,7 +113,7 @@ class _Printer:
                 behind.append(f", {kind.spelling or name}={kind.print(self._with_names(kind, value))}")
         for name, text in instruction.annotations.items():
             if name == "control-predecessors":
-                text = self._control_predecessors(text, instruction, computation)
+                text = self._control_predecessors(text)
             behind.append(f", {name}={text}" if text else "")
         if self.metadata and instruction.source is not None:
             behind.append(f", metadata={metadata_text(instruction.source, bool(self.module.source_tables))}")
@@ -126,11 +128,9 @@ class _Printer:
             return _Named(self.computation_names[value])
         return value
 
-    def _control_predecessors(self, text: str, instruction: Instruction, computation: Computation) -> str:
+    def _control_predecessors(self, text: str) -> str:
         """The list with the names under which the instructions are printed; left out are those no longer before it."""
-        before = takewhile(lambda other: other is not instruction, computation.instructions)
-        named = {other.name: other for other in before}
-        kept = [self.names[named[name]] for name in _REFERENCE.findall(text) if name in named]
+        kept = [self.names[self.printed[name]] for name in _REFERENCE.findall(text) if name in self.printed]
         return "{" + ", ".join("%" + name for name in kept) + "}" if kept else ""
 
 
