@@ -81,7 +81,12 @@ def named_operands(
         return _stated_operands(text, by_name, shapes)
     if "/" in text:
         text = _COMMENT.sub("", text)
-    return tuple([by_name.get(name.removeprefix("%")) for name in text.split(", ")]) if text else ()
+    if not text:
+        return ()
+    operands = tuple([by_name.get(name.removeprefix("%")) for name in text.split(", ")])
+    if None in operands:  # other blanks, perhaps
+        operands = tuple([by_name.get(name.strip().removeprefix("%")) for name in text.split(",")])
+    return operands
 
 
 def _stated_operands(
