@@ -343,6 +343,14 @@ def test_reduce_precision(element_type):
         assert_same(result, np.asarray(evaluate_operation("reduce-precision", values, **attributes)), str(attributes))
 
 
+def test_reduce_precision_of_subnormal_numbers():
+    """In f16 they are multiples of 2**-24; with three bits less, of 2**-21."""
+    values = np.arange(1024, dtype=np.uint16).view(np.float16)
+    module = elementwise_module("reduce-precision", F16, len(values), 1, exponent_bits=8, mantissa_bits=7)
+    expected = np.rint(values.astype(np.float64) * 2.0**21) / 2.0**21
+    np.testing.assert_array_equal(run(module, values), expected.astype(np.float16))
+
+
 # --- arrays ---
 
 

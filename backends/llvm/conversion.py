@@ -183,6 +183,9 @@ def reduce_precision(context: ElementwiseContext, x: ir.Value) -> ir.Value:
         bias = b.add(odd, integer_constant(integer, (1 << (dropped - 1)) - 1))
         rounded = b.and_(b.add(bits, bias), integer_constant(integer, -(1 << dropped)))
         result = b.bitcast(rounded, x.type)
+    if element_type.name == "f16" and kept < own_mantissa:
+        is_subnormal = b.fcmp_ordered("<", intrinsic(b, "fabs", x), constant(x.type, 2.0**-14))
+        result = b.select(is_subnormal, _in_units(b, x, kept), result)
     magnitude = intrinsic(b, "fabs", result)
     exponent_bias = 2 ** (min(exponent_bits, 12) - 1) - 1
     if exponent_bits <= own_exponent:
@@ -196,6 +199,13 @@ def reduce_precision(context: ElementwiseContext, x: ir.Value) -> ir.Value:
         result = b.select(b.fcmp_ordered("<", magnitude, constant(x.type, smallest)), zero, result)
     is_finite = b.fcmp_ordered("<", intrinsic(b, "fabs", x), constant(x.type, float("inf")))
     return b.select(is_finite, result, x)
+
+
+def _in_units(b: ir.IRBuilder, x: ir.Value, mantissa_bits: int) -> ir.Value:
+    """A subnormal number of f16, which is a normal one of f32, rounded to the last of so many bits behind its fixed point."""
+    # Behind the sum's own last bit nothing is left.
+    shift = constant(x.type, 1.5 * 2.0 ** (23 - 14 - mantissa_bits))
+    return intrinsic(b, "copysign", b.fsub(b.fadd(x, shift), shift), x)
 
 
 def _exponent_and_mantissa_bits(element_type: ElementType) -> tuple[int, int]:
