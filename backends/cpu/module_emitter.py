@@ -26,7 +26,7 @@ from ..llvm.interruption import OpenLoop, interruptible
 from ..llvm.loops import flatten, loop_nest, unflatten
 from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
-from . import dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
+from . import branches, dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, BorrowedArena, stack_memory
 from .call.python_calls import INTERRUPTED
 from .function_parts import FunctionParts, raw_leaves
@@ -455,41 +455,6 @@ class ModuleEmitter:
         with b.if_then(moved, likely=False):
             self._copy(home.pointer, current, size)
 
-    def emit_conditional(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        b = self.builder
-        predicate, *operands = instruction.operands
-        branches = instruction.called_computations
-        chosen = values[predicate][0]
-        blocks = [b.append_basic_block(f"branch.{number}") for number in range(len(branches))]
-        done = b.append_basic_block("branch.done")
-        if predicate.shape.element_type.kind == "pred":
-            b.cbranch(chosen, *blocks)
-        else:
-            switch = b.switch(chosen, blocks[-1])
-            for number, block in enumerate(blocks[:-1]):
-                switch.add_case(I32(number), block)
-        outcomes = []
-        for branch, operand, block in zip(branches, operands, blocks):
-            b.position_at_end(block)
-            outcomes.append((self._emit_computation(branch, [values[operand]]), b.block))
-            b.branch(done)
-        b.position_at_end(done)
-        shapes = leaves(instruction.shape)
-        scalars = [leaf for leaf, shape in enumerate(shapes) if not shape.rank]
-        like = [outcomes[0][0][leaf] for leaf in scalars]
-        incoming = [(flatten([results[leaf] for leaf in scalars]), block) for results, block in outcomes]
-        phis = [b.phi(value.type) for value in incoming[0][0]]
-        for results, block in incoming:
-            for phi, value in zip(phis, results):
-                phi.add_incoming(value, block)
-        merged: list[Leaf] = [None] * len(shapes)
-        for leaf, value in zip(scalars, unflatten(phis, like)):
-            merged[leaf] = value
-        for leaf, shape in enumerate(shapes):
-            if shape.rank:
-                merged[leaf] = self._array(Value(instruction, leaf), shape)
-        return merged
-
 
 _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]] = {
     "tuple": ModuleEmitter.emit_tuple,
@@ -513,5 +478,5 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     **dense_algebra.EMITTERS,
     "call": function_calls.emit_call,
     "while": ModuleEmitter.emit_while,
-    "conditional": ModuleEmitter.emit_conditional,
+    "conditional": branches.emit_conditional,
 }
