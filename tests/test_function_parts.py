@@ -169,9 +169,22 @@ def unrolled_regions(x, y):
     return v
 
 
-@pytest.mark.parametrize("program", [unrolled_scalars, unrolled_elements, unrolled_regions])
+def many_results(x, y):
+    return tuple(x * k + y for k in range(1000))
+
+
+def without_order(x, y):
+    """Nothing that repeats."""
+    random, values = Random(1), [x, y]
+    for _ in range(1500):
+        one, other = values[-1], random.choice(values[-40:])
+        values.append(random.choice((one + other, one * 0.5 - other, np.maximum(one, -other) * 0.25)))
+    return values[-1]
+
+
+@pytest.mark.parametrize("program", [unrolled_scalars, unrolled_elements, unrolled_regions, many_results, without_order])
 def test_no_function_is_long(program):
     x, y = np.float64(0.9), np.float64(1.1)
     compiled = jit(lambda x, y: program(x, y)).lower(x, y).compile()
-    assert longest_function(compiled.executable.llvm_ir()) < 1500
+    assert longest_function(compiled.executable.llvm_ir()) < 800
     np.testing.assert_allclose(compiled(x, y), program(x, y), rtol=1e-12)

@@ -6,7 +6,7 @@ part computes and another needs goes through memory, the frame; addresses of buf
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
 
 # A part ends with the instruction of HLO that brings it to so many instructions of LLVM.
-_PART_LENGTH = 400
+_PART_LENGTH = 250
 # Computations with a greater weight are emitted in parts; the weight is about a number of LLVM's instructions.
 _LARGEST_WEIGHT = 800
 _WEIGHT_OF_ARRAYS = 10
@@ -84,6 +84,8 @@ class FunctionParts:
     def _weight_of_one(self, instruction: Instruction) -> int:
         if instruction.opcode in _CONTROL_FLOW:
             return min(_LARGEST_WEIGHT_OF_ONE, sum(map(self._weight, instruction.called_computations)))
+        if instruction.opcode == "tuple":
+            return len(instruction.operands)
         has_arrays = (
             instruction.shape.is_tuple
             or instruction.shape.rank
@@ -92,10 +94,19 @@ class FunctionParts:
         return _WEIGHT_OF_ARRAYS if has_arrays else 1
 
     def emit(self, computation: Computation, values: Values) -> None:
-        """Emit the instructions; ``values`` gets the root's value."""
+        """Emit the instructions; ``values`` gets the root's value, wherever it was computed."""
+        local = _LocalValues(self, values)
+        self.emit_steps(
+            lambda instruction=instruction: self.emitter.emit_instruction(instruction, local)
+            for instruction in computation.instructions
+            if instruction.opcode != "parameter"
+        )
+        values[computation.root] = raw_leaves(local, computation.root)
+
+    def emit_steps(self, steps: Iterable[Callable[[], None]]) -> None:
+        """Let each step write into a part that is not full yet."""
         emitter = self.emitter
         caller = {name: getattr(emitter, name) for name in _PLACE}
-        local = _LocalValues(self, values)
         emitter.row_groups.flush(emitter.builder)
 
         def end_part() -> None:
@@ -105,17 +116,14 @@ class FunctionParts:
             vars(emitter).update(caller)
             emitter.builder.function.interruption.called(emitter.builder, part)
 
-        for instruction in computation.instructions:
-            if instruction.opcode == "parameter":
-                continue
+        for emit_step in steps:
             if emitter.builder is caller["builder"]:
                 self._begin()
-            emitter.emit_instruction(instruction, local)
+            emit_step()
             if _length(emitter.builder.function) > _PART_LENGTH:
                 end_part()
         if emitter.builder is not caller["builder"]:
             end_part()
-        values[computation.root] = local[computation.root]
 
     def _begin(self) -> None:
         """Call a new function, and let the emitter write into it."""

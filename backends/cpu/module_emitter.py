@@ -8,6 +8,7 @@ program are branches of the function; scalars (rank 0) live in registers; every 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from llvmlite import ir
@@ -95,7 +96,7 @@ class ModuleEmitter:
                 values[parameter].append(self._argument(number, shape))
                 number += 1
         self._emit_instructions(computation, values)
-        self._store_scalar_results(computation.root, values[computation.root])
+        self._store_scalar_results(computation, values[computation.root])
         self.return_code(I32(0))
         self.parts.end_frame()
 
@@ -137,12 +138,20 @@ class ModuleEmitter:
                 known[number] = b.load(b.gep(table, [I64(number)], source_etype=POINTER), typ=POINTER)
         return known[number]
 
-    def _store_scalar_results(self, root: Instruction, values: list[Leaf]) -> None:
-        held = [(shape, value) for shape, value in zip(leaves(root.shape), values) if shape.element_type is not TOKEN]
-        for number, (shape, value) in enumerate(held):
-            if shape.rank == 0:
-                pointer = self._pointer_in(self.results, number, self.result_pointers)
-                Array(pointer, shape).store(self.builder, (), value, 1)
+    def _store_scalar_results(self, computation: Computation, values: list[Leaf]) -> None:
+        shapes = leaves(computation.root.shape)
+        held = [(shape, value) for shape, value in zip(shapes, values) if shape.element_type is not TOKEN]
+
+        def store(number: int, shape: Shape, value: Leaf) -> None:
+            pointer = self._pointer_in(self.results, number, self.result_pointers)
+            Array(pointer, shape).store(self.builder, (), self.parts.local_leaf(value), 1)
+
+        stores = (partial(store, number, *one) for number, one in enumerate(held) if one[0].rank == 0)
+        if self.parts.are_needed(computation):
+            self.parts.emit_steps(stores)
+        else:
+            for store_one in stores:
+                store_one()
 
     # --- memory ---
 
@@ -187,7 +196,7 @@ class ModuleEmitter:
         """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
         values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
         self._emit_instructions(computation, values)
-        return values[computation.root]
+        return [self.parts.local_leaf(leaf) for leaf in values[computation.root]]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
         if self.parts.are_needed(computation):
