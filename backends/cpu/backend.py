@@ -15,7 +15,7 @@ from ...compile.copy_insertion import insert_copies
 from ...compile.dynamic_padding import pad_dynamic_dimensions
 from ...compile.pipeline import DEFAULT, EXPANSION, ROLLING, optimize
 from ...compile.traversal import has_dynamic_shapes
-from ...hlo import Instruction, Module, Shape, array_leaves
+from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from .. import arguments as argument_checks
@@ -29,10 +29,7 @@ from .call.runtime import python_call_addresses
 from .dynamic_shapes import PaddedExecutable
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
-from .regions.contraction import scratch_bytes as dot_scratch_bytes
-from .regions.convolution import scratch_bytes as convolution_scratch_bytes
-from .regions.fourier import scratch_bytes as fourier_scratch_bytes
-from .regions.sort import scratch_bytes as sort_scratch_bytes
+from .scratch import scratch_bytes
 from .support import support
 from .target import Target, host_target
 
@@ -66,7 +63,7 @@ class CpuBackend:
             return PaddedExecutable(module, padding, self.compile(padding.module))
         optimized = optimize(module, (*ROLLING, *EXPANSION, *DEFAULT))
         prepared = insert_copies(optimized)
-        assignment = assign_buffers(prepared, _scratch_bytes)
+        assignment = assign_buffers(prepared, scratch_bytes)
         emitter = ModuleEmitter(prepared, assignment, self.target)
         interruption = emitter.emit().interruption
         shared_functions.supply(emitter.llvm.shared_functions, self.target)
@@ -76,20 +73,6 @@ class CpuBackend:
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
-
-
-# The memory that an instruction needs for itself while it runs.
-_SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {
-    "convolution": convolution_scratch_bytes,
-    "dot": dot_scratch_bytes,
-    "fft": fourier_scratch_bytes,
-    "sort": sort_scratch_bytes,
-}
-
-
-def _scratch_bytes(instruction: Instruction) -> int:
-    scratch_bytes = _SCRATCH_BYTES.get(instruction.opcode)
-    return 0 if scratch_bytes is None else scratch_bytes(instruction)
 
 
 class CpuExecutable:

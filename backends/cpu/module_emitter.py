@@ -30,6 +30,7 @@ from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, chec
 from . import branches, dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
 from .arena import Arena, BorrowedArena, stack_memory
 from .call.python_calls import INTERRUPTED
+from .called_computations import CalledComputations
 from .function_parts import FunctionParts, raw_leaves
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
@@ -44,14 +45,23 @@ KERNEL_NAME = "kernel"
 
 
 class ModuleEmitter:
-    """Emits the kernel of a module into a fresh LLVM module.
+    """Emits the kernel of a module into a fresh LLVM module, or a further function into that of an ``outer`` emitter.
 
     ``constants`` maps the names of external symbols to the arrays that they stand for, ``host_calls`` to the functions: the
     caller binds them when it loads the code.
     """
 
-    def __init__(self, module: Module, assignment: BufferAssignment, target: Target) -> None:
+    def __init__(
+        self, module: Module, assignment: BufferAssignment, target: Target, outer: ModuleEmitter | None = None
+    ) -> None:
         self.hlo, self.assignment, self.target = module, assignment, target
+        self.functions: dict[Computation, ir.Function] = {}
+        self.parts = FunctionParts(self)
+        if outer is not None:
+            self.llvm, self.regions, self.row_groups = outer.llvm, outer.regions, RowGroups(outer.regions)
+            self.constants, self.host_calls = outer.constants, outer.host_calls
+            self._constant_pointers = outer._constant_pointers
+            return
         self.llvm = ir.Module(module.name)
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
@@ -61,8 +71,7 @@ class ModuleEmitter:
         self.constants: dict[str, np.ndarray] = {}
         self.host_calls: dict[str, host_calls.HostCall | host_calls.NativeTarget] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
-        self.functions: dict[Computation, ir.Function] = {}
-        self.parts = FunctionParts(self)
+        self.llvm.called_computations = CalledComputations(self)
 
     def emit(self) -> ir.Function:
         for computation in called_functions(self.hlo):

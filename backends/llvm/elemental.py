@@ -18,6 +18,7 @@ from ...hlo.slices import slice_dimensions
 from . import index as indices
 from . import start_indices
 from .arrays import Array
+from .called_computations import emit_called, holds_arrays
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
 from .scalar_calls import emit_scalar_call, is_function
@@ -386,6 +387,8 @@ def emit_scalar_computation(
     builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue], lanes: int
 ) -> list[RegisterValue]:
     """A computation on scalars, applied in every lane; its results, a list of one unless it returns a tuple."""
+    if holds_arrays(computation):
+        return emit_called(builder, computation, arguments, lanes)
     values: dict[Instruction, RegisterValue | list] = {}
     for instruction in computation.instructions:
         opcode = instruction.opcode

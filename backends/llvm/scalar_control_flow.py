@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction
 from ...hlo.instruction import callees_first
+from .called_computations import holds_arrays
 from .interruption import OpenLoop
 from .loops import flatten, unflatten
 from .types import I32, RegisterValue
@@ -19,13 +20,19 @@ Emit = Callable[[Computation, list], list]  # computation, arguments -> results
 
 
 def has_control_flow(computations: Iterable[Computation]) -> bool:
-    """Whether a while or conditional is in one of the computations, or in what they call."""
+    """Whether one of the computations has a while or conditional, or applies what runs for one element at a time."""
     return any(
-        instruction.opcode in ("while", "conditional")
+        instruction.opcode in ("while", "conditional") or any(map(holds_arrays, instruction.called_computations))
         for computation in computations
         for inside in callees_first(computation)
         for instruction in inside.instructions
     )
+
+
+def runs_alone(computations: Iterable[Computation]) -> bool:
+    """Whether one of the computations on scalars runs for one element at a time."""
+    computations = list(computations)
+    return has_control_flow(computations) or any(map(holds_arrays, computations))
 
 
 def emit_scalar_while(

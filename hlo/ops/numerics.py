@@ -228,7 +228,8 @@ def divide_complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "c":
         return np.arctan2(y, x)
-    y, x, dtype = y.astype(np.complex128), x.astype(np.complex128), x.dtype
+    # The logarithm cancels where y is small.
+    y, x, dtype = y.astype(np.clongdouble), x.astype(np.clongdouble), x.dtype
     logarithm = np.log(divide_complex(complex_of(x.real - y.imag, x.imag + y.real), np.sqrt(x * x + y * y)))
     return complex_of(logarithm.imag, -logarithm.real).astype(dtype)
 

@@ -14,7 +14,7 @@ from ...llvm.elementary.arithmetic import constant, intrinsic
 from ...llvm.elementary.double_double import two_sum
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop
-from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.scalar_control_flow import has_control_flow, runs_alone
 from ...llvm.small_types import POWERS_OF_TWO
 from ...llvm.types import ComplexValue, RegisterValue, integer_constant, register_bytes, scalar_register_type
 from ..target import Target
@@ -74,9 +74,9 @@ Store = Callable[[Index, list[RegisterValue], int, "ir.Value | None"], None]
 
 
 def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
-    arrays = [i for c in (reduction.producers, reduction.to_apply) for i in c.instructions if not i.shape.is_tuple]
-    if has_control_flow((reduction.to_apply, reduction.producers)):
+    if runs_alone([reduction.to_apply]) or has_control_flow([reduction.producers]):
         return 1
+    arrays = [i for c in (reduction.producers, reduction.to_apply) for i in c.instructions if not i.shape.is_tuple]
     lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays))
     while lanes > 1 and lanes >= 2 * size:
         lanes //= 2

@@ -14,7 +14,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
-from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.scalar_control_flow import runs_alone
 from ...llvm.start_indices import moved, widened
 from ...llvm.types import I64, register_bytes
 from ..target import Target
@@ -110,7 +110,7 @@ class _Scatter:
         )
 
     def _lanes(self, size: int) -> int:
-        if has_control_flow([self.combine]):
+        if runs_alone([self.combine]):
             return 1
         computed = [i.shape.element_type for i in self.combine.instructions if not i.shape.is_tuple]
         lanes = self.target.vector_bytes // max(register_bytes(element_type) for element_type in computed)

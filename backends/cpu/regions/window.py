@@ -19,6 +19,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Component, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.scalar_control_flow import runs_alone
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, register_bytes
 from ..target import Target
 from .loop import VectorLoop
@@ -80,6 +81,8 @@ def emit_reduce_window(builder: ir.IRBuilder, target: Target, reduction: ReduceW
 
 
 def _lanes(target: Target, reduction: ReduceWindow, size: int) -> int:
+    if runs_alone([reduction.to_apply]):
+        return 1
     types = [operand.shape.element_type for operand in reduction.operands]
     types += [i.shape.element_type for i in reduction.to_apply.instructions if not i.shape.is_tuple]
     lanes = target.lanes(max(map(register_bytes, types)))

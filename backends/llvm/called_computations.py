@@ -1,0 +1,43 @@
+"""Computations on scalars that hold arrays, or other operations that take more than registers.
+
+They are functions of their own, called for one element at a time. Who emits a module supplies them, as its attribute
+``called_computations``: a function of the builder, the computation and the arguments that returns the results.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ...hlo import TOKEN, Computation, Instruction, leaves
+from ...hlo.instruction import callees_first
+from .elementwise import ELEMENTWISE_EMITTERS
+from .types import RegisterValue
+
+# Operations, besides the elementwise ones, that registers are enough for where all shapes are scalars.
+IN_REGISTERS = frozenset({
+    "parameter", "constant", "tuple", "get-tuple-element", "reshape", "broadcast", "copy", "transpose", "bitcast",
+    "bitcast-convert", "call", "fusion", "while", "conditional",
+})  # fmt: skip
+
+
+def holds_arrays(computation: Computation) -> bool:
+    """Whether a computation on scalars, or what it calls, cannot be emitted in registers."""
+    return any(_takes_memory(instruction) for inside in callees_first(computation) for instruction in inside.instructions)
+
+
+def _takes_memory(instruction: Instruction) -> bool:
+    if instruction.opcode not in IN_REGISTERS and instruction.opcode not in ELEMENTWISE_EMITTERS:
+        return True
+    if instruction.opcode == "constant" and instruction.shape.is_tuple:
+        return True
+    return any(shape.rank or shape.element_type is TOKEN for shape in leaves(instruction.shape))
+
+
+def emit_called(
+    builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue], lanes: int
+) -> list[RegisterValue]:
+    """The results of a call, a list of one unless the computation returns a tuple."""
+    emit = getattr(builder.module, "called_computations", None)
+    if emit is None or lanes > 1:
+        raise NotImplementedError(f"{computation!r} holds arrays: it has no native code for several elements at once")
+    return emit(builder, computation, arguments)
