@@ -35,9 +35,7 @@ class CalledComputations:
         self.emitter = emitter
         self._functions: dict[Computation, ir.Function] = {}
 
-    def __call__(
-        self, builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue]
-    ) -> list[RegisterValue]:
+    def __call__(self, builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue]) -> list[RegisterValue]:
         function = self._functions.get(computation)
         if function is None:
             function = self._functions[computation] = self._define(computation)
@@ -53,8 +51,7 @@ class CalledComputations:
         return [slot.load(builder, (), 1) for slot in outputs]
 
     def _define(self, computation: Computation) -> ir.Function:
-        module = Module(computation.name, computation)
-        _require_no_host_calls(module)
+        module = Module(computation.name, computation, _header(self.emitter.hlo))
         prepared = insert_copies(optimize(module, (*EXPANSION, *DEFAULT)))
         _require_no_host_calls(prepared)
         assignment = assign_buffers(prepared, scratch_bytes)
@@ -77,6 +74,10 @@ class CalledComputations:
         emitter.own_arena = BorrowedArena(stack_memory(emitter.builder, max(1, assignment.arena_size), ALIGNMENT))
         emitter.emit_body(prepared.entry)
         return function
+
+
+def _header(module: Module) -> dict[str, str]:
+    return {name: text for name, text in module.attributes.items() if name in ("replica_count", "num_partitions")}
 
 
 def _slots(builder: ir.IRBuilder, shapes: list[Shape]) -> tuple[list[Array], ir.Value]:

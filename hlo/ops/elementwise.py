@@ -105,7 +105,6 @@ def _binary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callabl
     return record
 
 
-
 ABS = _unary("abs", "Abs", NUMBERS, numerics.absolute, component_type)
 NEGATE = _unary("negate", "Neg", NUMBERS, np.negative)
 SIGN = _unary("sign", "Sign", NUMBERS, numerics.sign)

@@ -211,9 +211,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, *, where=_NO
     return store(out, _divide(total, _count(a, axis, mask, keepdims)).astype(outside, copy=False))
 
 
-def _nan_variance(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any
-) -> TracedArray:
+def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any) -> TracedArray:
     a = as_traced(a)
     if a.dtype.kind in "iub":
         return var(a, axis, dtype, None, ddof, keepdims, where=where, mean=known_mean)
