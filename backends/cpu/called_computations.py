@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .module_emitter import ModuleEmitter
 
 
+# They lie on the stack, behind those of the kernel.
+_LARGEST_TEMPORARIES = STACK_LIMIT // 2
+
+
 class CalledComputations:
     """Emits calls into a module, and each function with the first call of it.
 
@@ -55,10 +59,10 @@ class CalledComputations:
         prepared = insert_copies(optimize(module, (*EXPANSION, *DEFAULT)))
         _require_no_host_calls(prepared)
         assignment = assign_buffers(prepared, scratch_bytes)
-        if assignment.arena_size > STACK_LIMIT:
+        if assignment.arena_size > _LARGEST_TEMPORARIES:
             raise NotImplementedError(
                 f"{computation!r}, which is applied to each element, needs {assignment.arena_size} bytes of temporaries: "
-                f"there is native code for at most {STACK_LIMIT}; the reference backend runs it"
+                f"there is native code for at most {_LARGEST_TEMPORARIES}; the reference backend runs it"
             )
         outer = self.emitter
         emitter = type(outer)(prepared, assignment, outer.target, outer)
