@@ -8,7 +8,7 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, guards, python_calls
+from . import assembly, guards, lookup, python_calls
 
 # Kinds of argument records.
 ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC = range(5)
@@ -41,9 +41,9 @@ FUNCTIONS = (
 OBJECTS = ("miss_name", "none", "true", "system_error")
 
 _ENTRY = """
-; What the instances of a vectorcall type point to: the first entry that the call fits takes it, else _miss is called.
-; The word before the vectorcall pointer is the instance's own reference to a tuple: of each entry the record, a bytes object,
-; then what the record refers to. The call holds a reference of its own, since the entries may be exchanged while it runs.
+; What the instances of a vectorcall type point to: an entry that the call fits takes it, else _miss is called.
+; The word before the vectorcall pointer is the instance's own reference to the tuple of its entries (`lookup`). The call holds
+; a reference of its own, since the entries may be exchanged while it runs.
 define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {
 start:
   %small_frame = alloca [SMALL_FRAME x i8], align 16
@@ -52,21 +52,44 @@ start:
   %vectorcall_at = getelementptr i8, ptr %self, i64 %offset
   %entries = field ptr %vectorcall_at, ENTRIES_OFFSET
   %no_entries = icmp eq ptr %entries, null
-  br i1 %no_entries, label %miss, label %search
+  br i1 %no_entries, label %miss, label %check_size
+check_size:
+  %size = field i64 %entries, TUPLE_SIZE
+  %is_empty = icmp eq i64 %size, 0
+  br i1 %is_empty, label %miss, label %search
 search:
   ; All versions of CPython count the references to what is not immortal in these bits.
   %references = load i32, ptr %entries
   %more_references = add i32 %references, 1
   store i32 %more_references, ptr %entries
-  %count = field i64 %entries, TUPLE_SIZE
   %items = getelementptr i8, ptr %entries, i64 TUPLE_ITEMS
+  %table_object = load ptr, ptr %items
+  %table = getelementptr i8, ptr %table_object, i64 BYTES_DATA
+  %mask = field i64 %table, Table_mask
+  %slots = getelementptr i8, ptr %table, i64 Table_SIZE
+  %has_slots = icmp sge i64 %mask, 0
+  %last = sub i64 %size, 2
+  br i1 %has_slots, label %hash_call, label %next
+hash_call:
+  %hash = call i64 @hash_of_call(ptr %table, ptr %args, i64 %nargsf, ptr %names)
   br label %next
 next:
-  %index = phi i64 [ 0, %search ], [ %index_after, %tried ]
-  %end = icmp uge i64 %index, %count
+  ; The number of a slot, or a position among the items.
+  %at = phi i64 [ %last, %search ], [ %hash, %hash_call ], [ %at_after, %tried ]
+  br i1 %has_slots, label %read_slot, label %check_position
+read_slot:
+  %slot = and i64 %at, %mask
+  %slot_at = getelementptr i64, ptr %slots, i64 %slot
+  %in_slot = load i64, ptr %slot_at
+  br label %check_position
+check_position:
+  %position = phi i64 [ %at, %next ], [ %in_slot, %read_slot ]
+  %step = phi i64 [ -2, %next ], [ 1, %read_slot ]
+  %at_after = add i64 %at, %step
+  %end = icmp slt i64 %position, 0
   br i1 %end, label %none_fits, label %try
 try:
-  %record_at = getelementptr ptr, ptr %items, i64 %index
+  %record_at = getelementptr ptr, ptr %items, i64 %position
   %record_object = load ptr, ptr %record_at
   %entry = getelementptr i8, ptr %record_object, i64 BYTES_DATA
   %frame_size = field i64 %entry, Entry_frame_size
@@ -80,7 +103,6 @@ on_heap:
   br label %tried
 tried:
   %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_on_heap, %on_heap ]
-  %index_after = add i64 %index, 2
   %does_not_fit = icmp eq ptr %result, @does_not_fit
   br i1 %does_not_fit, label %next, label %done
 done:
@@ -461,7 +483,7 @@ def module_assembly(names: dict[str, int]) -> str:
 
     names: the value of each name in capitals or of the form ``Record_field``. Raises KeyError for a name without one.
     """
-    text = assembly.substitute(_ENTRY + guards.ASSEMBLY + _ATTEMPT + python_calls.ASSEMBLY, names)
+    text = assembly.substitute(_ENTRY + lookup.ASSEMBLY + guards.ASSEMBLY + _ATTEMPT + python_calls.ASSEMBLY, names)
     message = _DID_NOT_RAISE.decode().replace("\0", "\\00")
     constant = f'@did_not_raise = internal constant [{len(_DID_NOT_RAISE)} x i8] c"{message}"\n'
     return assembly.pointers((*FUNCTIONS, *OBJECTS, *python_calls.FUNCTIONS, *python_calls.VARIABLES)) + constant + text

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.locks import new_lock
-from . import object_layout, records, result_pool, runtime
+from . import lookup, object_layout, records, result_pool, runtime
 from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
 from .vectorcall_type import get_entries, set_entries
 
@@ -81,13 +81,14 @@ def bind_entry(
     captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
     record = builder.entry(signature, kernel, arguments, captured, results)
+    record.hash = lookup.hash_of(signature, statics)
     record.structure = None if structure is None else builder.object(structure)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     return BoundEntry(signature, record, (owner, *builder.references))
 
 
 def install_entry(instance: Any, entry: BoundEntry) -> None:
-    """Makes the calls of `instance` that fit `entry` execute it, before the entries that it has already.
+    """Makes the calls of `instance` that fit `entry` execute it; among few entries, before those that it has already.
 
     instance: of a type made by `make_vectorcall_type`; it keeps the entry alive from then on. An entry belongs to one instance.
     Safe while other threads call the instance. Raises as `set_entries` does, and ValueError if the instance has the entry.
@@ -95,7 +96,8 @@ def install_entry(instance: Any, entry: BoundEntry) -> None:
     with _install_lock:
         if entry.installed:
             raise ValueError("install_entry requires an entry that is not installed yet; given one that is")
-        set_entries(instance, runtime.entry_address(), (*entry.parts, *get_entries(instance)))
+        entries = lookup.with_entry(get_entries(instance), *entry.parts, _hash_in)
+        set_entries(instance, runtime.entry_address(), entries)
         entry.installed = True
 
 
@@ -103,6 +105,10 @@ def remove_entries(instance: Any) -> None:
     """Sends all further calls of `instance` to ``_miss``. Calls that run keep what they need. Raises as `set_entries` does."""
     with _install_lock:
         set_entries(instance, None, ())
+
+
+def _hash_in(record: bytes) -> int:
+    return records.Entry.from_buffer_copy(record).hash
 
 
 def _allocator(result: ResultSpec | ArgumentResult) -> int:

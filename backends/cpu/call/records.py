@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import c_int32, c_int64, c_void_p
+from ctypes import c_int32, c_int64, c_uint64, c_void_p
 
 import numpy as np
 
-from . import dispatch, vectorcall_type
+from . import dispatch, lookup, vectorcall_type
 from . import object_layout as layout
 from .signature import (
     RESULT_STRUCTURES,
@@ -53,11 +53,13 @@ class Result(ctypes.Structure):
 class Entry(ctypes.Structure):
     """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
-    unnamed_count: the number of arguments of a call without keyword names, -1 if the signature has names. The guards of the
-    arguments end where those of the captures start. is_array_alone: whether the result is one new array.
+    hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1 if
+    the signature has names. The guards of the arguments end where those of the captures start. is_array_alone: whether the result
+    is one new array.
     """
 
     _fields_ = [
+        ("hash", c_uint64),
         ("unnamed_count", c_int64),
         ("arguments", c_void_p),
         ("captures", c_void_p),
@@ -85,11 +87,11 @@ def names() -> dict[str, int]:
     """The offsets and constants that the assembly of `dispatch` names."""
     values = {
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset
-        for record in (Entry, Argument, Result)
+        for record in (Entry, Argument, Result, lookup.Table)
         for field in record._fields_
     }
-    values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result)}
-    for module in (layout, dispatch, vectorcall_type):
+    values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result, lookup.Table)}
+    for module in (layout, dispatch, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
