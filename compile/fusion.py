@@ -87,7 +87,7 @@ class _Emission:
             return
         results = [member for member in node.members if self._is_needed_outside(member, node)]
         operands, computation = self._fused(node.members, results)
-        shape = results[0].shape.without_layout() if len(results) == 1 else tuple_of(results)
+        shape = results[0].shape if len(results) == 1 else tuple_of(results)
         kind = "kInput" if first.opcode == "reduce" else "kLoop"
         name = f"{results[-1].opcode}_fusion"
         attributes = {"kind": kind, "calls": computation}

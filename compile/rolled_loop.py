@@ -111,9 +111,7 @@ def _has_plain_state(rounds: Rounds) -> bool:
         shape = instruction.shape
         if shape.is_tuple or shape.element_type is TOKEN or not shape.is_row_major:
             return False
-    return all(
-        own[offset].shape.without_layout() == instructions[initial].shape.without_layout() for offset, initial in rounds.carried
-    )
+    return all(own[offset].shape == instructions[initial].shape for offset, initial in rounds.carried)
 
 
 def build_loop(

@@ -47,7 +47,7 @@ def emit_call(emitter: ModuleEmitter, call: Instruction, values: Values) -> list
     outputs = [
         None
         if shape.element_type is TOKEN
-        else emitter._array(Value(call, leaf), shape.without_layout())
+        else emitter._array(Value(call, leaf), shape)
         if shape.rank
         else emitter._scalar_slot(shape)
         for leaf, shape in enumerate(shapes)

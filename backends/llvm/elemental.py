@@ -147,7 +147,6 @@ def _broadcast(emitter, instruction, index, mask):
 
 @index_rule("copy")
 def _copy(emitter, instruction, index, mask):
-    # The layouts are those of the arrays that are read and written.
     return emitter.emit(instruction.operands[0], index, mask)
 
 

@@ -87,5 +87,5 @@ def pad_triangular_solve(p: Padder, instruction: Instruction, operands: list[Pad
 def pad_batch_norm(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
     """As the operations that it is written as, which count the elements at run time."""
     b = Builder(instruction.opcode)
-    parameters = tuple(b.parameter(operand.shape.without_layout()) for operand in instruction.operands)
+    parameters = tuple(b.parameter(operand.shape) for operand in instruction.operands)
     return p.run(b.build(EXPANSIONS[instruction.opcode](b, instruction, parameters)), list(operands))

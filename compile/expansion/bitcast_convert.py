@@ -30,7 +30,7 @@ def _unsigned(element_type: ElementType) -> ElementType:
 
 
 def _bit_cast(b: Builder, operand: Instruction, element_type: ElementType) -> Instruction:
-    shape = operand.shape.without_layout()
+    shape = operand.shape
     if shape.element_type is element_type:
         return operand
     return b.emit("bitcast-convert", operand, shape=shape.with_element_type(element_type))

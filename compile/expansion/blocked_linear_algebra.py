@@ -77,7 +77,7 @@ def _product(b: Builder, lhs: Instruction, rhs: Instruction, transposes: bool = 
 
 def _with_whole_blocks(b: Builder, x: Instruction) -> Instruction:
     """Square matrices, the last block filled up with a part of the unit matrix."""
-    shape, rank = x.shape.without_layout(), x.shape.rank
+    shape, rank = x.shape, x.shape.rank
     size = shape.dimensions[-1]
     added = -size % _BLOCK
     if not added:
@@ -91,7 +91,7 @@ def _with_whole_blocks(b: Builder, x: Instruction) -> Instruction:
 
 def blocked_cholesky(b: Builder, a: Instruction) -> Instruction:
     """The upper factors of matrices: row by row of blocks, each of which is then taken out of all that follow."""
-    shape, rank = a.shape.without_layout(), a.shape.rank
+    shape, rank = a.shape, a.shape.rank
     whole = _with_whole_blocks(b, a)
     count = whole.shape.dimensions[-1] // _BLOCK
 

@@ -58,26 +58,24 @@ def _sizes(shape: AnyShape) -> list[tuple[int, ...]]:
 
 
 def _result(b: Builder, shape: AnyShape, operands: tuple[Instruction, ...]) -> Instruction:
-    """The operands, in the layouts of the shape: as they are, or a tuple of them."""
-    if shape.is_tuple:
-        return b.emit("tuple", *(b.emit("copy", x, shape=element) for x, element in zip(operands, shape.elements)))
-    return b.emit("copy", operands[0], shape=shape)
+    """The operands: one as it is, or a tuple of them."""
+    return b.emit("tuple", *operands) if shape.is_tuple else operands[0]
 
 
 def _same(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """all-reduce(x) -> copy(x)"""
+    """all-reduce(x) -> x"""
     return _result(b, instruction.shape, operands)
 
 
 def _exchange(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """all-to-all(x) -> copy(x)"""
+    """all-to-all(x) -> x"""
     if len(operands) != 1:
         raise ValueError(f"all-to-all: one operand for each of the 1 devices of a group, {len(operands)} given")
     return _same(b, instruction, operands)
 
 
 def _permute(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """collective-permute(x) -> copy(x), or zeros where device 0 is no target"""
+    """collective-permute(x) -> x, or zeros where device 0 is no target"""
     if instruction.attributes["source_target_pairs"]:
         return _result(b, instruction.shape, operands)
     return _result(b, instruction.shape, tuple(_zeros(b, x) for x in operands))
@@ -88,12 +86,12 @@ def _zeros(b: Builder, x: Instruction) -> Instruction:
 
 
 def _all_gather_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """all-gather-start(x) -> tuple(x, copy(x))"""
+    """all-gather-start(x) -> tuple(x, x)"""
     return b.emit("tuple", *(_result(b, part, operands) for part in start.shape.elements))
 
 
 def _permute_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """collective-permute-start(x) -> tuple(x, copy(x) or zeros, 0, 0)"""
+    """collective-permute-start(x) -> tuple(x, x or zeros, 0, 0)"""
     sent, received, *contexts = start.shape.elements
     values = operands if start.attributes["source_target_pairs"] else tuple(_zeros(b, x) for x in operands)
     zeros = (b.constant(0, context.element_type) for context in contexts)

@@ -11,7 +11,7 @@ from .table import expansion
 @expansion("concatenate")
 def expand_concatenate(b: Builder, concatenate: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """concatenate(w, x, y, z) -> concatenate(concatenate(w, x), concatenate(y, z)), with groups of many operands"""
-    if len(operands) <= MOST_CONCATENATED or concatenate.shape.layout is not None:
+    if len(operands) <= MOST_CONCATENATED:
         return on_operands(concatenate, operands)
     groups = -(-len(operands) // MOST_CONCATENATED)
     size = -(-len(operands) // groups)

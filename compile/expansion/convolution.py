@@ -44,7 +44,7 @@ def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Ins
     if (base, kernel, window) == (*operands, attributes["window"]):
         return on_operands(convolution, operands)
     attributes |= {"window": window, "dim_labels": numbers}
-    return b.emit("convolution", base, kernel, shape=shape.without_layout(), **attributes)
+    return b.emit("convolution", base, kernel, shape=shape, **attributes)
 
 
 def _padded(b: Builder, base: Instruction, window: tuple[WindowDimension, ...], numbers: ConvolutionDimensions) -> Instruction:
@@ -70,7 +70,7 @@ def _depthwise(
     b: Builder, convolution: Instruction, base: Instruction, kernel: Instruction, window: tuple[WindowDimension, ...]
 ) -> Instruction:
     """The sum over the kernel's positions of slices of the base times the kernel's features there."""
-    numbers, shape = convolution.attributes["dim_labels"], convolution.shape.without_layout()
+    numbers, shape = convolution.attributes["dim_labels"], convolution.shape
     element_type = F32 if shape.element_type.is_float and shape.element_type.bits < 32 else shape.element_type
     order = [0] * shape.rank  # of the base's dimensions, in the result's
     for at, to in zip(numbers.input, numbers.output):

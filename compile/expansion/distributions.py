@@ -17,7 +17,7 @@ from .table import expansion
 @expansion("rng")
 def expand_rng(b: Builder, rng: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """rng(a, b) -> a + (b - a) * fractions of the bits of rng-bit-generator(rng-get-and-update-state())"""
-    shape, distribution = rng.shape.without_layout(), rng.attributes["distribution"]
+    shape, distribution = rng.shape, rng.attributes["distribution"]
     draw = draw_of(distribution, shape)
     words = _words(b, draw)
     if shape.element_type is PRED:

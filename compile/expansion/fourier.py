@@ -26,14 +26,12 @@ _LONGEST = 1 << 25
 def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """One transform after the other along each dimension; real signals are transformed first or last, along the last one."""
     (x,) = operands
-    shape, fft_type = fft.shape.without_layout(), fft.attributes["fft_type"]
+    shape, fft_type = fft.shape, fft.attributes["fft_type"]
     if not shape.size or 0 in fft.attributes["fft_length"]:
         return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
     _check_length(max(fft.attributes["fft_length"]))
     if is_direct(fft):
         return on_operands(fft, operands)
-    if not x.shape.is_row_major:
-        x = b.emit("copy", x, shape=x.shape.without_layout())
     *lengths, last = fft.attributes["fft_length"]
     inverse = fft_type in ("IFFT", "IRFFT")
     if fft_type == "RFFT":

@@ -79,7 +79,7 @@ def expand_cholesky(b: Builder, cholesky: Instruction, operands: tuple[Instructi
 
 def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
     """The factor of [[p, q], [q^H, r]] is [[u, v], [0, w]] with u^H u = p, u^H v = q and w^H w = r - v^H v."""
-    shape, rank = a.shape.without_layout(), a.shape.rank
+    shape, rank = a.shape, a.shape.rank
     size = shape.dimensions[-1]
     first, second = (0, _half(size)), (_half(size), size)
     u = b.emit("cholesky", _part(b, a, first, first))
@@ -92,7 +92,7 @@ def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
 
 def _nan_where_it_fails(b: Builder, factor: Instruction) -> Instruction:
     """The upper factors, all NaN where the last parts of them are."""
-    shape, rank = factor.shape.without_layout(), factor.shape.rank
+    shape, rank = factor.shape, factor.shape.rank
     size = shape.dimensions[-1]
     last = b.Slice(factor, (*(0,) * (rank - 2), size - 1, size - 1), shape.dimensions)
     real = b.reshape(b.Real(last) if shape.element_type.is_complex else last, shape.dimensions[:-2])

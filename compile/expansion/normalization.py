@@ -12,7 +12,7 @@ class _Features:
     """Arithmetic along the features of an operand, floats of 16 bits computed in f32."""
 
     def __init__(self, b: Builder, normalization: Instruction, operand: Instruction) -> None:
-        self.b, self.shape = b, operand.shape.without_layout()
+        self.b, self.shape = b, operand.shape
         self.element_type = self.shape.element_type if self.shape.element_type.bits >= 32 else F32
         self.axis = normalization.attributes["feature_index"]
         self.epsilon = self.number(normalization.attributes["epsilon"])

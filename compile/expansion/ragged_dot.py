@@ -20,7 +20,7 @@ def expand_ragged_dot(b: Builder, dot: Instruction, operands: tuple[Instruction,
     """ragged-dot(x, y, sizes) -> while(group < groups), whose body adds the dot of a tile of the group to the result."""
     lhs, rhs, sizes = operands
     numbers, (ragged,) = dot_dimensions(dot.attributes), dot.attributes["lhs_ragged_dimensions"]
-    shape = dot.shape.without_layout()
+    shape = dot.shape
     if ragged in numbers.lhs_batch:
         return _dot(b, lhs, rhs, numbers, shape)
     limit, groups = lhs.shape.dimensions[ragged], sizes.shape.dimensions[-1]

@@ -28,7 +28,7 @@ def expand_random_bits(b: Builder, generator: Instruction, operands: tuple[Instr
     """rng-bit-generator(state) -> (state with the counter moved on, bits made of iota + counter and the key)"""
     (state,) = operands
     require_known_state(generator.attributes["algorithm"], state.shape)
-    bits = generator.shape.elements[1].without_layout()
+    bits = generator.shape.elements[1]
     elements = [b.reshape(b.Slice(state, [i], [i + 1]), ()) for i in range(state.shape.dimensions[0])]
     expand = _threefry if generator.attributes["algorithm"] == "rng_three_fry" else _philox
     after, words = expand(b, elements, bits)

@@ -10,7 +10,7 @@ from .table import expansion
 def expand_scaled_dot(b: Builder, dot: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """scaled-dot(x, y, s, t) -> dot(x * blocks(s), y * blocks(t))"""
     lhs, rhs, lhs_scale, rhs_scale = operands
-    shape = dot.shape.without_layout()
+    shape = dot.shape
     wide = F64 if shape.element_type is F64 else F32
     scaled = [_scaled(b, x, scale, wide) for x, scale in ((lhs, lhs_scale), (rhs, rhs_scale))]
     result = b.emit("dot", *scaled, shape=shape.with_element_type(wide), **dot.attributes)

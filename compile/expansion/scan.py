@@ -16,7 +16,7 @@ def expand_scan(b: Builder, scan: Instruction, operands: tuple[Instruction, ...]
     attributes, count = scan.attributes, len(operands)
     (along,), carries = attributes["dimensions"], attributes["num_carries"]
     shapes = scan.shape.elements if scan.shape.is_tuple else (scan.shape,)
-    outputs = [shape.without_layout() for shape in shapes[: len(shapes) - carries]]
+    outputs = list(shapes[: len(shapes) - carries])
     inputs, inits = operands[: count - carries], operands[count - carries :]
     if along and any(shape.rank == along + 1 for shape in (*(x.shape for x in inputs), *outputs)):
         return _along_the_first_dimension(b, scan, inputs, inits, outputs)
@@ -47,7 +47,7 @@ def _along_the_first_dimension(
 
     moved = [b.emit("transpose", x, dimensions=to_front(x.shape.rank)) for x in inputs]
     shapes = [shape.with_dimensions([shape.dimensions[d] for d in to_front(shape.rank)]) for shape in outputs]
-    shapes += [init.shape.without_layout() for init in inits]
+    shapes += [init.shape for init in inits]
     shape = TupleShape(tuple(shapes)) if scan.shape.is_tuple else shapes[0]
     attributes = {**scan.attributes, "dimensions": (0,)}
     inner = b.emit("scan", *moved, *inits, shape=shape, **attributes)

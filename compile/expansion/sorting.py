@@ -24,7 +24,7 @@ def expand_topk(b: Builder, topk: Instruction, operands: tuple[Instruction, ...]
     if is_few_of_many(topk):
         return on_operands(topk, operands)
     (operand,) = operands
-    shape = operand.shape.without_layout()
+    shape = operand.shape
     element_type, last = shape.element_type, shape.rank - 1
     direction = "GT" if topk.attributes["largest"] else "LT"
     c = Builder(f"topk_{direction.lower()}_{element_type.name}")
