@@ -334,6 +334,29 @@ def test_padding_is_explicit_about_what_it_cannot_do():
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_size_set_in_a_called_computation(backend):
+    before = """
+    cut {
+      x = f32[4] parameter(0)  n = s32[] constant(4)
+      s = f32[4] set-dimension-size(x, n), dimensions={0}  ROOT r = f32[4] negate(s)
+    }"""
+    run = load("x = f32[4] parameter(0)  ROOT r = f32[4] call(x), to_apply=cut", backend, before)
+    check(run(numbers(4)), -numbers(4))
+
+
+def test_sizes_within_a_map_have_no_native_code():
+    before = """
+    cut {
+      x = f32[] parameter(0)  v = f32[4] broadcast(x), dimensions={}  n = s32[] convert(x)  z = f32[] constant(0)
+      s = f32[<=4] set-dimension-size(v, n), dimensions={0}  ROOT r = f32[] reduce(s, z), dimensions={0}, to_apply=add
+    }"""
+    entry = "x = f32[3] parameter(0)  ROOT r = f32[3] map(x), dimensions={0}, to_apply=cut"
+    check(load(entry, "reference", before)(np.float32([1, 2, 3])), np.float32([1, 4, 9]))
+    with pytest.raises(NotImplementedError, match="dynamic dimensions in the computation of map have no native code"):
+        load(entry, "cpu", before)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_layouts(backend):
     """Arguments lie in memory as the layouts say, padded or not; a bitcast reads the bytes of one that is not."""
     entry = """x = f32[<=4,3]{0,1} parameter(0)  y = f32[2,3]{0,1} parameter(1)

@@ -60,11 +60,6 @@ class CpuBackend:
     def _compiled(self, module: Module, call: CallSignature | None) -> CpuExecutable | PaddedExecutable:
         if has_dynamic_shapes(module):
             padding = pad_dynamic_dimensions(module)
-            if has_dynamic_shapes(padding.module):
-                raise NotImplementedError(
-                    "dynamic dimensions in a computation that is applied to each element has no native code; the reference "
-                    "backend runs it"
-                )
             return PaddedExecutable(module, padding, self.compile(padding.module))
         optimized = optimize(module, (*ROLLING, *EXPANSION, *DEFAULT))
         prepared = insert_copies(optimized)

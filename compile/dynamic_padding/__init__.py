@@ -14,6 +14,7 @@ from ..layout_normalization import normalize_layouts
 from ..pass_manager import PAD_DYNAMIC_DIMENSIONS, module_pass
 from ..traversal import has_dynamic_shapes
 from . import algebra, control_flow, indexing, movement, reductions, sizes  # noqa: F401  (importing them fills the table)
+from .control_flow import mentions_dynamic_dimensions
 from .padder import Error, Padder, flat, nested
 
 __all__ = ["PaddedModule", "pad_dynamic_dimensions"]
@@ -63,7 +64,22 @@ def pad_dynamic_dimensions(module: Module) -> PaddedModule:
     result = flat(p.run(entry, arguments), entry.shape)
     results = [part for part in result if part.shape != TOKEN_SHAPE]
     root = p.b.emit("tuple", *results, p.error_or_none())
-    return PaddedModule(Module(module.name, p.b.build(root)), tuple(errors))
+    padded = Module(module.name, p.b.build(root))
+    _require_static(padded)
+    return PaddedModule(padded, tuple(errors))
+
+
+def _require_static(module: Module) -> None:
+    """Raise NotImplementedError where an operation calls a computation that was not padded."""
+    if not has_dynamic_shapes(module):
+        return
+    for computation in module.computations():
+        for instruction in computation.instructions:
+            if any(map(mentions_dynamic_dimensions, instruction.called_computations)):
+                raise NotImplementedError(
+                    f"dynamic dimensions in the computation of {instruction.opcode} have no native code; the reference backend "
+                    "runs it"
+                )
 
 
 @module_pass(PAD_DYNAMIC_DIMENSIONS)

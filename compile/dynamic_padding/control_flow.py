@@ -13,9 +13,9 @@ from .padder import Padded, Padder, Value, flat, nested, padded
 
 
 def mentions_dynamic_dimensions(computation: Computation) -> bool:
-    """Whether an instruction of the computation, or of one that it calls, has dynamic dimensions."""
+    """Whether an instruction of the computation, or of one that it calls, has dynamic dimensions, or sets the size of one."""
     instructions = (instruction for inside in callees_first(computation) for instruction in inside.instructions)
-    return any(has_dynamic_dimensions(instruction.shape) for instruction in instructions)
+    return any(i.opcode == "set-dimension-size" or has_dynamic_dimensions(i.shape) for i in instructions)
 
 
 @padded("tuple", always=True)
