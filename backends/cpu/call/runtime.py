@@ -8,6 +8,7 @@ import hashlib
 import llvmlite.binding as llvm
 
 from ....runtime.locks import new_lock
+from ..llvm_work import require_memory
 from . import dispatch, object_layout, python_calls, records
 
 # Emitted code holds the address of this string.
@@ -89,6 +90,7 @@ def _function_addresses() -> dict[str, int]:
 
 def compile_object(assembly: str) -> bytes:
     """Compiles LLVM assembly to object code for this host."""
+    require_memory(assembly)
     _initialize()
     module = llvm.parse_assembly(assembly)
     module.verify()

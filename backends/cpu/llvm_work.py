@@ -1,0 +1,70 @@
+"""What must be seen to before LLVM works: it ends the process where memory runs out, and does not look for interrupts."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+# What LLVM allocates for an empty module, and for each byte of assembly: two to three times what was measured.
+_BASE_BYTES, _BYTES_PER_BYTE = 24 << 20, 60
+# About half a second of work.
+_LONG_ASSEMBLY = 1 << 18
+# LLVM recurses, and a thread that compiles may have little stack.
+_STACK_BYTES = 16 << 20
+
+
+def require_memory(llvm_ir: str) -> None:
+    """Raise MemoryError where there is not enough for LLVM to compile this assembly."""
+    needed = _BASE_BYTES + _BYTES_PER_BYTE * len(llvm_ir)
+    try:
+        mmap.mmap(-1, needed).close()
+    except OSError as error:
+        raise MemoryError(f"compiling {len(llvm_ir)} bytes of LLVM assembly takes up to {needed >> 20} MiB: {error}") from None
+
+
+def interruptible(llvm_ir: str, work: Callable[[], Result]) -> Result:
+    """What ``work()``, which compiles this assembly, returns or raises.
+
+    In the main thread, which handles signals, another thread does what may take long. Where a handler raises an exception, that
+    one is left alone: it drops its result when it has ended, and later compilations and the end of the process wait for it. A
+    thread other than the main one may have little stack, and so lets one with enough work, too.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and len(llvm_ir) < _LONG_ASSEMBLY:
+        return work()
+    outcomes: list[tuple[Result | None, BaseException | None]] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            outcomes.append((work(), None))
+        except BaseException as error:  # noqa: BLE001, it is raised in the thread that waits
+            outcomes.append((None, error))
+        ended.set()
+
+    process = os.getpid()
+    if not _start(threading.Thread(target=run, name="phlox compilation")):
+        return work()
+    while not ended.wait(1.0):
+        if os.getpid() != process:  # a handler has forked, and the child has this thread only
+            return work()
+    result, error = outcomes.pop()
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
+
+
+def _start(thread: threading.Thread) -> bool:
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        thread.start()
+    except RuntimeError:  # there can be no further thread
+        return False
+    finally:
+        threading.stack_size(before)
+    return True
