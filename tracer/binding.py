@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import pytree
+from .callables import callable_name
 from .errors import StaticArgumentError
 from .recording import CallForm
 from .signature import MEMORY_FLAGS, Leaf, leaf_key, make_leaf, static_key, static_leaf
@@ -28,7 +29,7 @@ class ArgumentReader:
         static_argnums: int | Iterable[int] = (),
         static_argnames: str | Iterable[str] = (),
     ) -> None:
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = callable_name(function)
         try:
             self.signature = inspect.signature(function)
         except ValueError:  # some built-in functions do not tell theirs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from ..backends.registry import get_backend, make_callable_type
 from ..runtime.locks import compilation_lock
 from .binding import ArgumentReader, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
+from .callables import callable_name, describe_as, is_ordinary
 from .errors import ConcretizationError
 from .native_call import call_signature, install
 from .nested_call import call_in_trace
@@ -45,9 +45,14 @@ class JittedFunctionBase:
         static_argnames: str | Iterable[str] = (),
         backend: str | None = None,
     ) -> None:
-        functools.update_wrapper(self, function)
+        describe_as(self, function)
         self.backend = backend
         self._function = function
+        if not isinstance(static_argnums, int):
+            static_argnums = tuple(static_argnums)
+        if not isinstance(static_argnames, str):
+            static_argnames = tuple(static_argnames)
+        self._options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "backend": backend}
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
         self._known: dict[Any, _Known] = {}
         self._specializations: dict[Any, Specialization] = {}
@@ -225,8 +230,10 @@ class JittedFunctionBase:
     def __repr__(self) -> str:
         return f"<jitted {self._function!r}>"
 
-    def __reduce__(self) -> str:
-        return self.__qualname__  # pickled as functions are: by name
+    def __reduce__(self) -> Any:
+        if isinstance(self._function, types.FunctionType):
+            return self.__qualname__  # pickled as functions are: by name
+        return _with_options, (self._function, self._options)
 
     def __deepcopy__(self, memo: dict) -> Any:
         return self
@@ -240,6 +247,10 @@ def _same_leaves_are_static(first: CallForm, second: CallForm) -> bool:
 
 
 JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _with_options(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return jit(**options)(function)
 
 
 @overload
@@ -261,6 +272,8 @@ def jit(
     backend: str | None = None,
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
+
+    Anything that can be called is a function here: bound methods, ``functools.partial(...)``, objects with ``__call__``.
 
     Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
     ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the
@@ -286,8 +299,6 @@ def jit(
         raise TypeError(f"jit requires a function; put @{type(function).__name__} above @jit")
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(
-            f"jit requires an ordinary function; {getattr(function, '__name__', function)!r} is a generator or a coroutine"
-        )
+    if not is_ordinary(function):
+        raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
     return JittedFunction(function, static_argnums, static_argnames, backend)

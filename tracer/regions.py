@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import hlo
 from . import pytree
+from .callables import callable_name
 from .errors import CarryTypeError, at
 from .trace import PackedInputs, Storage, Trace, function_location
 
@@ -115,7 +116,7 @@ def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
 
 def function_place(function: Callable[..., Any]) -> str:
     location = function_location(function)
-    name = getattr(function, "__name__", repr(function))
+    name = callable_name(function)
     return f"{name} at {at(location)}" if location is not None else name
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import hlo
 from ..compile.traversal import has_effects
+from .callables import named
 from .errors import LeakedArrayError
 from .signature import array_form
 
@@ -356,7 +357,7 @@ def user_location() -> hlo.SourceLocation | None:
 
 def function_location(function: Callable[..., Any]) -> hlo.SourceLocation | None:
     """Where a Python function is defined, None where that is not known."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    code = getattr(named(getattr(function, "__wrapped__", function)), "__code__", None)
     if code is None:
         return None
     return hlo.SourceLocation(code.co_filename, code.co_firstlineno, code.co_qualname)

@@ -53,9 +53,9 @@ class Result(ctypes.Structure):
 class Entry(ctypes.Structure):
     """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
-    hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1 if
-    the signature has names. The guards of the arguments end where those of the captures start. is_array_alone: whether the result
-    is one new array.
+    hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
+    if the signature has names. The guards of the arguments end where those of the captures start. is_array_alone: whether the
+    result is one new array.
     """
 
     _fields_ = [

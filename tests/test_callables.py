@@ -1,0 +1,138 @@
+"""What can be jitted: partial applications, bound methods, objects with __call__; their names, signatures and errors."""
+
+import copy
+import functools
+import inspect
+import operator
+import pickle
+
+import numpy as np
+import pytest
+from phlox import jit
+
+X = np.arange(3.0)
+
+
+def scaled(x, y=2, *, k=1):
+    """x times y, plus k."""
+    return x * y + k
+
+
+class Scale:
+    """Multiplies by what it holds."""
+
+    def __init__(self, scale):
+        self.scale = scale
+        self._lock = self.cache_info = self._known = "its own"
+
+    def __call__(self, x, times=1):
+        return x * self.scale * times
+
+    def method(self, x):
+        return x + self.scale
+
+    @classmethod
+    def of_class(cls, x):
+        return x + len(cls.__name__)
+
+
+class Slotted:
+    __slots__ = ()
+
+    def __call__(self, x):
+        return x - 1
+
+
+def wrapping(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) + 100
+
+    return wrapper
+
+
+# The callable, the name of what is compiled, its parameters.
+CALLABLES = [
+    (functools.partial(scaled, y=3), "scaled", "(x, *, y=3, k=1)"),
+    (functools.partial(functools.partial(scaled, k=5), y=7), "scaled", "(x, *, y=7, k=5)"),
+    (functools.partial(Scale.method, Scale(4.0)), "method", "(x)"),
+    (functools.partial(Scale(2.0), times=3), "Scale", "(x, *, times=3)"),
+    (functools.partial(jit(scaled), y=9), "scaled", "(x, *, y=9, k=1)"),
+    (jit(scaled), "scaled", "(x, y=2, *, k=1)"),
+    (Scale(2.0), "Scale", "(x, times=1)"),
+    (Scale(2.0).method, "method", "(x)"),
+    (Scale.of_class, "of_class", "(x)"),
+    (Slotted(), "Slotted", "(x)"),
+    (wrapping(scaled), "scaled", "(x, y=2, *, k=1)"),
+    (lambda x: x + 1, "<lambda>", "(x)"),
+    (functools.singledispatch(scaled), "scaled", "(x, y=2, *, k=1)"),
+    (np.sin, "sin", None),
+    (abs, "abs", "(x, /)"),
+]
+
+
+@pytest.mark.parametrize(("function", "name", "parameters"), CALLABLES, ids=[f"{i}-{c[1]}" for i, c in enumerate(CALLABLES)])
+def test_callables(function, name, parameters):
+    jitted = jit(function)
+    np.testing.assert_array_equal(jitted(X), function(X))
+    np.testing.assert_array_equal(jitted(X), function(X))
+    assert jitted.__name__ == name and jitted.__wrapped__ is function
+    assert parameters is None or str(inspect.signature(jitted)) == parameters
+    assert repr(jitted) == f"<jitted {function!r}>"
+    assert str(jitted.cache_info()).startswith(f"{name}: ")
+    assert jitted.lower(X).compile()(X).tolist() == function(X).tolist()
+    with pytest.raises(TypeError, match=rf"^{name}\(\) missing a required argument"):
+        jitted()
+
+
+def test_descriptions():
+    jitted = jit(functools.partial(scaled, y=3))
+    assert jitted.__doc__ == scaled.__doc__ and jitted.__module__ == __name__ and jitted.__qualname__ == "scaled"
+    jitted = jit(Scale(2.0))
+    assert jitted.__doc__ == Scale.__doc__ and jitted.__module__ == __name__
+    assert not hasattr(jitted, "scale")
+    function = wrapping(scaled)
+    function.note = "given"
+    assert jit(function).note == "given"
+
+
+def test_callables_without_a_signature():
+    assert jit(operator.itemgetter(1))(X) == 1.0
+
+
+def test_arrays_that_a_partial_application_holds_are_read_at_each_call():
+    held = np.ones(3)
+    for function in (functools.partial(scaled, y=held), functools.partial(scaled, held)):
+        jitted = jit(function)
+        for value in (1.0, 2.0):
+            held[:] = value
+            np.testing.assert_array_equal(jitted(X) if "y" in function.keywords else jitted(y=X), X * value + 1)
+
+
+def test_callables_inside_of_traced_functions():
+    parts = [jit(function) for function, name, _ in CALLABLES]
+    total = jit(lambda x: sum(part(x) for part in parts))
+    np.testing.assert_allclose(total(X), sum(function(X) for function, _, _ in CALLABLES))
+
+
+@pytest.mark.parametrize(
+    "function", [functools.partial(scaled, y=3), Scale(2.0), Scale(2.0).method, functools.partial(operator.add, 2)]
+)
+def test_pickles(function):
+    jitted = jit(backend="reference")(function)
+    jitted(X)
+    again = pickle.loads(pickle.dumps(jitted))
+    assert again.backend == "reference"
+    np.testing.assert_array_equal(again(X), function(X))
+    assert copy.copy(jitted) is jitted and copy.deepcopy(jitted) is jitted
+
+
+class Generates:
+    def __call__(self, x):
+        yield x
+
+
+@pytest.mark.parametrize("function", [Generates(), functools.partial(Generates.__call__, None)])
+def test_callables_that_only_begin(function):
+    with pytest.raises(TypeError, match="ordinary function; '(Generates|__call__)' is a generator"):
+        jit(function)

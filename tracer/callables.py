@@ -1,0 +1,48 @@
+"""Names for what is called: functions, methods, partial applications, and objects with ``__call__``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+_DESCRIPTION = ("__module__", "__name__", "__qualname__", "__doc__")
+
+
+def named(function: Callable[..., Any]) -> Any:
+    """What gives the callable its name: itself, what a partial application applies, or the class of an object.
+
+    >>> named(functools.partial(functools.partial(sum))).__name__, named(functools.partial).__name__
+    ('sum', 'partial')
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if hasattr(function, "__name__") else type(function)
+
+
+def callable_name(function: Callable[..., Any]) -> str:
+    return named(function).__name__
+
+
+def describe_as(wrapper: Any, function: Callable[..., Any]) -> None:
+    """As functools.update_wrapper, for any callable.
+
+    Attributes are those that a function was given; what an object holds stays its own.
+    """
+    wrapper.__wrapped__ = function
+    source = named(function)
+    for name in _DESCRIPTION:
+        if hasattr(source, name):
+            setattr(wrapper, name, getattr(source, name))
+    if inspect.isfunction(function):
+        wrapper.__dict__.update(function.__dict__ | {"__wrapped__": function})
+
+
+def is_ordinary(function: Callable[..., Any]) -> bool:
+    """Whether a call runs the function and returns its result; generators and coroutines only begin."""
+    called = named(function)
+    if called is type(function):
+        called = called.__call__
+    tests = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    return not any(test(called) for test in tests)
