@@ -339,4 +339,6 @@ def _escaped(character: str) -> str:
         return "\\" + character
     if character == "\n":
         return "\\n"
+    if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
+        return f"\\{ord(character) - 0xDC00:03o}"
     return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character

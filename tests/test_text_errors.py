@@ -77,7 +77,7 @@ def instruction(text):
         (instruction("f32[2,3] @-negate(x)"), "an identifier expected, found '-'"),
         (instruction("f32[2,3] negate @x"), "'(' expected, found 'x'"),
         (instruction("f32[2,3] @frobnicate"), "'shape opcode(operands)' expected, found 'frobnicate'"),
-        (instruction('f32[2,3] negate(x), metadata={op_name=@"\\377"}'), "not UTF-8"),
+        (instruction('f32[2,3] negate(x), metadata={op_name=@"\ud800\\n"}'), "not UTF-8"),
         ("ENTRY e { ROOT x = f32[] parameter(0)\n ROOT @y = f32[] negate(x) }", "has two ROOT instructions"),
         ("ENTRY e { x = f32[] parameter(0)\n @x = f32[] negate(x) }", "two instructions of e have the name x"),
     ],

@@ -43,7 +43,8 @@ def _without_row_major(shape):
     """The shape in one spelling: a row-major layout is left out."""
     if shape.is_tuple:
         return TupleShape(tuple(map(_without_row_major, shape.elements)))
-    return shape.without_layout() if shape.is_row_major else shape
+    is_plain = shape.layout is not None and shape.is_row_major and not shape.layout.annotation
+    return shape.without_layout() if is_plain else shape
 
 
 def _require_token(opcode, token):

@@ -234,6 +234,8 @@ class Cursor:
 def unescaped(text: str) -> str:
     """The inside of a quoted string with its C escapes resolved; octal and hexadecimal ones are bytes of UTF-8.
 
+    Bytes that are not UTF-8 become what Python's ``surrogateescape`` makes of them, and are printed as escapes again.
+
     >>> unescaped(r"a\\tb \\303\\244")
     'a\\tb \xe4'
     """
@@ -251,4 +253,4 @@ def unescaped(text: str) -> str:
             parts.append(_ESCAPED.get(code, code.encode()))
         last = match.end()
     parts.append(text[last:].encode())
-    return b"".join(parts).decode()
+    return b"".join(parts).decode(errors="surrogateescape")

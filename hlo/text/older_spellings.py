@@ -14,6 +14,7 @@ OPCODES: dict[str, tuple[str, dict[str, object]]] = {
     "less-than-or-equal-to": ("compare", {"direction": "LE"}),
     "less-than": ("compare", {"direction": "LT"}),
     "generate-token": ("after-all", {}),
+    "cross-replica-sum": ("all-reduce", {}),
 }
 # Attributes of gather before they were renamed in 2018.
 ATTRIBUTES: dict[tuple[str, str], str] = {

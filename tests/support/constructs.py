@@ -1,10 +1,10 @@
-"""The modules of tests/data/constructs.txt, by their names, and what cannot be done with them."""
+"""The modules of tests/data/constructs.txt and dumps.txt, by their names, and what cannot be done with them."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-_PATH = Path(__file__).parent.parent / "data" / "constructs.txt"
+_DATA = Path(__file__).parent.parent / "data"
 
 
 class Construct(NamedTuple):
@@ -13,7 +13,8 @@ class Construct(NamedTuple):
 
 
 def _read():
-    parts = re.split(r"^=== (.*)\n", _PATH.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    text = "".join((_DATA / name).read_text(encoding="utf-8") for name in ("constructs.txt", "dumps.txt"))
+    parts = re.split(r"^=== (.*)\n", text, flags=re.MULTILINE)[1:]
     found = {}
     for title, text in zip(parts[::2], parts[1::2], strict=True):
         name, _, without = title.partition(" - ")
