@@ -7,10 +7,11 @@ with dimension sizes, and a layout says in which order the dimensions lie in mem
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
+from operator import is_
 from typing import TypeAlias
 
 import numpy as np
@@ -126,10 +127,12 @@ class Shape:
         return Shape(self.element_type, self.dimensions)
 
     def with_element_type(self, element_type: ElementType) -> Shape:
-        return replace(self, element_type=element_type)
+        return Shape(element_type, self.dimensions, self.layout, self.dynamic_dimensions, self.is_buffer)
 
     def without_layout(self) -> Shape:
-        return self if self.layout is None else replace(self, layout=None)
+        if self.layout is None:
+            return self
+        return Shape(self.element_type, self.dimensions, None, self.dynamic_dimensions, self.is_buffer)
 
     @cached_property
     def _text(self) -> str:
@@ -169,7 +172,8 @@ class TupleShape:
         return tuple(accumulate((len(leaves(element)) for element in self.elements), initial=0))
 
     def without_layout(self) -> TupleShape:
-        return TupleShape(tuple(element.without_layout() for element in self.elements))
+        elements = tuple([element.without_layout() for element in self.elements])
+        return self if all(map(is_, elements, self.elements)) else TupleShape(elements)
 
     @cached_property
     def _text(self) -> str:
@@ -200,7 +204,16 @@ def shape_of(value: object) -> AnyShape:
 
 def compatible(first: AnyShape, second: AnyShape) -> bool:
     """Whether two shapes are the same but for their layouts."""
-    return first is second or first.without_layout() == second.without_layout()
+    if first is second:
+        return True
+    if first.is_tuple or second.is_tuple:
+        return first.without_layout() == second.without_layout()
+    return (
+        first.element_type is second.element_type
+        and first.dimensions == second.dimensions
+        and first.dynamic_dimensions == second.dynamic_dimensions
+        and first.is_buffer == second.is_buffer
+    )
 
 
 def leaves(shape: AnyShape) -> tuple[Shape, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..element_type import PRED, ElementType
 from ..errors import require
-from ..shape import AnyShape, Shape, TupleShape, merged_dynamic_dimensions
+from ..shape import AnyShape, Shape, TupleShape, compatible, merged_dynamic_dimensions
 
 KINDS_IN_WORDS = {
     "pred": "pred",
@@ -41,7 +41,7 @@ def require_same_shape(opcode: str, **shapes: AnyShape) -> Shape:
     """All shapes agree (but for layouts); returns it. A dimension is dynamic where it is so in any of them."""
     (first_name, first), *others = shapes.items()
     for name, shape in others:
-        if shape is not first and shape.without_layout() != first.without_layout() and not _agree(shape, first):
+        if not compatible(shape, first) and not _agree(shape, first):
             require(False, f"{opcode}: {first_name} and {name} must have the same shape, got {first} and {shape}")
     return with_dynamic_dimensions_of(first.without_layout(), shapes.values())
 

@@ -32,7 +32,7 @@ def constant(*, literal, stated):
     """
     shape = shape_of(literal)
     fits = stated is None or compatible(shape, stated) or _is_within(shape, stated)
-    require(fits, f"constant: the literal has shape {shape}, but {stated} was stated")
+    require(fits, "constant: the literal has shape ", shape, ", but ", stated, " was stated")
     return stated or shape
 
 
