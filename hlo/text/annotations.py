@@ -51,7 +51,7 @@ def _form(form: str, pattern: str) -> tuple[str, re.Pattern[str]]:
 def _list(item: str) -> str:
     """Items in braces, with commas."""
     item = re.sub(r"\?P<\w+>", "?:", item)
-    return rf"\{{ \s* (?: {item} (?: \s*,\s* {item} )* (?: \s*, )? )? \s* \}}"
+    return rf"\{{ \s*+ (?: {item} (?: \s*,\s* {item} )* (?: \s*, )? )? \s* \}}"
 
 
 _ALIAS = rf"(?P<output>{_INDEX}) \s* : \s* {_PAIR} (?: \s*,\s* (?:may|must)-alias )? \s* \)"
