@@ -22,10 +22,7 @@ _LEAST_WEIGHT = 400
 _WEIGHT_OF_A_LOOP_NEST = 10  # of an instruction with code of its own
 # More rounds than a loop may have to be unrolled.
 _LEAST_ROUNDS = 12
-# A loop whose state is arrays that its rounds read and write elementwise gets so much work in each round, in cheap vector
-# instructions, that the state need not be read and written often.
-_ENOUGH_WORK = 40.0
-_MOST_BLOCKS = 16  # of the repeated code in one round
+_MOST_PERIODS = 100  # in one round
 _DEEPEST = 4  # loops in loops
 _BYTES_FOR_A_VALUE = 64  # what it costs to hand on a value, whatever its size
 
@@ -87,11 +84,10 @@ def _rounds(positions: Positions, run: Run) -> Rounds | None:
     middle = run.start + (run.stop - run.start) // (2 * period) * period
     middle = _best_cut(positions, middle, period, _reach(positions, run, middle) + 1)
     reach = _reach(positions, run, middle)
-    repeated = (run.stop - run.start) // period
-    blocks = max(reach, min(_blocks_in_a_round(positions, middle, period), repeated // (2 * _LEAST_ROUNDS)))
-    if blocks > _MOST_BLOCKS:
+    periods = max(reach, _periods_in_a_round(positions, middle, period))
+    if periods > _MOST_PERIODS:
         return None
-    length = blocks * period
+    length = periods * period
     start = run.start + (middle - run.start) % period
     # The first periods may read what the others do not.
     for first in range(start, min(start + 3 * period, run.stop), period):
@@ -111,17 +107,22 @@ def _reach(positions: Positions, run: Run, middle: int) -> int:
     return reach
 
 
-def _blocks_in_a_round(positions: Positions, middle: int, period: int) -> int:
-    """How many periods have enough work to read and write their state once."""
-    policy, work = FusionPolicy(), 0.0
+def _periods_in_a_round(positions: Positions, middle: int, period: int) -> int:
+    """So many as one loop nest can hold, where arrays are computed by nothing else: the rounds of the loop then read and write
+    them no more often than the loop nests of the unrolled code.
+    """
+    policy, has_arrays, count = FusionPolicy(), False, 0
     for instruction in positions.instructions[middle : middle + period]:
+        if instruction.opcode == "constant":
+            continue
         if instruction.shape.is_tuple:
             return 1
-        if instruction.shape.dimensions and not (policy.is_fusible(instruction) or instruction.opcode == "constant"):
-            return 1
-        if instruction.opcode != "constant":
-            work += policy.cost(instruction)
-    return max(1, min(_MOST_BLOCKS, int(_ENOUGH_WORK / max(1.0, work))))
+        if instruction.shape.dimensions:
+            has_arrays = True
+            if not policy.is_fusible(instruction):
+                return 1
+        count += 1
+    return max(1, policy.maximum_instructions // max(1, count)) if has_arrays else 1
 
 
 def _best_cut(positions: Positions, middle: int, period: int, reach: int) -> int:

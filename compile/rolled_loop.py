@@ -118,7 +118,8 @@ def build_loop(
     b: Builder, rounds: Rounds, value_of: Callable[[int], Instruction], differing: Differing
 ) -> dict[int, Instruction]:
     """Emit the loop; the values by position that are used behind it. ``value_of`` gives those of positions before it."""
-    zeros = {offset: _zeros(b, rounds.instruction(0, offset).shape) for offset in rounds.final}
+    handed_on = {offset: (offset, initial) for offset, initial in rounds.carried}
+    zeros = {offset: _zeros(b, rounds.instruction(0, offset).shape) for offset in rounds.final if offset not in handed_on}
     tables = {offset: _zeros(b, _table_shape(rounds, offset)) for offset in rounds.collected}
     carried = {(offset, initial): value_of(initial) for offset, initial in rounds.carried}
     fixed = {position: value_of(position) for position in rounds.fixed}
@@ -130,7 +131,9 @@ def build_loop(
     body = _body(rounds, differing, init, index)
     loop = b.emit("while", init, condition=condition, body=body)
     last = rounds.start + (rounds.count - 1) * rounds.length
-    results = {last + offset: b.get_tuple_element(loop, index["final", offset]) for offset in rounds.final}
+    results = {}
+    for offset in rounds.final:
+        results[last + offset] = b.get_tuple_element(loop, index[handed_on.get(offset, ("final", offset))])
     whole = {offset: b.get_tuple_element(loop, index["table", offset]) for offset in rounds.collected}
     for position in rounds.uses_of_collected:
         number, offset = divmod(position - rounds.start, rounds.length)
