@@ -1,5 +1,7 @@
 """Damaged HLO text is refused with HloSyntaxError or NotImplementedError, and nothing else comes out of the parser."""
 
+import re
+
 import pytest
 from constructs import CONSTRUCTS
 from damaged_texts import DUMPS, EDITS, SAMPLES, TOKEN, WORDS, damaged
@@ -7,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phlox import hlo, load_hlo
 from phlox.hlo import HloError, HloSyntaxError, parse_module
+from phlox.hlo.element_type import ELEMENT_TYPES
 
 quick = settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=list(HealthCheck))
 
@@ -58,6 +61,7 @@ def test_damaged_constructs(unit, data):
     check(damaged(parts, data.draw(st.lists(edit, min_size=1, max_size=3))))
 
 
+FORMS = [construct.text for construct in CONSTRUCTS.values()] + SAMPLES
 # What keeps a module's form but not its sense: another type, size, operation or name in all the places of one.
 REPLACEMENTS = ["0", "1", "2", "3", "-1", "1000000", "4294967296", "f64", "s8", "s4", "u64", "pred", "token", "opaque", "c64"]
 REPLACEMENTS += ["bf16", "f8e4m3fn", "{0,1}", "{1,0}", "", "x", "add", "negate", "while", "tuple", "true", "false", "LT"]
@@ -66,7 +70,7 @@ REPLACEMENTS += ["bf16", "f8e4m3fn", "{0,1}", "{1,0}", "", "x", "add", "negate",
 @settings(quick, max_examples=200)
 @given(data=st.data())
 def test_whatever_is_read_is_compiled_or_refused(data):
-    text = data.draw(st.sampled_from([construct.text for construct in CONSTRUCTS.values()] + SAMPLES))
+    text = data.draw(st.sampled_from(FORMS))
     for _ in range(data.draw(st.integers(1, 2))):
         token = data.draw(st.sampled_from(TOKEN.findall(text) or ["x"]))
         if token.strip():
@@ -77,6 +81,41 @@ def test_whatever_is_read_is_compiled_or_refused(data):
             load_hlo(text + "\n", backend)
         except (HloError, NotImplementedError):
             pass
+
+
+ATTRIBUTE = re.compile(r", [\w\-]+=(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\[[^]]*\]|[^,\n{}\[]+)")
+EXTREMES = ["0", "-1", "1", "64", "127", "256", "2147483647", "2147483648", "4294967296", "9223372036854775807"]
+EXTREMES += ["18446744073709551615", "9" * 20, "1e400", "-0.0", "nan", "-inf", "1.5"]
+EXCHANGED = list(dict.fromkeys(attribute for text in FORMS for attribute in ATTRIBUTE.findall(text)))
+
+
+def exchanged(text, draw):
+    """The text with one number, element type, opcode or attribute exchanged for another one, from anywhere."""
+    kind = draw(st.sampled_from(["number", "type", "opcode", "attribute", "more"]))
+    if kind in ("attribute", "more"):
+        found = list(ATTRIBUTE.finditer(text))
+        other = draw(st.sampled_from(EXCHANGED))
+    else:
+        words = {"number": r"(?<![\w.%])-?\d+(?![\w.])", "type": r"\b[a-z]\w*(?=\[)", "opcode": r"(?<= )[a-z][\w\-]*(?=\()"}
+        found = list(re.finditer(words[kind], text))
+        other = draw(st.sampled_from({"number": EXTREMES, "type": list(ELEMENT_TYPES), "opcode": list(hlo.OPERATIONS)}[kind]))
+    if not found:
+        return text
+    place = draw(st.sampled_from(found))
+    return text[: place.end() if kind == "more" else place.start()] + other + text[place.end() :]
+
+
+@settings(quick, max_examples=400)
+@given(data=st.data())
+def test_parts_exchanged_between_operations(data):
+    text = data.draw(st.sampled_from(FORMS))
+    for _ in range(data.draw(st.integers(1, 2))):
+        text = exchanged(text, data.draw)
+    check(text)
+    try:
+        load_hlo(text + "\n", "reference")
+    except (HloError, NotImplementedError):
+        pass
 
 
 @quick

@@ -34,7 +34,8 @@ WORDS = [
     'backend_config="', "constant(", "parameter(0)", "add(", "add-start", "add-done", "to_apply={", 'execution_thread="x"',
     "calls={ ROOT x = f32[] parameter(0) }", "control-predecessors={x}", 'origin={{"a"}}', "b(f32[])", "sparse", "{0:D(C)}",
     "s64[9223372036854775807]", "f32[4294967296]", "1" * 30, "-" + "9" * 25, "((((", "))))", "{{{{", "}}}}",
-    "\ud800", '"\\', "²", "٣",
+    "\ud800", '"\\', "²", "٣", "f32[?]", "channel_id=0", "replica_groups=mesh['a'=2,'b'=2] {'b'}", "%x#0", "fft_length={0}",
+    "type=SIGNED", "largest=true", "is_stable=true", "has_dynamic_root=true", "{0:D(C,S)}", "0:T(8,128)(2,1)S(5)",
     *ELEMENT_TYPES, *hlo.OPERATIONS,
 ]  # fmt: skip
 
