@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from layouts import check_in_layouts
 from operation_checks import has_bound, operations_without_native_code
-from phlox import jit, load_hlo
+from phlox import jit, load_hlo, register_custom_call
 from phlox.compile import optimize
 from phlox.compile.layout_normalization import normalize_layouts
 from phlox.compile.pipeline import DEFAULT, EXPANSION
 from phlox.hlo import OPERATIONS, evaluate, leaves, parse_module, verify
+from phlox.runtime import unregister_custom_call
 from retyped_samples import operand_shape
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -115,6 +116,36 @@ def test_convolution_of_copies():
     for copied in (False, True):
         for backend in ("reference", "cpu"):
             np.testing.assert_array_equal(load_hlo(convolution(copied), backend)(x, w), expected)
+
+
+@both_backends
+def test_custom_calls_in_a_loop(backend):
+    """What one call returns goes through bitcasts to the next one, in the layout that both state."""
+    call = 'custom_call_target="test_scaled", operand_layout_constraints={f32[2,3]{0,1}}'
+    functions = f"""
+    condition {{ s = (s32[], f32[2,3]{{0,1}}) parameter(0)  k = s32[] get-tuple-element(s), index=0
+      ROOT l = pred[] compare(k, s32[] constant(5)), direction=LT }}
+    body {{ s = (s32[], f32[2,3]{{0,1}}) parameter(0)  k = s32[] get-tuple-element(s), index=0
+      x = f32[2,3]{{0,1}} get-tuple-element(s), index=1  y = f32[2,3]{{0,1}} custom-call(x), {call}
+      b = f32[6]{{0}} bitcast(y)  r = f32[6]{{0}} reverse(b), dimensions={{0}}  c = f32[2,3]{{0,1}} bitcast(r)
+      n = s32[] add(k, s32[] constant(1))  ROOT t = (s32[], f32[2,3]{{0,1}}) tuple(n, c) }}"""
+    entry = f"""x = f32[2,3]{{0,1}} parameter(0)  p = f32[2,3]{{0,1}} custom-call(x), {call}
+      w = (s32[], f32[2,3]{{0,1}}) while(tuple(s32[] constant(0), p)), condition=condition, body=body
+      g = f32[2,3]{{0,1}} get-tuple-element(w), index=1  ROOT r = (f32[2,3]{{0,1}}, f32[2,3]{{0,1}}) tuple(g, p)"""
+
+    def scaled(x):
+        return x * 2 + X
+
+    register_custom_call("test_scaled", scaled)
+    try:
+        result, first = load_hlo(program(entry, functions), backend)(X)
+    finally:
+        unregister_custom_call("test_scaled")
+    expected = scaled(X)
+    np.testing.assert_array_equal(first, expected)
+    for _ in range(5):
+        expected = scaled(expected).ravel("F")[::-1].reshape(2, 3, order="F")
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_transforms_of_column_major_arrays():
