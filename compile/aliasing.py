@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from ..hlo import Instruction, leaves
+from .memo import Memo
 
 
 class Value(NamedTuple):
@@ -19,7 +19,7 @@ class Value(NamedTuple):
     leaf: int = 0
 
 
-_invariant_leaves: WeakKeyDictionary[Instruction, frozenset[int]] = WeakKeyDictionary()
+_invariant_leaves: Memo[Instruction, frozenset[int]] = Memo()
 
 
 def invariant_leaves(loop: Instruction) -> frozenset[int]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.address_space import check_memory
 from ..hlo.operation import ELEMENTWISE
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
+from .memo import Memo
 from .traversal import called_functions
 
 
@@ -88,7 +88,7 @@ def _reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bo
     )
 
 
-_own_index_parameters: WeakKeyDictionary[Computation, tuple[int, ...]] = WeakKeyDictionary()
+_own_index_parameters: Memo[Computation, tuple[int, ...]] = Memo()
 
 
 def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, EFFECTFUL
 from ..hlo.shape import has_dynamic_dimensions
+from .memo import Memo
 
 # The attributes whose computations are control flow: their instructions work on arrays as those of the entry do.
 # Computations of reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
@@ -97,7 +97,7 @@ def users_of(computation: Computation) -> dict[Instruction, list[Instruction]]:
     return users
 
 
-_effects: WeakKeyDictionary[Computation, bool] = WeakKeyDictionary()
+_effects: Memo[Computation, bool] = Memo()
 
 
 def has_effects(instruction: Instruction) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 from llvmlite import ir
 
+from ...compile.memo import Memo
 from ...hlo import Computation, leaves
 from ...hlo.instruction import callees_first
 from .loops import flatten, unflatten
@@ -17,7 +17,7 @@ Emit = Callable[[ir.IRBuilder, Computation, list[RegisterValue], int], list[Regi
 # Computations with more instructions, those that they call included, are functions.
 _LARGEST_INLINE = 64
 
-_sizes: WeakKeyDictionary[Computation, int] = WeakKeyDictionary()
+_sizes: Memo[Computation, int] = Memo()
 
 
 def is_function(computation: Computation) -> bool:

@@ -1,0 +1,181 @@
+"""Compilation where it is interrupted, where memory runs out, and where the stack is small."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from phlox import cond, fori_loop, jit
+from phlox.backends.cpu import llvm_work
+
+LONG = "x" * (1 << 20)
+
+
+class Interrupt(BaseException):
+    """What the handler of a signal raises, or a function that watches the interpreter."""
+
+
+def run_script(script):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+# Interrupts
+
+
+def test_what_takes_long_is_left_alone_by_an_interrupt():
+    class Code:
+        pass
+
+    def compile_slowly():
+        held.append(weakref.ref(code := Code()))
+        go_on.wait(30)
+        ended.set()
+        return code
+
+    def handler(number, frame):
+        raise Interrupt
+
+    held, go_on, ended = [], threading.Event(), threading.Event()
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            llvm_work.interruptible(LONG, compile_slowly)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    go_on.set()
+    assert ended.wait(30)
+    for thread in threading.enumerate():
+        if thread.name == "phlox compilation":
+            thread.join(30)
+    gc.collect()
+    assert held[0]() is None
+
+
+def test_what_the_other_thread_raises_and_returns():
+    assert llvm_work.interruptible(LONG, lambda: 3) == 3
+    with pytest.raises(KeyError, match="no"):
+        llvm_work.interruptible(LONG, lambda: {}["no"])
+
+
+def assignments(x):
+    y = np.zeros_like(x)
+    y[:3] = x[:3]
+    y[x > 2] += 1
+    return y
+
+
+def loops(x, inner=lambda v: v * 2):
+    for i in range(3):
+        x = inner(x) + i
+    return x
+
+
+def traced_loops(x):
+    inner = jit(lambda v: v * 2)
+    return cond(True, lambda v: fori_loop(0, 3, lambda i, v: inner(v) + i, v), lambda v: -v, x)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in finalizers, which drop exceptions
+@pytest.mark.parametrize("function, expected", [(assignments, assignments), (traced_loops, loops)])
+def test_interrupts_anywhere_leave_nothing_half_done(function, expected):
+    """An exception at one of many calls that tracing and compiling make; then the same function, and another one."""
+
+    def run(limit):
+        count = 0
+
+        def count_calls(frame, event, argument):
+            nonlocal count
+            count += 1
+            if count == limit:
+                sys.setprofile(None)
+                raise Interrupt
+
+        f = jit(function)
+        try:
+            sys.setprofile(count_calls)
+            f(x)
+        except Interrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        for g in (f, f, jit(function)):
+            np.testing.assert_array_equal(g(x), expected(x))
+        return count
+
+    x = np.arange(6.0)
+    jit(function)(x)
+    total = run(0)
+    for number in range(1, 8):
+        run(total * number // 8)
+
+
+# Memory
+
+
+MEMORY = """
+import os, resource, signal
+import numpy as np
+from phlox import jit
+
+jit(lambda x: x + 1)(np.ones(3))
+for mebibytes in (6, 14, 28, 4000):
+    process = os.fork()
+    if process == 0:
+        signal.alarm(60)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with open("/proc/self/statm") as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + (mebibytes << 20),) * 2)
+        try:
+            functions = [np.sin, np.exp, np.tanh, np.sort]
+            jit(lambda x: tuple(functions[i % 4](x[: 20 + i]) for i in range(4)))(np.ones(40))
+        except MemoryError:
+            os._exit(3)
+        except BaseException:
+            os._exit(4)
+        os._exit(0)
+    status = os.waitpid(process, 0)[1]
+    print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), end=" ")
+print(flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the size of a process is read from /proc")
+def test_memory_that_runs_out_is_an_error():
+    codes = list(map(int, run_script(MEMORY).split()))
+    assert codes[-1] == 0
+    assert codes[0] == 3, "6 MiB are not enough"
+    assert min(codes) >= 0, f"signals have ended the process: {codes}"
+
+
+SMALL_STACK = """
+import threading
+import numpy as np
+from phlox import jit
+
+def work():
+    many = jit(lambda x: tuple(x + i for i in range(1000)))
+    results.append(many(np.arange(3.0)))
+    results.append(jit(lambda x: np.sort(np.sin(x))[::-1].cumsum())(np.arange(3000.0)))
+
+results = []
+threading.stack_size(1 << 16)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(len(results), len(results[0]))
+"""
+
+
+def test_threads_with_little_stack():
+    assert run_script(SMALL_STACK).split() == ["2", "1000"]
