@@ -109,8 +109,8 @@ def aliased_arguments(number):
 
 
 WAYS = {f.__name__: f for f in (
-    clearing, dropping_functions, dropping_loaded_modules, dropping_stages, dropping_executables_of_clients, failing_compilations,
-    failing_functions, failing_calls, redefining_interactively, dropping_cycles, aliased_arguments,
+    clearing, dropping_functions, dropping_loaded_modules, dropping_stages, dropping_executables_of_clients,
+    failing_compilations, failing_functions, failing_calls, redefining_interactively, dropping_cycles, aliased_arguments,
 )}  # fmt: skip
 
 
