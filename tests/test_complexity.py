@@ -18,7 +18,7 @@ from phlox.compile import arena_packing, fusion, fusion_groups, loop_rolling, pa
 from phlox.compile.fusion_policy import FusionPolicy
 from phlox.compile.pipeline import DEFAULT, EXPANSION, ROLLING
 from phlox.compile.simplification import movement
-from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, scalar_computation, verify
+from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, parse_module, scalar_computation, verify
 
 VECTOR, SCALAR, COUNT = Shape(F64, (300,)), Shape(F64), Shape(S64)
 SIZE = 40
@@ -282,3 +282,63 @@ def test_tracing_takes_steps_in_proportion_to_the_program(program):
         function = types.FunctionType(program.__code__, {"np": np}, argdefs=(n,))
         counts.append(steps_of(jit(function).trace, x)[1])
     assert counts[1] < MOST * counts[0]
+
+
+# --- text ---
+
+
+def text_of(lines, ahead=""):
+    return f"{ahead}ENTRY e {{\n  %p = f32[2] parameter(0)\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+def text_alike(n):
+    return text_of(f'%v.{k} = f32[2] add(%p, %p), metadata={{op_name="a"}}' for k in range(n))
+
+
+def text_unlike(n):
+    return text_of(f'%v.{k} = f32[{k},2] broadcast(%p), dimensions={{1}}, metadata={{op_name="{k}"}}' for k in range(n))
+
+
+def text_calls(n):
+    computations = "".join(f"c{k} {{\n  ROOT %p.{k} = f32[2] parameter(0)\n}}\n" for k in range(n))
+    return text_of((f"%f.{k} = f32[2] fusion(%p), kind=kLoop, calls=c{k}" for k in range(n)), computations)
+
+
+def text_calls_ahead(n):
+    callers = text_of(f"%f.{k} = f32[2] call(%p), to_apply=c{k}" for k in range(n))
+    return callers + "".join(f"c{k} {{\n  ROOT %p.{k} = f32[2] parameter(0)\n}}\n" for k in range(n))
+
+
+def text_control(n):
+    lines = [f"%v.{k} = f32[2] negate(%p), control-predecessors={{%v.{k - 1}}}" for k in range(1, n)]
+    return text_of(["%v.0 = f32[2] negate(%p)", *lines])
+
+
+def text_wide(n):
+    names, shapes = ", ".join(["%p"] * n), ", ".join(["f32[2]"] * n)
+    return text_of([f"%t = ({shapes}) tuple({names})", f"%c = f32[{2 * n}] concatenate({names}), dimensions={{0}}"])
+
+
+def text_nested(n):
+    return text_of([f"%v.{k} = f32[2] add(f32[2] negate(%p), f32[2]{{0}} %p)" for k in range(n)])
+
+
+def text_literals(n):
+    numbers = ", ".join(map(str, range(n)))
+    return text_of([f"%a = s32[{n}] constant({{{numbers}}})", f"%b = s32[{n}] constant({{{numbers.replace(',', '')}}})"])
+
+
+TEXTS = [text_alike, text_unlike, text_calls, text_calls_ahead, text_control, text_wide, text_nested, text_literals]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=lambda kind: kind.__name__)
+def test_text_takes_steps_in_proportion_to_its_length(kind):
+    counts = []
+    for n in (4 * SIZE, 8 * SIZE):
+        module, reading = steps_of(parse_module, kind(n))
+        printed, printing = steps_of(partial(module.as_text, metadata=True))
+        same, comparing = steps_of(module.__eq__, parse_module(printed))
+        assert same
+        counts.append((reading, steps_of(verify, module)[1], printing, comparing))
+    small, large = counts
+    assert all(more < MOST * less or more < 2000 for less, more in zip(small, large)), counts
