@@ -11,10 +11,13 @@ from functools import partial
 import numpy as np
 import pytest
 from phlox import jit
-from phlox.backends.cpu import backend as cpu
+from phlox.backends.cpu import function_parts
 from phlox.backends.cpu.module_emitter import ModuleEmitter
+from phlox.backends.cpu.scratch import scratch_bytes
 from phlox.backends.cpu.target import host_target
 from phlox.compile import arena_packing, fusion, fusion_groups, loop_rolling, pass_manager
+from phlox.compile.buffer_assignment import assign_buffers
+from phlox.compile.copy_insertion import insert_copies
 from phlox.compile.fusion_policy import FusionPolicy
 from phlox.compile.pipeline import DEFAULT, EXPANSION, ROLLING
 from phlox.compile.simplification import movement
@@ -213,6 +216,8 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(fusion_groups, "_LONGEST_SEARCH", 8)
     monkeypatch.setattr(fusion, "FusionPolicy", partial(FusionPolicy, maximum_instructions=20))
     monkeypatch.setattr(loop_rolling, "_LEAST_WEIGHT", 10)
+    monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 80)
+    monkeypatch.setattr(function_parts, "_PART_LENGTH", 40)
     monkeypatch.setattr(movement, "_MOST_TRIED", 8)
     monkeypatch.setattr(movement, "MOST_CONCATENATED", 8)
 
@@ -235,8 +240,8 @@ def steps_by_stage(program, n, monkeypatch):
         run = pass_manager._Runner.run
         context.setattr(pass_manager._Runner, "run", lambda self, one, module: counted(one.name, run, self, one, module))
         module = pass_manager.run_passes(module, (*EXPANSION, *DEFAULT))
-    module = counted("insert-copies", cpu.insert_copies, module)
-    assignment = counted("assign-buffers", cpu.assign_buffers, module, cpu._scratch_bytes)
+    module = counted("insert-copies", insert_copies, module)
+    assignment = counted("assign-buffers", assign_buffers, module, scratch_bytes)
     emitter = ModuleEmitter(module, assignment, host_target())
     counted("emit", emitter.emit)
     counted("print", module.as_text)

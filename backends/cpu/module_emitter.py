@@ -276,10 +276,10 @@ class ModuleEmitter:
     def emit_get_tuple_element(self, instruction: Instruction, values: Values) -> list[Leaf]:
         (operand,) = instruction.operands
         index, offsets = instruction.attributes["index"], operand.shape.leaf_offsets
-        return values[operand][offsets[index] : offsets[index + 1]]
+        return raw_leaves(values, operand)[offsets[index] : offsets[index + 1]]
 
     def emit_optimization_barrier(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        return values[instruction.operands[0]]
+        return raw_leaves(values, instruction.operands[0])
 
     def emit_constant(self, instruction: Instruction, values: Values) -> list[Leaf]:
         if instruction.shape.is_tuple:
