@@ -24,6 +24,8 @@ _WEIGHT_OF_A_LOOP_NEST = 10  # of an instruction with code of its own
 _LEAST_ROUNDS = 12
 _MOST_PERIODS = 100  # in one round
 _DEEPEST = 4  # loops in loops
+# Results of single rounds lie twice in memory: in the array that collects them, and where they are used.
+_MOST_COLLECTED_BYTES = 1 << 24
 _BYTES_FOR_A_VALUE = 64  # what it costs to hand on a value, whatever its size
 
 
@@ -145,6 +147,9 @@ def _best_cut(positions: Positions, middle: int, period: int, reach: int) -> int
 
 def _is_worth_it(rounds: Rounds) -> bool:
     """Whether the loop and what it takes to get its results is much less than the repetition."""
+    collected = rounds.count * sum(rounds.instruction(1, offset).shape.byte_size for offset in rounds.collected)
+    if collected > _MOST_COLLECTED_BYTES:
+        return False
     weight = sum(_weight(rounds.instruction(1, offset)) for offset in range(rounds.length))
     whole = rounds.count * weight
     return rounds.count >= _LEAST_ROUNDS and whole >= max(_LEAST_WEIGHT, 2 * (weight + 4 * len(rounds.uses_of_collected)))

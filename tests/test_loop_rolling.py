@@ -250,6 +250,17 @@ def test_rounds_that_differ_in_what_they_read_stay_apart():
     assert rolled(module) is module
 
 
+@pytest.mark.parametrize(("size", "count"), [(1000, 1), (1 << 20, 0)])
+def test_large_results_of_single_rounds_are_not_collected(size, count):
+    b = Builder("f")
+    x = b.parameter(Shape(F64, (size,)))
+    values = [x]
+    for _ in range(100):
+        values.append(b.Sort(b.Sin(values[-1]), dimension=0))
+    module = b.build_module(b.Tuple([values[20], values[-1]]))
+    assert len(loops_of(rolled(module))) == count
+
+
 def test_effects_stay_as_they_are():
     b = Builder("f")
     x = b.parameter(Shape(S32, (3,)))
