@@ -5,7 +5,7 @@ import pytest
 from called_operations import KINDS, SCALAR_KINDS, Kinds
 from environments import prepared_environment
 from phlox.backends.registry import get_backend
-from phlox.hlo import OPERATIONS, HloError
+from phlox.hlo import OPERATIONS, HloError, parse_module
 
 X = np.float32([2, -3, 5, 1])
 # Nothing that two runs agree on, or something that only the entry computation can have.
@@ -71,3 +71,31 @@ def test_the_kinds_run_what_they_call(kind):
     if kind not in ("select", "sort", "while_condition"):
         first, second = (run(one.module(kind), "cpu") for one in (with_it, without))
         assert any(np.any(one != other) for one, other in zip(first, second))
+
+
+def test_names_of_nested_functions():
+    """A loop nest that calls a computation with a loop nest of its own kind, and long computations within long ones."""
+    assert check("select-and-scatter", OPERATIONS["select-and-scatter"].samples()[1], "select")
+
+    def long(name, shape):
+        opcodes = np.random.default_rng(0).choice(["sine", "tanh", "cosine", "negate", "abs"], 1000)
+        steps = "\n".join(f"s{k} = {shape} {opcode}(s{k - 1})" for k, opcode in enumerate(opcodes, 1))
+        return f"{name} {{\n s0 = {shape} parameter(0)\n{steps}\n"
+
+    inner = long("inner", "f32[]") + "v = f32[2] broadcast(s1000), dimensions={}\n w = f32[2] sort(v), dimensions={0}, "
+    inner += "to_apply=below\n x = f32[1] slice(w), slice={[1:2]}\n ROOT r = f32[] reshape(x)\n}\n"
+    text = f"""HloModule m
+    below {{
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT r = pred[] compare(a, b), direction=LT
+    }}
+    {inner}
+    {long("ENTRY main", "f32[4]")}
+      m = f32[4] map(s0), dimensions={{0}}, to_apply=inner
+      ROOT r = f32[4] add(s1000, m)
+    }}"""
+    module = parse_module(text)
+    wanted, found = (run(module, backend) for backend in ("reference", "cpu"))
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-4)
+    assert get_backend("cpu").compile(module).llvm_ir().count('define internal i32 @"part.') > 1

@@ -130,7 +130,8 @@ class FunctionParts:
         emitter = self.emitter
         b, caller = emitter.builder, emitter.builder.function
         self._frames[caller] = emitter.frame
-        part = ir.Function(emitter.llvm, ir.FunctionType(I32, [POINTER] * 4), f"part.{len(self._callers)}")
+        name = emitter.llvm.get_unique_name(f"part.{len(self._callers)}")
+        part = ir.Function(emitter.llvm, ir.FunctionType(I32, [POINTER] * 4), name)
         part.linkage = "internal"
         interruptible(part, lambda builder: emitter.return_code(I32(INTERRUPTED)))
         self._callers[part] = caller

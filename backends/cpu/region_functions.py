@@ -125,7 +125,9 @@ class RegionFunctions:
         full_key = (kind, self._keys.number(computation), *rest, shapes)
         function = self._functions.get(full_key)
         if function is None:
-            function = self._functions[full_key] = self._define(f"{kind}.{len(self._functions)}", values, emit)
+            function = self._functions[full_key] = self._define(
+                self.module.get_unique_name(f"{kind}.{len(self._functions)}"), values, emit
+            )
         status = builder.call(function, _registers(values))
         caller = interruption_of(builder)
         if caller is not None:
