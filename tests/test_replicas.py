@@ -1,5 +1,6 @@
 """Runs on several devices: arguments, deadlocks, failures, interrupts, and what the devices share."""
 
+import signal
 import threading
 import time
 
@@ -268,3 +269,34 @@ def test_shapes_of_starts():
 
 def test_names_of_devices():
     assert Communicator(2, 3).name((1, 2)) == "replica 1, partition 2"
+
+
+ENDLESS = """
+HloModule endless, replica_count=2
+
+goes_on { i = s64[] parameter(0)  n = s64[] constant(1000000000000)  ROOT c = pred[] compare(i, n), direction=LT }
+
+step { i = s64[] parameter(0)  one = s64[] constant(1)  ROOT n = s64[] add(i, one) }
+
+ENTRY main { i = s64[] parameter(0)  ROOT w = s64[] while(i), condition=goes_on, body=step }
+"""
+
+
+def test_interrupt_of_devices_that_compute():
+    """They end at once, too, though they wait for nobody."""
+
+    class Interrupt(Exception):
+        pass
+
+    def handler(number, frame):
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(Interrupt):
+            endless = load_hlo(ENDLESS)
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            endless(np.int64(0))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

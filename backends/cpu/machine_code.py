@@ -58,9 +58,10 @@ class MachineCode:
 def _compiled(llvm_ir: str, target: Target) -> tuple[bytes, list[str]]:
     """Object code, and the names of the functions in it."""
     # In a context of its own, since one keeps all types and constants that it has ever seen.
-    module = binding.parse_assembly(llvm_ir, binding.create_context())
-    defined = [f.name for f in module.functions if f.linkage is binding.Linkage.external and not f.is_declaration]
-    return bytes(compiling_machine(target).emit_object(module)), defined
+    # Closed here, because an interrupt that comes while a finalizer closes it would be lost.
+    with binding.parse_assembly(llvm_ir, binding.create_context()) as module:
+        defined = [f.name for f in module.functions if f.linkage is binding.Linkage.external and not f.is_declaration]
+        return bytes(compiling_machine(target).emit_object(module)), defined
 
 
 def _loaded(object_code: bytes, external: dict[str, int], target: Target) -> binding.ExecutionEngine:

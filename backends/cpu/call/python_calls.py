@@ -10,6 +10,7 @@ import ctypes
 import functools
 import os
 
+from ....runtime.communicator import raise_if_run_has_failed
 from . import object_layout
 
 # Kernels end with these codes where an exception is set.
@@ -129,7 +130,8 @@ define void @{DROP_HIDDEN}(ptr %capsule) noinline optnone {{
 
 
 def _go_on() -> None:
-    """The interpreter handles on entry of any Python function what waits for the thread."""
+    """The interpreter handles on entry of any Python function what waits for the thread; devices of one run end together."""
+    raise_if_run_has_failed()
 
 
 @functools.cache
