@@ -92,7 +92,8 @@ class CpuExecutable:
         may_take_long: bool,
     ) -> None:
         self.module, self.optimized = module, optimized
-        self._assignment, self._code, self._call_signature = assignment, code, call
+        self._code, self._call_signature = code, call
+        self._temporaries = assignment.arena_size  # and no more, since the assignment knows all values
         self._may_take_long = may_take_long
         self._kernel = code.address(KERNEL_NAME)
         self._parameters = argument_checks.parameter_leaves(module)
@@ -183,7 +184,7 @@ class CpuExecutable:
         return {
             "arguments": sum(shape.byte_size for _, shape in self._parameters),
             "results": sum(shape.byte_size for shape in self._results),
-            "temporaries": self._assignment.arena_size,
+            "temporaries": self._temporaries,
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+import zlib
 
 import numpy as np
 from llvmlite import binding
@@ -32,7 +33,7 @@ class MachineCode:
     ) -> None:
         initialize()
         python_call_addresses()
-        self.llvm_ir = llvm_ir
+        self._compressed_ir = zlib.compress(llvm_ir.encode(), 1)  # it is asked for rarely, and larger than the code
         self.target = target
         host_calls = host_calls or {}
         require_memory(llvm_ir)
@@ -49,6 +50,11 @@ class MachineCode:
     def address(self, name: str) -> int:
         """The address of a function."""
         return self._addresses[name]
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM assembly that the code was made of."""
+        return zlib.decompress(self._compressed_ir).decode()
 
     def assembly(self) -> str:
         """The machine code as assembly text (generated anew)."""
