@@ -11,6 +11,7 @@ from phlox.backends.arguments import flatten
 from phlox.backends.loading import random_arguments
 from phlox.hlo import HloSyntaxError, Layout, Module, Shape, TupleShape, parse_module
 from phlox.hlo.mesh_groups import MeshGroups, Part
+from phlox.hlo.text.annotations import is_annotation
 
 both = pytest.mark.parametrize("backend", ["reference", "cpu"])
 BF16, F16, F32, F64 = ml_dtypes.bfloat16, np.float16, np.float32, np.float64
@@ -271,7 +272,11 @@ GOOD = [
     (NEGATE, "sharding={devices=[2,1]<=[2]}"), (NEGATE, "sharding={{replicated}, {manual}}"),
     (NEGATE, "sharding={maximal_mesh[device_id=5]}"), (NEGATE, "statistics={visualizing_index=1,stat-1=3.5}"),
     (CALL, "operand_layout_constraints={f32[2]{0}}"), (CALL, "output_to_operand_aliasing={{}: (0, {})}"),
-    (CALL, "schedule=SCHEDULE_EARLIEST"),
+    (CALL, "schedule=SCHEDULE_EARLIEST"), (CALL, "operand_precision={highest}"),
+]  # fmt: skip
+_OF_OTHERS = [
+    "operand_precision={highest}", "algorithm=dot_f32_f32_f32", "schedule=SCHEDULE_LATEST", 'async_execution_thread="x"',
+    "output_to_operand_aliasing={{}: (0, {})}",
 ]  # fmt: skip
 _ACCURACIES = [
     "highest", "{}", "{0.5}", "{mode=high}", "{foo=1}", "{mode=highest, tolerance={rtol=1}}", "{tolerance=5}",
@@ -283,10 +288,11 @@ BAD = [
     *((EXPONENTIAL, f"result_accuracy={value}") for value in _ACCURACIES), (NEGATE, "result_accuracy={mode=highest}"),
     ("copy(x)", "result_accuracy={mode=highest}"), (NEGATE, "sharding={foo}"), (NEGATE, "sharding=5"),
     (NEGATE, "backend_config=foo"), (NEGATE, "frontend_attributes=a"), (NEGATE, "statistics={foo}"), (NEGATE, "origin={foo}"),
-    (NEGATE, "parameter_replication={1}"), (NEGATE, "control-predecessors=x"), (NEGATE, "operand_precision={x}"),
+    (NEGATE, "parameter_replication={1}"), (NEGATE, "control-predecessors=x"),
     *((CALL, f"operand_layout_constraints={value}") for value in _CONSTRAINTS),
     *((CALL, f"output_to_operand_aliasing={value}") for value in _ALIASES),
-    (CALL, "schedule=LATER"), (CALL, "backend_config=5"),
+    (CALL, "schedule=LATER"), (CALL, "backend_config=5"), (CALL, "operand_precision={x}"),
+    *((NEGATE, attribute) for attribute in _OF_OTHERS),
 ]  # fmt: skip
 
 
@@ -424,6 +430,29 @@ def test_nothing_is_dropped(name):
     module = parse_module(CONSTRUCTS[name].text)
     texts = [re.sub(r"^HloModule [\w.\-]+", "", peer_text(t)) for t in (CONSTRUCTS[name].text, module.as_text(metadata=True))]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.peer
+def test_operations_have_the_annotations_that_they_have_in_xla():
+    xla = pytest.importorskip("jaxlib._hlo")
+    compared = 0
+    for record in hlo.OPERATIONS.values():
+        for sample in record.samples()[:1]:
+            shapes = [o if isinstance(o, (Shape, TupleShape)) else hlo.shape_of(o) for o in sample.operands]
+            operands = [hlo.make_instruction("parameter", (), {"number": i}, shape) for i, shape in enumerate(shapes)]
+            instruction = hlo.make_instruction(record.opcode, operands, sample.attributes, sample.shape)
+            text = Module("m", hlo.Computation("main", (*operands, instruction), instruction)).as_text()
+            with pytest.raises(RuntimeError) as caught:
+                xla.hlo_module_from_text(re.sub("(ROOT .*)", r"\1, nothing=1", text))
+            allowed = re.search("Allowed attributes: (.*)", str(caught.value))
+            if allowed is None or record.opcode == "async-start":  # which is printed in its short spelling
+                continue
+            allowed, compared = allowed[1].split(", "), compared + 1
+            for attribute in (*_OF_OTHERS, "result_accuracy={mode=highest}"):
+                name = attribute.partition("=")[0]
+                if name not in record.attributes:
+                    assert is_annotation(name, record.opcode, False) == (name in allowed), (record.opcode, name)
+    assert compared > 100
 
 
 @pytest.mark.peer

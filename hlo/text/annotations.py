@@ -14,15 +14,19 @@ from .lexer import Cursor
 
 # Those that any instruction may have.
 ANNOTATIONS = frozenset({
-    "algorithm", "async_execution_thread", "backend_config", "control-predecessors", "frontend_attributes", "inner_tile",
-    "operand_precision", "origin", "original_value", "outer_dimension_partitions", "output_to_operand_aliasing",
-    "parameter_replication", "schedule", "sharding", "statistics",
+    "backend_config", "control-predecessors", "frontend_attributes", "inner_tile", "origin", "original_value",
+    "outer_dimension_partitions", "parameter_replication", "sharding", "statistics",
 })  # fmt: skip
 # Those that only a few operations may have.
 OWN_ANNOTATIONS = {
-    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"},
-    "convolution": {"conv_kind", "convolution_kind"}, "reshape": {"inferred_dimension"},
-    "custom-call": {"batch_group_count", "feature_group_count", "literal"},
+    "all-reduce": {"mode"}, "all-reduce-start": {"mode"}, "reduce-scatter": {"mode"}, "reshape": {"inferred_dimension"},
+    "dot": {"algorithm", "operand_precision"}, "scaled-dot": {"algorithm", "operand_precision"},
+    "convolution": {"conv_kind", "convolution_kind", "operand_precision"}, "ragged-dot": {"operand_precision"},
+    "custom-call": {
+        "batch_group_count", "feature_group_count", "literal", "operand_precision", "output_to_operand_aliasing", "schedule",
+    },
+    "fusion": {"output_to_operand_aliasing"}, "async-start": {"async_execution_thread", "output_to_operand_aliasing"},
+    "async-update": {"async_execution_thread"}, "async-done": {"async_execution_thread"},
     **dict.fromkeys(
         (
             "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "cosine", "erf", "exponential",
@@ -97,6 +101,16 @@ _FORMS = {
 _ALIASES = re.compile(_ALIAS, _FLAGS)
 _DONORS = re.compile(_DONOR, _FLAGS)
 _OPERAND_ALIASES = re.compile(_OPERAND_ALIAS, _FLAGS)
+
+
+def is_annotation(name: str, opcode: str, is_started: bool) -> bool:
+    """Whether an instruction with this opcode, or the short spelling of its start, may have such an annotation.
+
+    >>> is_annotation("schedule", "custom-call", False), is_annotation("schedule", "add", False)
+    (True, False)
+    """
+    own = OWN_ANNOTATIONS.get(opcode, ())
+    return name in ANNOTATIONS or name in own or (is_started and name in OWN_ANNOTATIONS["async-start"])
 
 
 def check_form(cursor: Cursor, name: str, text: str, place: int) -> None:

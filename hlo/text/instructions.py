@@ -17,7 +17,7 @@ from ..inference import KnownUses
 from ..instruction import Computation, Instruction, SourceLocation, complete_attributes, make_instruction, result_shape
 from ..operation import OPERATIONS, Operation
 from ..shape import AnyShape, compatible, leaves
-from .annotations import ANNOTATIONS, OWN_ANNOTATIONS, UNIMPLEMENTED, check_form, operand_alias_error
+from .annotations import UNIMPLEMENTED, check_form, is_annotation, operand_alias_error
 from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
 from .inferred_layouts import inferred_layout
@@ -146,7 +146,7 @@ class InstructionParser:
             record = OPERATIONS[f"async-{half}"]
         if cursor.has_unsized_shapes:
             self._check_sizes(record, operands, shape, place)
-        annotations, source = self._attributes(record, body, given, operands) if depth == 0 else ({}, None)
+        annotations, source = self._attributes(record, body, given, operands, half == "start") if depth == 0 else ({}, None)
         if record.opcode == "broadcast" and "dimensions" not in given:
             self.is_alike_everywhere = False
             if len(operands) == 1 and _is_scalar(operands[0].shape):
@@ -368,7 +368,7 @@ class InstructionParser:
         return parameter
 
     def _attributes(
-        self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction]
+        self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction], is_started: bool
     ) -> tuple[dict[str, str], SourceLocation | None]:
         """``, name=value`` as often as it stands there: known ones are put among the given, the others returned."""
         cursor = self.cursor
@@ -399,7 +399,7 @@ class InstructionParser:
             elif spelling == "calls" and record.opcode in ("async-update", "async-done"):
                 self.is_alike_everywhere = False
                 self._check_started(operands, place)
-            elif spelling in ANNOTATIONS or spelling in OWN_ANNOTATIONS.get(record.opcode, ()):
+            elif is_annotation(spelling, record.opcode, is_started):
                 value = cursor.position
                 annotations[spelling] = self._shaped_literal() if spelling == "literal" else cursor.raw_value()
                 check_form(cursor, spelling, annotations[spelling], value)
