@@ -46,8 +46,36 @@ def said_again(text):
     return re.sub(r"\n( *)(?:ROOT )?(%?[\w.\-]+)( = (?!.*(?: parameter|\{\{?$)).*)(?=\n)", r"\n\1\2.again\3\g<0>", text)
 
 
+# Of two instructions that say the same only one is right.
+LIKE_ANOTHER = """
+b = f32[2] convert(p)   c = f32[?] convert(p)
+b = f32[2] reshape(p)   c = f32[?] reshape(p)
+b = f32[2] add(p, p)   c = f32[2] add(p)
+b = f32[2] add(p, p)   c = f32[3] add(p, p)
+b = f32[2] add(p, p)   c = f32[2] add(p, q)
+b = f32[2] add(p, p)   c = f32[2] add(p, b, p)
+b = f32[2] add(f32[2] p, p)   c = f32[2] add(f32[3] p, p)
+b = f32[2] add(p, p)   c = f32[2] add(p, p), control-predecessors={b}   d = f32[2] add(c, p), control-predecessors={e}
+b = token[] after-all()   c = token[] after-all(p)
+b = f32[2] broadcast(s)   c = f32[2] broadcast(p)   d = f32[2] broadcast(p), dimensions={0}
+b = f32[2] constant({1, 2})   c = f32[3] constant({1, 2})
+b = f32[] constant(1.5)   c = s32[] constant(1.5)
+b = f32[1] dynamic-slice(p, i), dynamic_slice_sizes={1}   c = f32[1] dynamic-slice(p, v), dynamic_slice_sizes={1}
+b = ((f32[2]), f32[2]) async-start(p), calls=g   c = ((f32[2]), f32[2]) async-start(p), calls=g
+b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(q), kind=kLoop, calls=g
+b = f32[2] call(p), to_apply={ x = f32[2] parameter(0) }   c = f32[2] call(p), to_apply={ x = f32[2] parameter(0) }
+b = f32[2] add(p, p)   ROOT c = f32[2] add(p, p)   ROOT d = f32[2] add(p, p)
+""".strip().split("\n")
+
+
+def text_of(line):
+    head = "g { ROOT x = f32[2] parameter(0) }\nENTRY e {\n  p = f32[2] parameter(0)\n  s = f32[] parameter(1)\n"
+    head += "  i = s32[] parameter(2)\n  v = s32[1] parameter(3)\n"
+    return head + "".join(f"  {part}\n" for part in line.split("   ")) + "}\n"
+
+
 def test_phrases_mean_what_their_tokens_mean():
-    texts = [*DUMPS, *(construct.text for construct in CONSTRUCTS.values()), *SAMPLES]
+    texts = [*map(text_of, LIKE_ANOTHER), *DUMPS, *(construct.text for construct in CONSTRUCTS.values()), *SAMPLES]
     texts += list(map(said_again, texts))
     check(texts)
 

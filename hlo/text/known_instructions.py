@@ -54,6 +54,8 @@ class KnownInstructions:
         if shape is None:
             self.cursor.position = match.start("shape")
             shape = parse_shape(self.cursor)
+            if self.cursor.has_unsized_shapes:
+                return None
         operands = () if match["opcode"] in _WITH_VALUES else named_operands(match["inside"], by_name, self.cursor.shapes)
         if None in operands:
             return None
