@@ -1,4 +1,4 @@
-"""One HLO module becomes one native function.
+"""One HLO module becomes one native function, and those that it calls.
 
 ``i32 kernel(ptr arguments, ptr results)`` gets arrays of pointers to the data of the entry's parameter leaves and result
 leaves, and returns 0, or OUT_OF_MEMORY, or, with an exception set, CALL_FAILED or INTERRUPTED. Loops and branches of the

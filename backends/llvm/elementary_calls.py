@@ -19,7 +19,7 @@ from .types import I32, ComplexValue, RegisterValue, type_suffix
 
 # Operations on complex numbers that are as long as an elementary function.
 _COMPLEX_FUNCTIONS = ELEMENTARY_FUNCTIONS.keys() | {"abs", "divide"}
-# So many applications stay inline, a complex one and one in a reduction (which is unrolled) for several.
+# So many applications stay inline; a complex one, or one in a reduction, which is unrolled, counts twice.
 _INLINE_APPLICATIONS = 2
 _WEIGHT_OF_COMPLEX = 2
 _WEIGHT_IN_REDUCTION = 2
