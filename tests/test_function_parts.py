@@ -188,3 +188,12 @@ def test_no_function_is_long(program):
     compiled = jit(lambda x, y: program(x, y)).lower(x, y).compile()
     assert longest_function(compiled.executable.llvm_ir()) < 800
     np.testing.assert_allclose(compiled(x, y), program(x, y), rtol=1e-12)
+
+
+def test_arguments_are_read_by_the_parts_that_use_them():
+    numbers = [1.5 * k for k in range(1, 1501)]
+    compiled = jit(lambda *numbers: [number * k for k, number in enumerate(numbers)]).lower(*numbers).compile()
+    text = compiled.executable.llvm_ir()
+    kernel = re.search(r"^define i32 @\"kernel\".*?^}", text, re.MULTILINE | re.DOTALL)[0]
+    assert kernel.count(" load double") < 10
+    np.testing.assert_array_equal(compiled(*numbers), np.arange(1500) * np.array(numbers))

@@ -7,11 +7,11 @@ part computes and another needs goes through memory, the frame; addresses of buf
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
 
-from ...hlo import Computation, Instruction
+from ...hlo import Computation, Instruction, Shape
 from ..llvm.arrays import Array
 from ..llvm.interruption import interruptible
 from ..llvm.types import I8, I32, I64, POINTER, ComplexValue
@@ -33,6 +33,13 @@ _PLACE = ("builder", "arguments", "results", "arena", "own_arena", "frame", "arg
 _CONTROL_FLOW = ("while", "conditional")
 
 
+class Argument(NamedTuple):
+    """An argument's leaf, of which each part that uses it finds the address or the value where the caller has left them."""
+
+    number: int
+    shape: Shape
+
+
 class FunctionParts:
     """Emits long computations in parts, for a module emitter."""
 
@@ -46,6 +53,7 @@ class FunctionParts:
         self._frames: dict[ir.Function, ir.Value] = {}
         self._slots: dict[ir.Value, int] = {}
         self._loaded: dict[tuple[ir.Function, ir.Value], ir.Value] = {}
+        self._arguments: dict[tuple[ir.Function, int], Leaf] = {}
 
     def begin_frame(self, computation: Computation) -> None:
         """Find the frame a place: behind an arena that may grow, else on the stack."""
@@ -167,12 +175,20 @@ class FunctionParts:
         return loaded
 
     def local_leaf(self, leaf: Leaf) -> Leaf:
+        if isinstance(leaf, Argument):
+            return self._argument(leaf)
         if isinstance(leaf, Array):
             pointer = self.local(leaf.pointer)
             return leaf if pointer is leaf.pointer else Array(pointer, leaf.shape)
         if isinstance(leaf, ComplexValue):
             return ComplexValue(self.local(leaf.real), self.local(leaf.imag))
         return self.local(leaf)
+
+    def _argument(self, leaf: Argument) -> Leaf:
+        key = (self.emitter.builder.function, leaf.number)
+        if key not in self._arguments:
+            self._arguments[key] = self.emitter.argument(*leaf)
+        return self._arguments[key]
 
     def _store(self, value: ir.Value, owner: ir.Function) -> int:
         """Let the function that computes the value store it, right after it has done so."""

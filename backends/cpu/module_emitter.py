@@ -31,14 +31,14 @@ from . import branches, dense_algebra, function_calls, host_calls, scatter_emiss
 from .arena import Arena, BorrowedArena, stack_memory
 from .call.python_calls import INTERRUPTED
 from .called_computations import CalledComputations
-from .function_parts import FunctionParts, raw_leaves
+from .function_parts import Argument, FunctionParts, raw_leaves
 from .region_functions import RegionFunctions, as_computation
 from .regions.loop import result_roots
 from .row_groups import Region, RowGroups
 from .target import Target
 
 # What a value is while the function is emitted: an array in memory, a scalar in registers, or the list of a tuple's leaves.
-Leaf = Array | RegisterValue
+Leaf = Array | RegisterValue | Argument
 Values = dict[Instruction, list[Leaf]]
 
 KERNEL_NAME = "kernel"
@@ -96,13 +96,14 @@ class ModuleEmitter:
         self.argument_pointers: dict[int, ir.Value] = {}
         values: Values = {}
         number = 0
+        in_parts = self.parts.are_needed(computation)
         for parameter in computation.parameters:
             values[parameter] = []
             for shape in leaves(parameter.shape):
                 if shape.element_type is TOKEN:
                     values[parameter].append(TOKEN_VALUE)
                     continue
-                values[parameter].append(self._argument(number, shape))
+                values[parameter].append(Argument(number, shape) if in_parts else self.argument(number, shape))
                 number += 1
         self._emit_instructions(computation, values)
         self._store_scalar_results(computation, values[computation.root])
@@ -130,9 +131,13 @@ class ModuleEmitter:
         """A function that all loaded code can call by its name."""
         return self.llvm.globals.get(name) or ir.Function(self.llvm, signature, name)
 
-    def _argument(self, number: int, shape: Shape) -> Leaf:
+    def argument(self, number: int, shape: Shape) -> Leaf:
+        """An argument's array, or its value, read at the function's entry."""
         array = Array(self._argument_pointer(number), shape)
-        return array if shape.rank else array.load(self.builder, (), 1)
+        if shape.rank:
+            return array
+        with self.builder.goto_entry_block():
+            return array.load(self.builder, (), 1)
 
     def _argument_pointer(self, number: int) -> ir.Value:
         pointer = self._pointer_in(self.arguments, number, self.argument_pointers)
