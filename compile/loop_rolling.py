@@ -86,7 +86,7 @@ def _rounds(positions: Positions, run: Run) -> Rounds | None:
     middle = run.start + (run.stop - run.start) // (2 * period) * period
     middle = _best_cut(positions, middle, period, _reach(positions, run, middle) + 1)
     reach = _reach(positions, run, middle)
-    periods = max(reach, _periods_in_a_round(positions, middle, period))
+    periods = max(reach, _periods_in_a_round(positions, middle, period)) if reach else 1
     if periods > _MOST_PERIODS:
         return None
     length = periods * period
@@ -101,7 +101,7 @@ def _rounds(positions: Positions, run: Run) -> Rounds | None:
 
 def _reach(positions: Positions, run: Run, middle: int) -> int:
     """How many periods back, at most, the one in the middle reads what the run computes."""
-    reach = 1
+    reach = 0
     for position in range(middle, min(middle + run.period, run.stop)):
         for operand in positions.operands[position]:
             if run.start <= operand < middle:
@@ -117,9 +117,8 @@ def _periods_in_a_round(positions: Positions, middle: int, period: int) -> int:
     for instruction in positions.instructions[middle : middle + period]:
         if instruction.opcode == "constant":
             continue
-        if instruction.shape.is_tuple:
-            return 1
-        if instruction.shape.dimensions:
+        shapes = [value.shape for value in (instruction, *instruction.operands)]
+        if any(shape.is_tuple or shape.dimensions for shape in shapes):
             has_arrays = True
             if not policy.is_fusible(instruction):
                 return 1
@@ -152,7 +151,16 @@ def _is_worth_it(rounds: Rounds) -> bool:
         return False
     weight = sum(_weight(rounds.instruction(1, offset)) for offset in range(rounds.length))
     whole = rounds.count * weight
-    return rounds.count >= _LEAST_ROUNDS and whole >= max(_LEAST_WEIGHT, 2 * (weight + 4 * len(rounds.uses_of_collected)))
+    left = weight + sum(1 if _is_concatenated(rounds.positions, use) else 4 for use in rounds.uses_of_collected)
+    return rounds.count >= _LEAST_ROUNDS and whole >= max(_LEAST_WEIGHT, 2 * left)
+
+
+def _is_concatenated(positions: Positions, position: int) -> bool:
+    """Whether a value becomes part of a concatenate, which may be the array itself in which the rounds collect it."""
+    user = positions.last_use[position]
+    while user < len(positions.instructions) and positions.instructions[user].opcode == "reshape":
+        user = positions.last_use[user]
+    return user < len(positions.instructions) and positions.instructions[user].opcode == "concatenate"
 
 
 def _with_loops(computation: Computation, found: list[tuple[Rounds, Differing]]) -> Computation:

@@ -40,3 +40,15 @@ def test_appended_one_by_one():
 
     x = np.arange(5.0)
     np.testing.assert_array_equal(jit(grown)(x), x[np.arange(300) % 5] + np.arange(300))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rounds_whose_results_are_joined_are_collected_where_they_are_wanted(axis):
+    def stacked(x):
+        return np.stack([np.sin(x) * k for k in range(400)], axis=axis)
+
+    x = np.arange(5.0)
+    compiled = jit(stacked).compile(x)
+    np.testing.assert_allclose(compiled(x), stacked(x), rtol=1e-12)
+    if axis == 0:
+        assert compiled.executable.optimized.instruction_count() < 100

@@ -1,12 +1,13 @@
 """Algebraic simplification: rewrite rules as data, one file a subject, and the pass that applies them."""
 
-from . import arithmetic, control, conversion, logic, movement, ordering, reductions
+from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, reductions
 from .rule import RULES, Rule, rule, simplify
 
 __all__ = [
     "RULES",
     "Rule",
     "arithmetic",
+    "concatenation",
     "control",
     "conversion",
     "logic",
