@@ -167,3 +167,20 @@ def test_deep_chains_are_walked_without_recursion():
     assert module == hlo.parse_module(module.as_text())
     (result,) = get_backend("cpu").compile(module)(np.ones(4, np.float32))
     np.testing.assert_array_equal(result, np.full(4, 0.5, np.float32))
+
+
+def test_chains_on_dynamic_dimensions():
+    def module(length):
+        text = chain("call", length).as_text().replace("f32[4]", "f32[<=4]")
+        return hlo.parse_module(text.replace("broadcast(%h), dimensions={}", "multiply(%x, %x)"))
+
+    def value(x, number):
+        if number == 0:
+            return x * (x * x)
+        a = value(x, number - 1)
+        return a + value(a, number - 1)
+
+    executable = get_backend("cpu").compile(module(10))
+    x = np.float32([1e-3, 2e-3, 0])
+    np.testing.assert_allclose(executable(x)[0], value(x, 10), rtol=1e-5)
+    get_backend("cpu").compile(module(30))

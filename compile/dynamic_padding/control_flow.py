@@ -12,6 +12,10 @@ from ...hlo.shape import AnyShape, has_dynamic_dimensions
 from .padder import Padded, Padder, Value, flat, nested, padded
 
 
+# Calls of computations with more instructions, those that they call included, stay calls.
+_LARGEST_INLINED = 2000
+
+
 def mentions_dynamic_dimensions(computation: Computation) -> bool:
     """Whether an instruction of the computation, or of one that it calls, has dynamic dimensions, or sets the size of one."""
     instructions = (instruction for inside in callees_first(computation) for instruction in inside.instructions)
@@ -73,7 +77,26 @@ def pad_call(p: Padder, instruction: Instruction, operands: list[Value]) -> Valu
     (computation,) = instruction.called_computations
     if not mentions_dynamic_dimensions(computation):
         return _unchanged(p, instruction, operands)
-    return p.run(computation, operands)
+    if _full_size(computation) <= _LARGEST_INLINED:
+        return p.run(computation, operands)
+    shape = TupleShape(tuple(operand.shape for operand in instruction.operands))
+    argument = p.b.emit("tuple", *flat(tuple(operands), shape), p.error_or_none())
+    function = p.functions.get((computation, argument.shape))
+    if function is None:
+        inner, values = _inner(p, computation.name, argument.shape, shape)
+        result = inner.run(computation, list(values))
+        function = inner.b.build(inner.b.emit("tuple", *flat(result, computation.shape), inner.error))
+        p.functions[computation, argument.shape] = function
+    return _with_error(p, p.b.emit("call", argument, to_apply=function), instruction.shape)
+
+
+def _full_size(computation: Computation) -> int:
+    """The number of instructions where each call is replaced by those of what it calls."""
+    sizes: dict[Computation, int] = {}
+    for one in callees_first(computation):
+        called = (sizes[callee] for instruction in one.instructions for callee in instruction.called_computations)
+        sizes[one] = len(one.instructions) + sum(called)
+    return sizes[computation]
 
 
 def _unchanged(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
@@ -112,7 +135,7 @@ def _flat_computation(p: Padder, computation: Computation, shape: AnyShape, flat
 
 
 def _inner(p: Padder, name: str, flat_shape: TupleShape, shape: AnyShape) -> tuple[Padder, Value]:
-    inner = Padder(name, p.errors)
+    inner = Padder(name, p.errors, functions=p.functions)
     parameter = inner.b.parameter(flat_shape, "state")
     *parts, inner.error = [inner.b.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
     return inner, nested(parts, shape)
@@ -133,6 +156,7 @@ def pad_while(p: Padder, instruction: Instruction, operands: list[Value]) -> Val
     test = _condition(p, condition, TupleShape((*(part.shape for part in parts), Shape(S32))), shape)
     if can_fail := len(p.errors) > known:
         del p.errors[known:]
+        p.functions.clear()  # they may hold the numbers of these errors
         parts.append(p.run(condition, [operands[0]]).array)
     init = p.b.emit("tuple", *parts, p.error_or_none())
     if can_fail:

@@ -47,11 +47,21 @@ def padded(*opcodes: str, always: bool = False) -> Callable[[Handler], Handler]:
 
 
 class Padder:
-    """Builds one computation; ``error`` is s32[]: 0, or the number of the one of ``errors`` that came first."""
+    """Builds one computation; ``error`` is s32[]: 0, or the number of the one of ``errors`` that came first.
 
-    def __init__(self, name: str, errors: list[Error], error: Instruction | None = None) -> None:
+    ``functions`` holds computations that are called, each rewritten once for each shape of its flat parameter.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        errors: list[Error],
+        error: Instruction | None = None,
+        functions: dict[tuple[Computation, AnyShape], Computation] | None = None,
+    ) -> None:
         self.b = Builder(name, where=lambda: self._source)
         self.errors, self.error = errors, error
+        self.functions = {} if functions is None else functions
         self._source: Any = None
 
     # --- computations ---
