@@ -11,7 +11,6 @@ from ...hlo.instruction import callees_first
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
 from .padder import Padded, Padder, Value, flat, nested, padded
 
-
 # Calls of computations with more instructions, those that they call included, stay calls.
 _LARGEST_INLINED = 2000
 
