@@ -39,24 +39,31 @@ def run_on_devices(
                 results[number] = program(*arguments[number])
         except BaseException as error:  # noqa: BLE001, the communicator keeps the first one, which is raised below
             error.add_note(f"raised on {communicator.name(device)}")
+        finally:
+            ended[number].set()
 
+    # Waited for before the threads are joined: in CPython 3.11 a join that a handler interrupts takes the thread for ended.
+    ended = [threading.Event() for _ in devices]
     threads = [
         threading.Thread(target=run, args=(number,), name=f"phlox {communicator.name(device)}")
         for number, device in enumerate(devices)
     ]
-    started: list[threading.Thread] = []
     try:
         for thread in threads:
             thread.start()
-            started.append(thread)
-        for thread in threads:
-            thread.join()
+        for event in ended:
+            event.wait()
     except BaseException as error:
         # An interrupt, or no thread to be had: those that wait end at once, those that compute when they come to wait.
         communicator.fail(f"the run was ended by {type(error).__name__}")
-        for thread in started:
-            thread.join()
+        for thread, event in zip(threads, ended):
+            if thread.ident is not None:
+                event.wait()
         raise
+    finally:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
     if communicator.first_error is not None:
         raise communicator.first_error
     return results
