@@ -371,6 +371,11 @@ def test_padding(function, array):
     select=lambda x: (np.select([x > 1, x > 0], [x, x * 2], 9), np.select([x > 1], [1])),
     piecewise=lambda x: np.piecewise(x, [x > 0, x > 1], [lambda v: v * 2, 5, -1]),
     clip=lambda x: (np.clip(x, -1, 1), np.clip(x, None, 0), x.clip(0), np.clip(x, x[0], 2), np.clip(x, max=1, min=0)),
+    clip_beyond_the_type=lambda x: [
+        (x > 0).astype(dtype).clip(lower, upper)
+        for dtype in (np.uint8, np.int8, np.int32)
+        for lower, upper in ((-(2**40), 2**40), (None, 300), (-1, 2**40))
+    ],
     close=lambda x: (
         np.isclose(x, x + 1e-9),
         np.isclose(x, 1),

@@ -96,14 +96,19 @@ def clip(
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     else:
         lower, upper = a_min, a_max
+    a = as_traced(a)
+    if a.dtype.kind in "iu":  # a Python integer that the type does not hold bounds nothing, or is refused
+        bounds = np.iinfo(a.dtype)
+        lower = None if type(lower) is int and lower <= bounds.min else lower
+        upper = None if type(upper) is int and upper >= bounds.max else upper
     if lower is None and upper is None:
-        clipped = np.positive(as_traced(a))
+        clipped = np.positive(a)
     elif upper is None:
-        clipped = np.maximum(as_traced(a), lower, dtype=dtype)
+        clipped = np.maximum(a, lower, dtype=dtype)
     elif lower is None:
-        clipped = np.minimum(as_traced(a), upper, dtype=dtype)
+        clipped = np.minimum(a, upper, dtype=dtype)
     else:
-        clipped = np.minimum(np.maximum(as_traced(a), lower, dtype=dtype), upper, dtype=dtype)
+        clipped = np.minimum(np.maximum(a, lower, dtype=dtype), upper, dtype=dtype)
     if where is True:
         return store(out, clipped, casting)
     if out is None:
