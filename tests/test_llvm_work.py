@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
+from llvmlite.binding import ffi
 from phlox import cond, fori_loop, jit
 from phlox.backends.cpu import llvm_work
 
@@ -28,6 +30,41 @@ def run_script(script):
 
 
 # Interrupts
+
+
+def test_a_handler_finds_no_step_at_which_llvmlite_keeps_its_lock():
+    """An exception at such a step would leave it to this thread for ever."""
+
+    def raise_in_lock(frame, event, argument):
+        if frame.f_code.co_filename == ffi.__file__ and frame.f_code.co_qualname.startswith("_LLVMLock."):
+            raise Interrupt
+
+    def other():
+        taken.append(ffi.lib._lock._lock.acquire(timeout=5))
+        ffi.lib._lock._lock.release()
+
+    taken = []
+    before = sys.getprofile()
+    sys.setprofile(raise_in_lock)
+    try:
+        result = jit(lambda x: x * 3)(np.float32([2]))
+    finally:
+        sys.setprofile(before)
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert taken == [True] and result == 6
+
+
+def test_functions_that_others_call_with_llvmlites_lock_are_called():
+    steps = []
+    functions = [partial(steps.append, "taken"), partial(steps.append, "left")]
+    ffi.register_lock_callback(*functions)
+    try:
+        jit(lambda x: x * 5)(np.float32([2]))
+    finally:
+        ffi.unregister_lock_callback(*functions)
+    assert steps[:2] == ["taken", "left"] and steps.count("taken") == steps.count("left")
 
 
 def test_what_takes_long_is_left_alone_by_an_interrupt():

@@ -6,7 +6,9 @@ import mmap
 import os
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from llvmlite.binding import ffi
 
 Result = TypeVar("Result")
 
@@ -38,19 +40,21 @@ def interruptible(llvm_ir: str, work: Callable[[], Result]) -> Result:
     if is_main and len(llvm_ir) < _LONG_ASSEMBLY:
         return work()
     outcomes: list[tuple[Result | None, BaseException | None]] = []
-    ended = threading.Event()
+    # Not an Event, which a handler's exception can leave locked: the thread would wait for it, and the end of the process, too.
+    running = threading.Lock()
+    running.acquire()
 
     def run() -> None:
         try:
             outcomes.append((work(), None))
         except BaseException as error:  # noqa: BLE001, it is raised in the thread that waits
             outcomes.append((None, error))
-        ended.set()
+        running.release()
 
     process = os.getpid()
     if not _start(threading.Thread(target=run, name="phlox compilation")):
         return work()
-    while not ended.wait(1.0):
+    while not running.acquire(timeout=1.0):
         if os.getpid() != process:  # a handler has forked, and the child has this thread only
             return work()
     result, error = outcomes.pop()
@@ -68,3 +72,22 @@ def _start(thread: threading.Thread) -> bool:
     finally:
         threading.stack_size(before)
     return True
+
+
+class _SingleStep:
+    """A method of llvmlite's lock, in a ``with`` statement without any step of Python in between.
+
+    After such a step, the exception of a signal's handler would leave the lock to the main thread for ever.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._steps = name, getattr(ffi._LLVMLock, name)
+
+    def __get__(self, lock: Any, owner: type) -> Callable[..., Any]:
+        if lock is None or lock._cblist:  # functions that are to be called while it is held
+            return self._steps.__get__(lock, owner)
+        return getattr(lock._lock, self._name)
+
+
+for _name in ("__enter__", "__exit__"):
+    setattr(ffi._LLVMLock, _name, _SingleStep(_name))
