@@ -26,7 +26,8 @@ def carried_loop(
 ) -> list[RegisterValue]:
     """Run ``body(index, values)`` for start, start + step, ... below stop; each result is the next iteration's values.
 
-    most: where start and stop are not known, how many iterations there are at most, if those may be very many.
+    most: where start and stop are not known, how many iterations there are at most, if those may be very many, or are known to
+        be few.
     Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
     and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """

@@ -31,11 +31,12 @@ Visit = Callable[[list[Affine], "ir.Value | None"], None]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of matrices of one element type, some vectors at a time."""
+    """Rows of matrices of one element type, some vectors at a time; loops over them or along them have at most ``most`` steps."""
 
     builder: ir.IRBuilder
     element_type: ElementType
     lanes: int
+    most: int
 
     def visit(self, start: Base, stop: Base, visit: Visit) -> None:
         """Cover the columns from start to before stop: several vectors at a time, then one, masked at the end."""
@@ -59,8 +60,8 @@ class _Rows:
             visit([self._vector(first)], mask)
             return carried
 
-        carried_loop(b, start, middle, wide, [], several, "columns")
-        carried_loop(b, middle, stop, lanes, [], one, "columns")
+        carried_loop(b, start, middle, wide, [], several, "columns", -(-self.most // wide))
+        carried_loop(b, middle, stop, lanes, [], one, "columns", _VECTORS)
 
     def _vector(self, first: Base) -> Affine:
         return Affine(first, int(self.lanes > 1))
@@ -81,7 +82,7 @@ class _Rows:
             negative = broadcast_lanes(b, self._negated(scalar), self.lanes)
             return [self._multiply_add(negative, value, total) for value, total in zip(row(Affine(number)), totals)]
 
-        return carried_loop(b, start, stop, 1, values, step, "terms")
+        return carried_loop(b, start, stop, 1, values, step, "terms", self.most)
 
     def _negated(self, value: RegisterValue) -> RegisterValue:
         if isinstance(value, ComplexValue):
@@ -103,11 +104,11 @@ class _Rows:
         return ComplexValue(number, constant(part, 0.0)) if self.element_type.is_complex else number
 
 
-def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, columns: int) -> _Rows:
+def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, columns: int, size: int) -> _Rows:
     lanes = target.lanes(register_bytes(element_type))
     while lanes > 1 and lanes >= 2 * columns:
         lanes //= 2
-    return _Rows(builder, element_type, lanes)
+    return _Rows(builder, element_type, lanes, max(columns, size))
 
 
 def emit_triangular_solve(
@@ -122,9 +123,9 @@ def emit_triangular_solve(
     if attributes["transpose_a"] != "NO_TRANSPOSE":
         _solve_transposed(b, target, solve, matrix, right, output)
         return
-    rows = _rows(b, target, element_type, columns)
+    rows = _rows(b, target, element_type, columns, size)
     divide, subtract = (scalar_computation(opcode, element_type) for opcode in ("divide", "subtract"))
-    along = _rows(b, target, element_type, size) if columns == 1 else None
+    along = _rows(b, target, element_type, size, size) if columns == 1 else None
     with loop_nest(b, batch_sizes) as batch:
 
         def solve_columns(columns: list[Affine], mask: ir.Value | None) -> None:
@@ -162,7 +163,7 @@ def _solve_transposed(
     b, attributes = builder, solve.attributes
     *batch_sizes, size, _ = solve.shape.dimensions
     element_type = solve.shape.element_type
-    rows = _rows(b, target, element_type, size)
+    rows = _rows(b, target, element_type, size, size)
     divide = scalar_computation("divide", element_type)
     conjugate = attributes["transpose_a"] == "ADJOINT"
     with loop_nest(b, batch_sizes) as batch:
@@ -216,9 +217,9 @@ def _row_times_vector(
             results.append(rows._multiply_add(left, right, total))
         return results
 
-    totals = carried_loop(
-        b, start, middle, wide, [rows.spread(0.0)] * _VECTORS, lambda first, totals: add(first, totals, None), "terms"
-    )
+    zeros = [rows.spread(0.0)] * _VECTORS
+    most = -(-rows.most // wide)
+    totals = carried_loop(b, start, middle, wide, zeros, lambda first, totals: add(first, totals, None), "terms", most)
 
     def rest(first: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
         mask = None
@@ -227,7 +228,7 @@ def _row_times_vector(
             mask = b.icmp_signed("<", numbers, broadcast_lanes(b, i64(stop), rows.lanes))
         return [*add(first, totals[:1], mask), *totals[1:]]
 
-    totals = carried_loop(b, middle, stop, rows.lanes, totals, rest, "terms")
+    totals = carried_loop(b, middle, stop, rows.lanes, totals, rest, "terms", _VECTORS)
     sum_of = scalar_computation("add", rows.element_type)
     while len(totals) > 1:
         totals = [emit_scalar_computation(b, sum_of, pair, rows.lanes)[0] for pair in zip(totals[::2], totals[1::2])]
@@ -244,7 +245,7 @@ def emit_cholesky(builder: ir.IRBuilder, target: Target, matrix: Array, output: 
     *batch_sizes, size, _ = output.shape.dimensions
     if not output.shape.size:
         return
-    rows = _rows(b, target, output.shape.element_type, size)
+    rows = _rows(b, target, output.shape.element_type, size, size)
     with loop_nest(b, batch_sizes) as batch:
 
         def factor_row(number: ir.Value, failed: list[RegisterValue]) -> list[RegisterValue]:
@@ -294,7 +295,7 @@ def _pivot(rows: _Rows, batch: Index, row: Affine, matrix: Array, output: Array)
 
     diagonal = matrix.load(b, place, 1)
     real = diagonal.real if isinstance(diagonal, ComplexValue) else diagonal
-    (rest,) = carried_loop(b, 0, row.base, 1, [real], step, "terms")
+    (rest,) = carried_loop(b, 0, row.base, 1, [real], step, "terms", rows.most)
     is_positive = b.fcmp_ordered(">", rest, constant(rest.type, 0.0))
     root = square_root(b, b.select(is_positive, rest, constant(rest.type, float("nan"))))
     return root, b.not_(is_positive)
