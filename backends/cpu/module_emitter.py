@@ -13,21 +13,20 @@ from functools import partial
 import numpy as np
 from llvmlite import ir
 
-from ...compile.aliasing import Value, invariant_leaves, is_free_reshape, only_names
+from ...compile.aliasing import Value, is_free_reshape, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.traversal import called_functions
-from ...compile.trip_count import known_trip_count
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.index import Affine, add_base
-from ..llvm.interruption import OpenLoop, interruptible
-from ..llvm.loops import flatten, loop_nest, unflatten
+from ..llvm.interruption import interruptible
+from ..llvm.loops import loop_nest
 from ..llvm.shared_functions import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
-from . import branches, dense_algebra, function_calls, host_calls, scatter_emission, windows_and_sorting
+from . import branches, dense_algebra, function_calls, host_calls, scatter_emission, while_loops, windows_and_sorting
 from .arena import Arena, BorrowedArena, stack_memory
 from .call.python_calls import INTERRUPTED
 from .called_computations import CalledComputations
@@ -410,74 +409,6 @@ class ModuleEmitter:
         with self.builder.goto_entry_block():
             return Array(stack_memory(self.builder, 16, 16), Shape(shape.element_type))
 
-    # --- control flow ---
-
-    def emit_while(self, loop: Instruction, values: Values) -> list[Leaf]:
-        """Scalars are carried in registers; arrays stay in their homes, or move between two buffers."""
-        b = self.builder
-        condition, body = loop.attributes["condition"], loop.attributes["body"]
-        shapes, initial = leaves(loop.shape), values[loop.operands[0]]
-        state = self.assignment.loops[loop]
-        invariant = invariant_leaves(loop)
-        arrays = {leaf: self._loop_home(loop, leaf, shape, initial[leaf]) for leaf, shape in enumerate(shapes) if shape.rank}
-        carried = [leaf for leaf, shape in enumerate(shapes) if not shape.rank and leaf not in invariant]
-        moving = sorted(state.seconds)
-        head, inside, done = (b.append_basic_block(name) for name in ("while", "while.body", "while.done"))
-        start = flatten([initial[leaf] for leaf in carried])
-        pointers = [arrays[leaf].pointer for leaf in moving] + [self._buffer_pointer(state.seconds[leaf]) for leaf in moving]
-        before = b.block
-        b.branch(head)
-        b.position_at_end(head)
-        phis = [b.phi(value.type) for value in (*start, *pointers)]
-        for phi, value in zip(phis, (*start, *pointers)):
-            phi.add_incoming(value, before)
-        open_loop = OpenLoop(b, before)
-        scalar_phis, firsts, seconds = (
-            phis[: len(start)],
-            phis[len(start) : len(start) + len(moving)],
-            phis[len(start) + len(moving) :],
-        )
-        current: list[Leaf] = list(initial)
-        for leaf, array in arrays.items():
-            current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
-        for leaf, value in zip(carried, unflatten(scalar_phis, [initial[leaf] for leaf in carried])):
-            current[leaf] = value
-        (goes_on,) = self._emit_computation(condition, [current])
-        b.cbranch(goes_on, inside, done)
-        b.position_at_end(inside)
-        # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
-        self._moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
-        results = self._emit_computation(body, [current])
-        trips = known_trip_count(loop)
-        open_loop.close(b, None if trips is None else trips.count, done)
-        latch = b.block
-        following = flatten([results[leaf] for leaf in carried])
-        for phi, value in zip(phis, (*following, *seconds, *firsts)):
-            phi.add_incoming(value, latch)
-        b.branch(head)
-        b.position_at_end(done)
-        for leaf, first in zip(moving, firsts):
-            self._bring_home(arrays[leaf], first, shapes[leaf].byte_size)
-            current[leaf] = arrays[leaf]
-        return current
-
-    def _loop_home(self, loop: Instruction, leaf: int, shape: Shape, initial: Leaf) -> Array:
-        """The array of a state leaf, holding its initial value."""
-        homes = self.assignment.loops[loop].homes
-        if leaf not in homes:
-            return initial
-        home = Array(self._buffer_pointer(homes[leaf]), shape)
-        if homes[leaf] is not self.assignment.of(Value(loop.operands[0], leaf)):
-            self._copy(home.pointer, initial.pointer, shape.byte_size)
-        return home
-
-    def _bring_home(self, home: Array, current: ir.Value, size: int) -> None:
-        """After an odd number of iterations the result lies in the second buffer: copy it."""
-        b = self.builder
-        moved = b.icmp_unsigned("!=", current, home.pointer)
-        with b.if_then(moved, likely=False):
-            self._copy(home.pointer, current, size)
-
 
 _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]] = {
     "tuple": ModuleEmitter.emit_tuple,
@@ -500,6 +431,6 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     "dot": ModuleEmitter.emit_dot,
     **dense_algebra.EMITTERS,
     "call": function_calls.emit_call,
-    "while": ModuleEmitter.emit_while,
+    "while": while_loops.emit_while,
     "conditional": branches.emit_conditional,
 }
