@@ -8,7 +8,7 @@ from .errors import AddressSpaceError
 from .instruction import Instruction, Module
 from .shape import leaves
 
-# Of what processors address today a process has at most so many bytes.
+# What a process on x86-64 can address: half of an address space of 48 bits.
 LARGEST_MEMORY = 2**47
 # Sizes and offsets of single arrays, which need not be in memory, are signed integers of 64 bits.
 _LARGEST_ARRAY = 2**63 - 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...compile.aliasing import Value
 from ...hlo import Instruction, leaves
 from ..llvm.loops import flatten, unflatten
-from ..llvm.types import I32
+from ..llvm.scalar_control_flow import branch_to_chosen
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -18,15 +18,9 @@ def emit_conditional(emitter: ModuleEmitter, instruction: Instruction, values: V
     b = emitter.builder
     predicate, *operands = instruction.operands
     computations = instruction.called_computations
-    chosen = values[predicate][0]
     blocks = [b.append_basic_block(f"branch.{number}") for number in range(len(computations))]
     done = b.append_basic_block("branch.done")
-    if predicate.shape.element_type.kind == "pred":
-        b.cbranch(chosen, *blocks)
-    else:
-        switch = b.switch(chosen, blocks[-1])
-        for number, block in enumerate(blocks[:-1]):
-            switch.add_case(I32(number), block)
+    branch_to_chosen(b, instruction, values[predicate][0], blocks)
     outcomes = []
     for branch, operand, block in zip(computations, operands, blocks):
         b.position_at_end(block)

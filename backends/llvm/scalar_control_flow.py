@@ -70,12 +70,7 @@ def emit_scalar_conditional(
     chosen, *inputs = operands
     blocks = [b.append_basic_block("scalar.branch") for _ in branches]
     done = b.append_basic_block("scalar.branch.done")
-    if conditional.operands[0].shape.element_type.kind == "pred":
-        b.cbranch(chosen, *blocks)
-    else:
-        switch = b.switch(chosen, blocks[-1])
-        for number, block in enumerate(blocks[:-1]):
-            switch.add_case(I32(number), block)
+    branch_to_chosen(b, conditional, chosen, blocks)
     outcomes = []
     for branch, value, block in zip(branches, inputs, blocks):
         b.position_at_end(block)
@@ -89,6 +84,16 @@ def emit_scalar_conditional(
         for phi, register in zip(phis, flatten(_leaves(value))):
             phi.add_incoming(register, block)
     return _nested(outcomes[0][0], iter(unflatten(phis, like)))
+
+
+def branch_to_chosen(builder: ir.IRBuilder, conditional: Instruction, chosen: ir.Value, blocks: list[ir.Block]) -> None:
+    """Go on in the block that the predicate or the index chooses: in the last one where the index is out of range."""
+    if conditional.operands[0].shape.element_type.kind == "pred":
+        builder.cbranch(chosen, *blocks)
+        return
+    switch = builder.switch(chosen, blocks[-1])
+    for number, block in enumerate(blocks[:-1]):
+        switch.add_case(I32(number), block)
 
 
 def _leaves(value: RegisterValue | list) -> list[RegisterValue]:

@@ -102,7 +102,7 @@ def assert_agrees(actual, wanted, operands, element_type, opcode, message):
 
 
 def has_bound(opcode, sample):
-    """Whether there is a bound for the errors: atan2 of complex numbers loses digits near y = ix, `precise` those near y = 0."""
+    """Whether there is a bound for the errors: complex atan2 loses digits near y = ix, and `precise` near y = 0."""
     shapes = [o if isinstance(o, (Shape, TupleShape)) else shape_of(o) for o in sample.operands]
     return opcode != "atan2" or not any(leaf.element_type.is_complex for shape in shapes for leaf in hlo.leaves(shape))
 
