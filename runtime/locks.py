@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import weakref
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 _short: weakref.WeakSet[threading.RLock | threading.Condition] = weakref.WeakSet()
 
@@ -40,7 +40,7 @@ def _before_fork() -> None:
     _held.enter_context(compilation_lock)
     llvmlite = sys.modules.get("llvmlite.binding.ffi")
     if llvmlite is not None:
-        _held.enter_context(llvmlite.lib._lock)
+        _held.enter_context(getattr(llvmlite.lib, "_lock", nullcontext()))
 
 
 def _after_fork() -> None:

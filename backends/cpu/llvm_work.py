@@ -89,5 +89,6 @@ class _SingleStep:
         return getattr(lock._lock, self._name)
 
 
-for _name in ("__enter__", "__exit__"):
-    setattr(ffi._LLVMLock, _name, _SingleStep(_name))
+if {"_lock", "_cblist"} <= vars(getattr(ffi.lib, "_lock", None) or object).keys():  # as in all versions of llvmlite so far
+    for _name in ("__enter__", "__exit__"):
+        setattr(ffi._LLVMLock, _name, _SingleStep(_name))
