@@ -266,3 +266,10 @@ def test_one_right_hand_side(element_type, transpose_a):
                 solve = b.emit("triangular-solve", *parameters, left_side=True, **attributes)
                 (x,) = get_backend("cpu").compile(b.build_module(solve))(hidden, right)
                 np.testing.assert_allclose(used @ x, right, rtol=1e-3, atol=1e-4)
+
+
+def test_small_matrices_are_over_before_code_asks_for_interrupts():
+    executable = jit(np.linalg.cholesky).lower(np.eye(64, dtype=np.float32)).compile().executable
+    assert "check_interrupts" not in executable.llvm_ir()
+    executable = jit(np.linalg.cholesky).lower(np.eye(900, dtype=np.float32)).compile().executable
+    assert "check_interrupts" in executable.llvm_ir()
