@@ -31,7 +31,7 @@ Visit = Callable[[list[Affine], "ir.Value | None"], None]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of matrices of one element type, some vectors at a time; loops over them or along them have at most ``most`` steps."""
+    """Rows of matrices of one element type, some vectors at a time; a loop along them takes at most ``most`` steps."""
 
     builder: ir.IRBuilder
     element_type: ElementType
