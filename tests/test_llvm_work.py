@@ -85,7 +85,7 @@ def test_what_takes_long_is_left_alone_by_an_interrupt():
     try:
         with pytest.raises(Interrupt):
             signal.setitimer(signal.ITIMER_REAL, 0.1)
-            llvm_work.interruptible(LONG, compile_slowly)
+            llvm_work.run_interruptibly(LONG, compile_slowly)
     finally:
         signal.signal(signal.SIGALRM, before)
     go_on.set()
@@ -98,9 +98,9 @@ def test_what_takes_long_is_left_alone_by_an_interrupt():
 
 
 def test_what_the_other_thread_raises_and_returns():
-    assert llvm_work.interruptible(LONG, lambda: 3) == 3
+    assert llvm_work.run_interruptibly(LONG, lambda: 3) == 3
     with pytest.raises(KeyError, match="no"):
-        llvm_work.interruptible(LONG, lambda: {}["no"])
+        llvm_work.run_interruptibly(LONG, lambda: {}["no"])
 
 
 def assignments(x):

@@ -29,7 +29,7 @@ def require_memory(llvm_ir: str) -> None:
         raise MemoryError(f"compiling {len(llvm_ir)} bytes of LLVM assembly takes up to {needed >> 20} MiB: {error}") from None
 
 
-def interruptible(llvm_ir: str, work: Callable[[], Result]) -> Result:
+def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
     """What ``work()``, which compiles this assembly, returns or raises.
 
     In the main thread, which handles signals, another thread does what may take long. Where a handler raises an exception, that

@@ -13,7 +13,7 @@ from ...runtime.custom_calls import NativeTarget
 from .arena import SPARE_BLOCK_NAME
 from .call.runtime import hidden, python_call_addresses
 from .host_calls import HostCall
-from .llvm_work import interruptible, require_memory
+from .llvm_work import require_memory, run_interruptibly
 from .target import Target, compiling_machine, initialize, target_machine
 
 
@@ -37,7 +37,7 @@ class MachineCode:
         self.target = target
         host_calls = host_calls or {}
         require_memory(llvm_ir)
-        object_code, defined = interruptible(llvm_ir, lambda: _compiled(llvm_ir, target))
+        object_code, defined = run_interruptibly(llvm_ir, lambda: _compiled(llvm_ir, target))
         external = {name: literal.ctypes.data for name, literal in constants.items()}
         external |= {name: host_call.address for name, host_call in host_calls.items()}
         engine = _loaded(object_code, external, target)
