@@ -10,7 +10,7 @@ from phlox import cond, fori_loop, hlo, jit, load_hlo
 from phlox.backends.cpu import function_parts, region_functions
 from phlox.backends.registry import get_backend
 from phlox.runtime import register_custom_call, unregister_custom_call
-from wide_random_programs import wide_arguments, wide_random_module
+from wide_random_modules import wide_arguments, wide_random_module
 
 
 def in_small_parts(monkeypatch):

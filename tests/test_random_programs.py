@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.compile import DEFAULT, FixedPoint, run_named_passes
-from wide_random_programs import wide_arguments, wide_modules, wide_random_module
+from wide_random_modules import wide_arguments, wide_modules, wide_random_module
 
 PASS_NAMES = [name for step in DEFAULT for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}

@@ -3,11 +3,7 @@
 Every operation is exact, or rounds correctly, so that native code has to agree with the reference to the last bit.
 """
 
-from random import Random
-
 import numpy as np
-from hypothesis import strategies as st
-from phlox import hlo
 from phlox.hlo import (
     BF16,
     C64,
@@ -475,56 +471,3 @@ class WideRandomProgram(RandomProgram):
         branches = [self._branch(f"case{number}", operand, len(picked), shapes) for number in range(self.random.randint(1, 4))]
         made = self.b.Conditional(self.index(), branches, [operand] * len(branches))
         return [self.b.get_tuple_element(made, index) for index in range(len(shapes))]
-
-
-@st.composite
-def wide_modules(draw):
-    return wide_random_module(draw(st.integers(0, 2**32)), draw(st.integers(3, 30)))
-
-
-def wide_random_module(seed, steps):
-    """A module with results that are computed, repeated, parameters or constants, in nested tuples."""
-    random = Random(seed)
-    program = WideRandomProgram(random, Builder("random"))
-    sizes = WideRandomProgram.SIZES
-    shapes = [Shape(S32), Shape(PRED), Shape(F32)]
-    size = random.choice(sizes)
-    for _ in range(random.randint(3, 7)):
-        rank = random.choice((1, 1, 2, 2, 2, 3))
-        dimensions = tuple(random.choice((size, *sizes)) for _ in range(rank))
-        shape = Shape(random.choice(WideRandomProgram.TYPES), dimensions)
-        if shape.size > WideRandomProgram.LARGEST:
-            continue
-        if rank > 1 and random.random() < 0.2:
-            shape = Shape(shape.element_type, dimensions, hlo.Layout(tuple(range(rank))))
-        shapes.extend([shape] * random.choice((1, 1, 2)))
-    program.pool = [program.b.parameter(shape, f"p{n}") for n, shape in enumerate(shapes)]
-    if random.random() < 0.3:
-        pair = program.b.parameter(hlo.TupleShape((Shape(S32, (size,)), Shape(F32, (size,)))), "pair")
-        program.pool.extend(program.b.get_tuple_element(pair, index) for index in range(2))
-    own = list(program.pool)
-    program.grow(steps)
-    results = [value for value in program.pool[len(own) :] if random.random() < 0.4] or [program.pool[-1]]
-    if random.random() < 0.3:
-        results.append(random.choice(results))
-    if random.random() < 0.3:
-        results.insert(0, random.choice(own))
-    if random.random() < 0.2:
-        results = [program.b.Tuple(results[: len(results) // 2]), *results[len(results) // 2 :]]
-    root = results[0] if len(results) == 1 and random.random() < 0.5 else program.b.Tuple(results)
-    return program.b.build_module(root)
-
-
-def wide_arguments(module, seed):
-    """Values for the leaves of the parameters: small integers and special values, in the memory order of the parameter."""
-    generator = np.random.default_rng(seed)
-    values = []
-    for parameter in module.entry.parameters:
-        for shape in hlo.leaves(parameter.shape):
-            constants = COMPLEX_CONSTANTS if shape.element_type.kind == "complex" else CONSTANTS[shape.element_type.kind]
-            special = generator.choice(np.array(constants), shape.dimensions)
-            low = 0 if shape.element_type.kind == "unsigned" else -4
-            ordinary = generator.integers(low, 5, shape.dimensions)
-            value = np.where(generator.random(shape.dimensions) < 0.3, special, ordinary).astype(shape.dtype)
-            values.append(np.array(value, order="C" if shape.is_row_major else "F"))
-    return values
