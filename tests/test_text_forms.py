@@ -9,9 +9,10 @@ from constructs import CONSTRUCTS
 from phlox import hlo, load_hlo
 from phlox.backends.arguments import flatten
 from phlox.backends.loading import random_arguments
-from phlox.hlo import HloSyntaxError, Layout, Module, Shape, TupleShape, parse_module
+from phlox.hlo import HloSyntaxError, Layout, Module, Shape, parse_module
 from phlox.hlo.mesh_groups import MeshGroups, Part
 from phlox.hlo.text.annotations import is_annotation
+from retyped_samples import operand_shape
 
 both = pytest.mark.parametrize("backend", ["reference", "cpu"])
 BF16, F16, F32, F64 = ml_dtypes.bfloat16, np.float16, np.float32, np.float64
@@ -438,7 +439,7 @@ def test_operations_have_the_annotations_that_they_have_in_xla():
     compared = 0
     for record in hlo.OPERATIONS.values():
         for sample in record.samples()[:1]:
-            shapes = [o if isinstance(o, (Shape, TupleShape)) else hlo.shape_of(o) for o in sample.operands]
+            shapes = [operand_shape(o) for o in sample.operands]
             operands = [hlo.make_instruction("parameter", (), {"number": i}, shape) for i, shape in enumerate(shapes)]
             instruction = hlo.make_instruction(record.opcode, operands, sample.attributes, sample.shape)
             text = Module("m", hlo.Computation("main", (*operands, instruction), instruction)).as_text()
@@ -462,7 +463,7 @@ def test_layouts_are_inferred_as_in_xla():
     compared = 0
     for record in hlo.OPERATIONS.values():
         for sample in record.samples()[:4]:
-            shapes = [o if isinstance(o, (Shape, TupleShape)) else hlo.shape_of(o) for o in sample.operands]
+            shapes = [operand_shape(o) for o in sample.operands]
             if sample.shape is not None or any(s.is_tuple for s in shapes) or not any(s.rank > 1 for s in shapes):
                 continue
             orders = [tuple(range(s.rank)) if i % 2 == 0 else (*range(1, s.rank), 0)[: s.rank] for i, s in enumerate(shapes)]

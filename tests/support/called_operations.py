@@ -1,8 +1,9 @@
 """An operation inside of every kind of computation that another operation calls."""
 
 import numpy as np
-from phlox.hlo import F32, S32, TOKEN, Builder, Shape, TupleShape, make_instruction, scalar_computation, shape_of
+from phlox.hlo import F32, S32, TOKEN, Builder, Shape, TupleShape, make_instruction, scalar_computation
 from phlox.hlo.window import WindowDimension
+from retyped_samples import operand_shape
 from sample_values import value_of
 
 FLOAT = Shape(F32)
@@ -43,7 +44,7 @@ def summary(b, value):
 def applied(b, opcode, sample, values, number):
     """The summary of the operation's result on the sample's values; ``number`` is any f32[] of the computation."""
     always = b.Eq(number, number)
-    shapes = [one if isinstance(one, (Shape, TupleShape)) else shape_of(one) for one in sample.operands]
+    shapes = [operand_shape(one) for one in sample.operands]
     operands = [operand_of(b, value, shape, always) for value, shape in zip(values, shapes)]
     return summary(b, b.append(make_instruction(opcode, operands, sample.attributes, sample.shape)))
 

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from phlox import hlo
-from phlox.hlo import Module, Shape, TupleShape
+from phlox.hlo import Module
 from phlox.hlo.element_type import ELEMENT_TYPES
+from retyped_samples import operand_shape
 
 DATA = Path(__file__).parent.parent / "data"
 DUMPS = [path.read_text() for path in sorted(DATA.glob("*.hlo"))]
@@ -17,7 +18,7 @@ def sample_texts():
     texts = {}
     for record in hlo.OPERATIONS.values():
         for sample in record.samples()[:3]:
-            shapes = [o if isinstance(o, (Shape, TupleShape)) else hlo.shape_of(o) for o in sample.operands]
+            shapes = [operand_shape(o) for o in sample.operands]
             operands = [hlo.make_instruction("parameter", (), {"number": i}, shape) for i, shape in enumerate(shapes)]
             instruction = hlo.make_instruction(record.opcode, operands, sample.attributes, sample.shape)
             module = Module("m", hlo.Computation("main", (*operands, instruction), instruction))

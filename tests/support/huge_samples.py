@@ -10,7 +10,8 @@ import sys
 import numpy as np
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import OPERATIONS, Computation, HloError, Module, Shape, ShapeError, TupleShape, make_instruction, shape_of
+from phlox.hlo import OPERATIONS, Computation, HloError, Module, Shape, ShapeError, TupleShape, make_instruction
+from retyped_samples import operand_shape
 
 # They wait for others.
 WAITING = {"infeed", "recv", "recv-done", "send-done"}
@@ -40,7 +41,7 @@ def sizes(shape):
 
 def huge_modules(opcode, huge):
     for sample in OPERATIONS[opcode].samples():
-        shapes = [o if isinstance(o, (Shape, TupleShape)) else shape_of(o) for o in sample.operands]
+        shapes = [operand_shape(o) for o in sample.operands]
         for old in sorted(set().union(*map(sizes, shapes), sizes(sample.shape) if sample.shape else ())):
             for attributes in (sample.attributes, {n: enlarged_value(v, old, huge) for n, v in sample.attributes.items()}):
                 operands = [

@@ -10,13 +10,11 @@ from phlox.backends.registry import get_backend
 from phlox.hlo import (
     Computation,
     Module,
-    Shape,
-    TupleShape,
     component_type,
     element_type_of,
     make_instruction,
-    shape_of,
 )
+from retyped_samples import operand_shape
 from sample_values import value_of
 from ulp_table import EXACT_ON_TAME_VALUES, NORMWISE_ULP, errors_in_ulp, precise, ulp_bound
 
@@ -36,7 +34,7 @@ def module_of(opcode, samples):
     """The module that does the operation on the operands of each sample, all results in a tuple; with them the instructions."""
     parameters, results = [], []
     for sample in samples:
-        shapes = [o if isinstance(o, (Shape, TupleShape)) else shape_of(o) for o in sample.operands]
+        shapes = [operand_shape(o) for o in sample.operands]
         operands = [make_instruction("parameter", (), {"number": len(parameters) + i}, shape) for i, shape in enumerate(shapes)]
         parameters += operands
         results.append(make_instruction(opcode, operands, sample.attributes, sample.shape))
@@ -103,7 +101,7 @@ def assert_agrees(actual, wanted, operands, element_type, opcode, message):
 
 def has_bound(opcode, sample):
     """Whether there is a bound for the errors: complex atan2 loses digits near y = ix, and `precise` near y = 0."""
-    shapes = [o if isinstance(o, (Shape, TupleShape)) else shape_of(o) for o in sample.operands]
+    shapes = [operand_shape(o) for o in sample.operands]
     return opcode != "atan2" or not any(leaf.element_type.is_complex for shape in shapes for leaf in hlo.leaves(shape))
 
 
