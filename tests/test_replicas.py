@@ -141,33 +141,33 @@ def test_an_error_ends_waits_for_the_host():
     assert time.monotonic() - start < 30
 
 
-def test_interrupt(monkeypatch):
-    """An interrupt of the caller ends devices that wait, and is raised when their threads are gone."""
-    waiting, join = threading.Event(), threading.Thread.join
+def test_interrupt():
+    """An interrupt of the caller ends devices that wait, and is raised when all have ended."""
+    ended = []
 
     def program():
         environment = current_environment()
-        if environment.replica == 0:
-            waiting.set()
-            with environment.communicator.condition:
-                pass
-            environment.communicator.wait_until((0, 0), "a test", lambda: False)
-        released.wait(20)
-        environment.communicator.wait_until((1, 0), "a test", lambda: False)
+        try:
+            if environment.replica == 1:  # begins to wait after the interrupt
+                interrupted.wait(20)
+                time.sleep(0.1)
+            environment.communicator.wait_until((environment.replica, 0), "a test", lambda: False)
+        finally:
+            ended.append(environment.replica)
 
-    released, interrupted = threading.Event(), []
+    def handler(number, frame):
+        interrupted.set()
+        raise KeyboardInterrupt
 
-    def interrupting_join(thread, timeout=None):
-        if not interrupted:
-            interrupted.append(thread)
-            assert waiting.wait(20)
-            raise KeyboardInterrupt
-        released.set()
-        join(thread, timeout)
-
-    monkeypatch.setattr(threading.Thread, "join", interrupting_join)
-    with pytest.raises(KeyboardInterrupt):
-        run_on_devices(program, [(), ()], 2)
+    interrupted, before = threading.Event(), signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            run_on_devices(program, [(), ()], 2)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert sorted(ended) == [0, 1]
 
 
 @both
