@@ -30,8 +30,8 @@ def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") 
     backend: the name of the backend that compiles the module; None means the environment variable PHLOX_BACKEND.
 
     Raises hlo.HloSyntaxError, with line and column, for text that cannot be read, and a file that is not UTF-8; OSError for a
-    file that cannot be opened; hlo.HloError where the program breaks a rule of the language; NotImplementedError for an operation
-    that the backend lacks.
+    file that cannot be opened; hlo.HloError where the program breaks a rule of the language; NotImplementedError for an
+    operation that the backend lacks.
 
     >>> double = load_hlo('''
     ... HloModule double
