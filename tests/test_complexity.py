@@ -4,11 +4,13 @@ A step is a line of Python that runs, or one more round of a loop in a line. Lim
 small, so that what they bound shows at small sizes.
 """
 
+import os
 import sys
 import types
 from functools import partial
 
 import numpy as np
+import phlox
 import pytest
 from phlox import jit
 from phlox.backends.cpu import function_parts
@@ -23,6 +25,7 @@ from phlox.compile.pipeline import DEFAULT, EXPANSION, ROLLING
 from phlox.compile.simplification import movement
 from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, parse_module, scalar_computation, verify
 
+FOLDER = os.path.dirname(phlox.__file__) + os.sep
 VECTOR, SCALAR, COUNT = Shape(F64, (300,)), Shape(F64), Shape(S64)
 SIZE = 40
 MOST = 2.5
@@ -38,7 +41,7 @@ def steps_of(function, *arguments):
         return local
 
     before = sys.gettrace()
-    sys.settrace(lambda frame, event, argument: local if "phlox" in frame.f_code.co_filename else None)
+    sys.settrace(lambda frame, event, argument: local if frame.f_code.co_filename.startswith(FOLDER) else None)
     try:
         result = function(*arguments)
     finally:
