@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from ...compile.aliasing import Value
-from ...hlo import TOKEN, Computation, Instruction, leaves
+from ...hlo import Computation, Instruction
 from ..llvm.interruption import interruptible
-from ..llvm.types import I32, POINTER, TOKEN_VALUE
+from ..llvm.types import I32, POINTER
 from .arena import BorrowedArena
 from .call.python_calls import INTERRUPTED
-from .host_calls import native_table
+from .host_calls import native_table, operand_arrays, result_arrays, result_leaves
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -37,29 +36,13 @@ def emit_function(emitter: ModuleEmitter, computation: Computation) -> None:
 def emit_call(emitter: ModuleEmitter, call: Instruction, values: Values) -> list[Leaf]:
     """Call the function of the computation; scalars go by way of the stack."""
     function, b = emitter.functions[call.attributes["to_apply"]], emitter.builder
-    inputs = [
-        emitter._in_memory(value, shape).pointer
-        for operand in call.operands
-        for value, shape in zip(values[operand], leaves(operand.shape))
-        if shape.element_type is not TOKEN
-    ]
-    shapes = leaves(call.shape)
-    outputs = [
-        None
-        if shape.element_type is TOKEN
-        else emitter._array(Value(call, leaf), shape)
-        if shape.rank
-        else emitter._scalar_slot(shape)
-        for leaf, shape in enumerate(shapes)
-    ]
+    inputs = native_table(emitter, [array.pointer for array in operand_arrays(emitter, call, values)])
+    outputs = result_arrays(emitter, call)
     results = native_table(emitter, [output.pointer for output in outputs if output is not None])
     scratch = emitter.assignment.scratch.get(call)
     memory = ir.Constant(POINTER, None) if scratch is None else emitter._buffer_pointer(scratch)
-    code = b.call(function, [native_table(emitter, inputs), results, memory])
+    code = b.call(function, [inputs, results, memory])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         emitter.return_code(code)
     b.function.interruption.called(b, function)
-    return [
-        TOKEN_VALUE if output is None else output if shape.rank else output.load(b, (), 1)
-        for output, shape in zip(outputs, shapes)
-    ]
+    return result_leaves(b, outputs)

@@ -75,41 +75,24 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
         if isinstance(target, NativeTarget):
             return _emit_native_call(emitter, instruction, values, target)
     b = emitter.builder
-    inputs = [
-        emitter._in_memory(value, shape)
-        for operand in instruction.operands
-        for value, shape in zip(values[operand], leaves(operand.shape))
-        if shape.element_type is not TOKEN
-    ]
-    outputs: list[Array | None] = [
-        _output(emitter, instruction, leaf, shape) for leaf, shape in enumerate(leaves(instruction.shape))
-    ]
-    arrays = [*inputs, *(output for output in outputs if output is not None)]
-    with b.goto_entry_block():
-        table = stack_memory(b, 8 * max(1, len(arrays)), 8)
-    for number, array in enumerate(arrays):
-        b.store(array.pointer, b.gep(table, [I64(number)], source_etype=POINTER))
+    outputs = result_arrays(emitter, instruction)
+    arrays = [*operand_arrays(emitter, instruction, values), *(output for output in outputs if output is not None)]
+    table = native_table(emitter, [array.pointer for array in arrays])
     code = b.call(emitter.declared(CALL_PYTHON, _CALL_PYTHON_TYPE), [emitter.host_object(HostCall(instruction)), table])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         emitter.return_code(code)
-    return [
-        TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
-        for output, shape in zip(outputs, leaves(instruction.shape))
-    ]
+    return result_leaves(b, outputs)
 
 
 def _emit_native_call(emitter: ModuleEmitter, instruction: Instruction, values: Values, target: NativeTarget) -> list[Leaf]:
     """``void name(void* out, void** in)``, called as it is."""
     b = emitter.builder
-    outputs = [_output(emitter, instruction, leaf, shape) for leaf, shape in enumerate(leaves(instruction.shape))]
+    outputs = result_arrays(emitter, instruction)
     inputs = [_native_argument(emitter, operand.shape, iter(values[operand])) for operand in instruction.operands]
     out = _native_argument(emitter, instruction.shape, iter(outputs))
     function = emitter.host_function(target, ir.FunctionType(ir.VoidType(), [POINTER, POINTER]))
     b.call(function, [out, native_table(emitter, inputs)])
-    return [
-        TOKEN_VALUE if output is None else output.load(b, (), 1) if shape.rank == 0 else output
-        for output, shape in zip(outputs, leaves(instruction.shape))
-    ]
+    return result_leaves(b, outputs)
 
 
 def _native_argument(emitter: ModuleEmitter, shape: AnyShape, held: Iterator[Leaf | None]) -> ir.Value:
@@ -130,10 +113,31 @@ def native_table(emitter: ModuleEmitter, pointers: list[ir.Value]) -> ir.Value:
     return table
 
 
-def _output(emitter: ModuleEmitter, instruction: Instruction, leaf: int, shape: Shape) -> Array | None:
-    if shape.element_type is TOKEN:
-        return None
-    return emitter._array(Value(instruction, leaf), shape) if shape.rank else emitter._scalar_slot(shape)
+def operand_arrays(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Array]:
+    """The leaves of the operands in memory, scalars on the stack, without tokens."""
+    return [
+        emitter._in_memory(value, shape)
+        for operand in instruction.operands
+        for value, shape in zip(values[operand], leaves(operand.shape))
+        if shape.element_type is not TOKEN
+    ]
+
+
+def result_arrays(emitter: ModuleEmitter, instruction: Instruction) -> list[Array | None]:
+    """Memory for each leaf of the result: its planned buffer, for a scalar a place on the stack, none for a token."""
+    return [
+        None
+        if shape.element_type is TOKEN
+        else emitter._array(Value(instruction, leaf), shape)
+        if shape.rank
+        else emitter._scalar_slot(shape)
+        for leaf, shape in enumerate(leaves(instruction.shape))
+    ]
+
+
+def result_leaves(builder: ir.IRBuilder, arrays: list[Array | None]) -> list[Leaf]:
+    """What `result_arrays` hold after the call."""
+    return [TOKEN_VALUE if array is None else array if array.shape.rank else array.load(builder, (), 1) for array in arrays]
 
 
 def _view(pointer: int, shape: Shape) -> np.ndarray:

@@ -89,6 +89,7 @@ class _SingleStep:
         return getattr(lock._lock, self._name)
 
 
-if {"_lock", "_cblist"} <= vars(getattr(ffi.lib, "_lock", None) or object).keys():  # as in all versions of llvmlite so far
+# Another version's lock may be made otherwise, and is left as it is.
+if {"_lock", "_cblist"} <= vars(getattr(ffi.lib, "_lock", None) or object).keys():
     for _name in ("__enter__", "__exit__"):
         setattr(ffi._LLVMLock, _name, _SingleStep(_name))
