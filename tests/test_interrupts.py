@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import os
-import signal
 import sys
 import threading
 import time
@@ -13,30 +12,9 @@ import phlox
 import pytest
 from phlox import custom_call, fori_loop, jit
 from phlox.backends.cpu import call as native_call
+from signals import Interrupt, interrupt
 
 native = pytest.mark.skipif(native_call.unsupported_reason() is not None, reason="native entries are not available")
-
-
-class Interrupt(Exception):
-    """What the handler of a signal raises."""
-
-
-@pytest.fixture(autouse=True)
-def handler():
-    def raise_interrupt(number, frame):
-        raise Interrupt
-
-    before = signal.signal(signal.SIGALRM, raise_interrupt)
-    yield
-    signal.signal(signal.SIGALRM, before)
-
-
-def interrupt(after, function, *arguments):
-    """Call the function, and raise Interrupt in this thread after so many seconds."""
-    with pytest.raises(Interrupt):
-        signal.setitimer(signal.ITIMER_REAL, after)
-        function(*arguments)
-        signal.pause()
 
 
 @pytest.fixture

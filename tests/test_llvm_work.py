@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,12 +13,9 @@ import pytest
 from llvmlite.binding import ffi
 from phlox import cond, fori_loop, jit
 from phlox.backends.cpu import llvm_work
+from signals import Interrupt, interrupt
 
 LONG = "x" * (1 << 20)
-
-
-class Interrupt(BaseException):
-    """What the handler of a signal raises, or a function that watches the interpreter."""
 
 
 def run_script(script):
@@ -77,17 +73,8 @@ def test_what_takes_long_is_left_alone_by_an_interrupt():
         ended.set()
         return code
 
-    def handler(number, frame):
-        raise Interrupt
-
     held, go_on, ended = [], threading.Event(), threading.Event()
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        with pytest.raises(Interrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
-            llvm_work.run_interruptibly(LONG, compile_slowly)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    interrupt(0.1, llvm_work.run_interruptibly, LONG, compile_slowly)
     go_on.set()
     assert ended.wait(30)
     for thread in threading.enumerate():

@@ -1,6 +1,5 @@
 """Runs on several devices: arguments, deadlocks, failures, interrupts, and what the devices share."""
 
-import signal
 import threading
 import time
 
@@ -10,6 +9,7 @@ from device_programs import ADD, assert_all, both, built, load
 from phlox import hlo, load_hlo
 from phlox.hlo import F32, S32, Builder, Shape, TupleShape
 from phlox.runtime import CommunicationError, Communicator, DeadlockError, Environment, current_environment, run_on_devices
+from signals import interrupt
 
 
 @pytest.fixture(autouse=True)
@@ -143,30 +143,19 @@ def test_an_error_ends_waits_for_the_host():
 
 def test_interrupt():
     """An interrupt of the caller ends devices that wait, and is raised when all have ended."""
-    ended = []
+    ended, signals = [], []
 
     def program():
         environment = current_environment()
         try:
             if environment.replica == 1:  # begins to wait after the interrupt
-                interrupted.wait(20)
-                time.sleep(0.1)
+                while not signals:
+                    time.sleep(0.1)
             environment.communicator.wait_until((environment.replica, 0), "a test", lambda: False)
         finally:
             ended.append(environment.replica)
 
-    def handler(number, frame):
-        interrupted.set()
-        raise KeyboardInterrupt
-
-    interrupted, before = threading.Event(), signal.signal(signal.SIGALRM, handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            run_on_devices(program, [(), ()], 2)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    interrupt(0.2, run_on_devices, program, [(), ()], 2, error=KeyboardInterrupt, handled=signals)
     assert sorted(ended) == [0, 1]
 
 
@@ -284,19 +273,4 @@ ENTRY main { i = s64[] parameter(0)  ROOT w = s64[] while(i), condition=goes_on,
 
 def test_interrupt_of_devices_that_compute():
     """They end at once, too, though they wait for nobody."""
-
-    class Interrupt(Exception):
-        pass
-
-    def handler(number, frame):
-        raise Interrupt
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        with pytest.raises(Interrupt):
-            endless = load_hlo(ENDLESS)
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            endless(np.int64(0))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    interrupt(0.2, load_hlo(ENDLESS), np.int64(0))
