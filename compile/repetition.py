@@ -30,12 +30,18 @@ def instruction_codes(computation: Computation, keys: ComputationKeys) -> list[i
     numbers of their own.
     """
     numbers: dict[Any, int] = {}
+    same: dict[tuple, int] = {}  # by identity: most repetitions share their attributes and shapes
     codes = []
     for position, instruction in enumerate(computation.instructions):
         if _is_unique(instruction):
             codes.append(-1 - position)
-        else:
-            codes.append(numbers.setdefault(_code_key(instruction, keys), len(numbers)))
+            continue
+        what = 0 if instruction.opcode == "constant" else id(instruction.attributes)
+        parts = (instruction.opcode, what, id(instruction.shape), id(instruction.annotations), len(instruction.operands))
+        code = same.get(parts)
+        if code is None:
+            code = same[parts] = numbers.setdefault(_code_key(instruction, keys), len(numbers))
+        codes.append(code)
     return codes
 
 

@@ -16,8 +16,12 @@ _LARGEST_ARRAY = 2**63 - 1
 
 def check_address_space(module: Module) -> None:
     """Raise AddressSpaceError where an array has too many bytes to be counted, or arguments and results have no place."""
+    checked: set[int] = set()  # shapes by identity: many instructions share theirs
     for computation in module.computations():
         for instruction in computation.instructions:
+            if id(instruction.shape) in checked:
+                continue
+            checked.add(id(instruction.shape))
             for shape in leaves(instruction.shape):
                 # One that is empty has strides all the same.
                 size = shape.byte_size or prod(size or 1 for size in shape.dimensions) * shape.element_type.byte_size

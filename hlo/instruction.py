@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from .attributes import REQUIRED
@@ -36,6 +37,9 @@ class SourceLocation:
         return " in ".join(filter(None, (f"{self.file}:{self.line}" if self.file else "", self.function)))
 
 
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+
+
 class Instruction:
     """One application of an operation.
 
@@ -58,7 +62,7 @@ class Instruction:
     ) -> None:
         self.operation, self.opcode = operation, operation.opcode
         self.operands, self.attributes, self.shape = operands, attributes, shape
-        self.name, self.source, self.annotations = name, source, annotations or {}
+        self.name, self.source, self.annotations = name, source, annotations or _NO_ANNOTATIONS
 
     def has_trait(self, trait: str) -> bool:
         return trait in self.operation.traits

@@ -184,14 +184,14 @@ def take(trace: Trace, base: Instruction, selection: Selection) -> Instruction:
             dynamic = isinstance(r.start, TracedArray)
             starts.append(r.start.instruction(trace) if dynamic else b.constant(np.int64(0)))
             taken.append(1 if dynamic else size)
-        base = b.emit("dynamic-slice", base, *starts, sizes=taken)
+        base = b.emit("dynamic-slice", base, *starts, sizes=tuple(taken))
         ranges = tuple(r._replace(start=0) if isinstance(r.start, TracedArray) else r for r in ranges)
         sizes = tuple(taken)
     if any(r.length != size for r, size in zip(ranges, sizes)):
-        base = b.emit("slice", base, slice=[_forward(r) for r in ranges])
+        base = b.emit("slice", base, slice=tuple([_forward(r) for r in ranges]))
     reversed_ = [dimension for dimension, r in enumerate(ranges) if r.step < 0 and r.length > 1]
     if reversed_:
-        base = b.emit("reverse", base, dimensions=reversed_)
+        base = b.emit("reverse", base, dimensions=tuple(reversed_))
     return b.reshape(base, selection.shape)
 
 

@@ -22,6 +22,9 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
     """
     if result.ndim < 2 or order == "C":
         return result
+    usual = ((), result.shape)
+    if order == "K" and all([type(one) is TracedArray and one._strides is None and one.shape in usual for one in operands]):
+        return result
     layouts = [_layout(operand) for operand in operands if np.ndim(operand)]
     if order == "F" or order == "A" and layouts and all(_is_column_major(*layout) for layout in layouts):
         axes: Sequence[int] = range(result.ndim)

@@ -123,6 +123,33 @@ class Capture:
         return self.snapshot.shape == self.array.shape
 
 
+class RecordingBuilder(hlo.Builder):
+    """A builder that infers the shapes of instructions that are alike once.
+
+    Instructions are alike that apply an operation, with equal attributes, to the same shapes; these are told apart by identity,
+    which is exact as long as they are kept here.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, user_location)
+        self._alike: dict[tuple, hlo.Instruction] = {}
+        self._kept: list[tuple[hlo.shape.AnyShape, ...]] = []
+
+    def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
+        shapes = tuple([operand.shape for operand in operands])
+        key = (opcode, shape, *map(id, shapes), *details.items())
+        try:
+            alike = self._alike.get(key)
+        except TypeError:  # literals, and lists, cannot be looked up
+            return super().emit(opcode, *operands, shape=shape, **details)
+        if alike is not None:
+            made = hlo.Instruction(alike.operation, operands, alike.attributes, alike.shape, alike.name, user_location())
+            return self.append(made)
+        made = self._alike[key] = super().emit(opcode, *operands, shape=shape, **details)
+        self._kept.append(shapes)
+        return made
+
+
 class Trace:
     """One computation being recorded; ``with trace, trace.running:`` makes it the thread's current one.
 
@@ -134,7 +161,7 @@ class Trace:
     """
 
     def __init__(self, name: str, parent: Trace | None = None, inputs: PackedInputs | None = None) -> None:
-        self.builder = hlo.Builder(name, user_location)
+        self.builder = RecordingBuilder(name)
         self.name, self.parent, self.inputs = name, parent, inputs
         self.root: Trace = self if parent is None else parent.root
         self.finished = False
@@ -145,6 +172,7 @@ class Trace:
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = []
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
+        self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self._packed: hlo.Instruction | None = None
         self.enclosing: Trace | None = None
@@ -297,10 +325,11 @@ class Trace:
         """
         if self._packed is not None:
             self._packed.shape = self.inputs.shape
-        needed = set(hlo.post_order(root))
-        for made in self.builder.instructions:
-            if made not in needed and has_effects(made):
-                needed.update(hlo.post_order(made))
+        needed = {root}
+        for made in reversed(self.builder.instructions):
+            if made in needed or has_effects(made):
+                needed.add(made)
+                needed.update(made.operands)
         kept = [made for made in self.builder.instructions if made in needed or made.opcode == "parameter"]
         return hlo.Computation(self.name, tuple(kept), root)
 

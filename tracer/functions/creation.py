@@ -367,7 +367,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
         b = trace.builder
         flat = b.reshape(base, (*lead, count * count))
         ranges = [(0, size, 1) for size in lead] + [(0, count * count, count + 1)]
-        return b.emit("slice", flat, slice=ranges) if count > 1 else flat
+        return b.emit("slice", flat, slice=tuple(ranges)) if count > 1 else flat
 
     return TracedArray.view_of(a, (*lead, count), read, None)
 

@@ -211,7 +211,7 @@ def _arrange(trace: Trace, term: Term, output: str, sizes: dict[str, int]) -> In
     order = [term.labels.index(label) for label in present]
     instruction = term.instruction
     if order != sorted(order):
-        instruction = trace.emit("transpose", instruction, dimensions=order)
+        instruction = trace.emit("transpose", instruction, dimensions=tuple(order))
     if len(present) < len(output):
         shape = tuple(sizes[label] for label in output)
         return broadcast(

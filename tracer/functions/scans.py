@@ -48,7 +48,7 @@ def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: 
     b = trace.builder
     identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
     window = [(sizes[axis], 1, sizes[axis] - 1) if dimension == axis else (1,) for dimension in range(len(sizes))]
-    return b.emit("reduce-window", operand, identity, window=window, to_apply=combiner(ufunc, element_type))
+    return b.emit("reduce-window", operand, identity, window=tuple(window), to_apply=combiner(ufunc, element_type))
 
 
 def _scan(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> TracedArray:

@@ -364,7 +364,7 @@ def part(trace: Any, operand: hlo.Instruction, dimension: int, start: int, limit
     if ranges[dimension] == (start, limit, stride):
         return operand
     ranges[dimension] = (start, limit, stride)
-    return trace.emit("slice", operand, slice=ranges)
+    return trace.emit("slice", operand, slice=tuple(ranges))
 
 
 # --- questions about shapes ---

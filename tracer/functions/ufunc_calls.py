@@ -15,8 +15,9 @@ import numpy as np
 from ... import hlo
 from .. import promotion
 from ..array import TracedArray, require_trace
-from ..dispatch import CONTRACTIONS, UFUNCS, ufunc_kernel
+from ..dispatch import CONTRACTIONS, UFUNCS, Kernel, ufunc_kernel
 from ..memory_order import laid_out
+from ..trace import Trace
 from .operands import (
     as_strong,
     broadcast,
@@ -30,6 +31,7 @@ from .operands import (
     result,
     scalar_constant,
 )  # fmt: skip
+from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
 
@@ -86,24 +88,47 @@ def call_ufunc(
     keepdims: bool = False,
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
+    plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
     kernel = UFUNCS.get(ufunc)
     if kernel is None:
         contraction = CONTRACTIONS.get(ufunc)
         if contraction is not None:
+            if plain and out is None and len(inputs) == ufunc.nin:
+                trace = require_trace(*inputs)
+                (product,) = record_again(trace, (ufunc,), inputs, lambda: (contraction(*inputs).instruction(trace),))
+                return result(trace, product)
             return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
         kernel = ufunc_kernel(ufunc)
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
-    outputs = () if out is None else tuple(None if one is None else require_out(one) for one in _as_tuple(out))
-    inputs = [value if type(value) is TracedArray else prepare(value) for value in inputs]
+    outputs = () if out is None else tuple([None if one is None else require_out(one) for one in _as_tuple(out)])
+    inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
     trace = require_trace(*inputs)
+
+    def record() -> tuple[Instruction, ...]:
+        return _record(trace, ufunc, kernel, inputs, outputs, where, casting, _first(dtype, signature, sig))
+
+    if plain:
+        form = (ufunc, *[None if one is None else (one.element_type, one.shape) for one in outputs])
+        values = record_again(trace, form, inputs, record)
+    else:
+        values = record()
+    operands = inputs if where is True else (*inputs, where)
+    results = [_deliver(trace, value, one, operands, order) for value, one in zip(values, outputs or (None,) * ufunc.nout)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _record(
+    trace: Trace, ufunc: np.ufunc, kernel: Kernel, inputs: tuple, outputs: tuple, where: Any, casting: str, dtype: Any
+) -> tuple[Instruction, ...]:
+    """The results as instructions, each in the type of the array in ``outputs`` where one is given."""
     classes = tuple([class_of(value) for value in inputs])
     if ufunc in _COMPARISONS and int in classes:
         decided = _compare_out_of_range(inputs, classes)
         if decided is not None:
             inputs, classes = decided, (np.dtype(bool),) * 2
     output_dtypes = tuple([None if one is None else one.dtype for one in outputs])
-    types = promotion.loop_types(ufunc, classes, output_dtypes, _first(dtype, signature, sig), casting)
+    types = promotion.loop_types(ufunc, classes, output_dtypes, dtype, casting)
     b = trace.builder
     operands = [instruction_of(trace, value, kind) for value, kind in zip(inputs, types)]
     shapes = [operand.shape.dimensions for operand in operands]
@@ -112,14 +137,13 @@ def call_ufunc(
         shape = _shape_with_outputs(shape, outputs, where)
     if ufunc is np.power:
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
-    emitted = kernel.emit(b, *[broadcast(b, operand, shape) for operand in operands])
-    if type(emitted) is Instruction and not outputs and where is True:
-        return laid_out(result(trace, convert(b, emitted, types[-1])), inputs, order)
-    results = [
-        _deliver(trace, convert(b, one, kind), output, where, inputs, order)
-        for one, kind, output in zip(_as_tuple(emitted), types[ufunc.nin :], outputs or (None,) * ufunc.nout)
-    ]
-    return results[0] if len(results) == 1 else tuple(results)
+    emitted = _as_tuple(kernel.emit(b, *[broadcast(b, operand, shape) for operand in operands]))
+    return tuple(
+        [
+            _masked(trace, convert(b, convert(b, value, kind), kind if out is None else out.element_type), out, where)
+            for value, kind, out in zip(emitted, types[ufunc.nin :], outputs or (None,) * ufunc.nout)
+        ]
+    )
 
 
 def _first(*values: Any) -> Any:
@@ -154,24 +178,24 @@ def _shape_with_outputs(shape: tuple[int, ...], outputs: tuple, where: Any) -> t
     return whole
 
 
-def _deliver(
-    trace: Any, value: Instruction, out: TracedArray | None, where: Any, inputs: Sequence[Any], order: str
-) -> TracedArray:
+def _masked(trace: Trace, value: Instruction, out: TracedArray | None, where: Any) -> Instruction:
+    """The value where the mask is true; elsewhere what the array in ``out`` holds, or 0."""
+    if where is True:
+        return value
+    if class_of(where) != np.dtype(bool):
+        raise TypeError(
+            f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'"
+        )
+    b, shape = trace.builder, value.shape.dimensions
+    mask = broadcast(b, instruction_of(trace, where, hlo.PRED), shape)
+    other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
+    return b.emit("select", mask, value, other)
+
+
+def _deliver(trace: Trace, value: Instruction, out: TracedArray | None, operands: Sequence[Any], order: str) -> TracedArray:
     """The result as a fresh array, or written to out."""
-    b = trace.builder
-    if out is not None:
-        value = convert(b, value, out.element_type)
-    if where is not True:
-        if class_of(where) != np.dtype(bool):
-            raise TypeError(
-                f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'"
-            )
-        shape = value.shape.dimensions
-        mask = broadcast(b, instruction_of(trace, where, hlo.PRED), shape)
-        other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
-        value = b.emit("select", mask, value, other)
     if out is None:
-        return laid_out(result(trace, value), (*inputs, where), order)
+        return laid_out(result(trace, value), operands, order)
     out._set_value(value)
     return out
 
