@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from .builder_names import methods_by_opcode
 from .element_type import TOKEN
 from .errors import HloError
 from .instruction import Computation, Module, make_instruction
-from .operation import CALLS, HOST_CALL, OPERATIONS, InvalidSample, Operation, Sample
+from .operation import CALLS, ELEMENTWISE, HOST_CALL, OPERATIONS, InvalidSample, Operation, Sample
 from .shape import AnyShape, Shape, TupleShape, leaves, shape_of
 from .text.literals import literal_text
 from .text.printer import module_text
@@ -119,8 +120,52 @@ def _family_page(family: str, records: list[Operation], support: Callable[[str],
     title, introduction = _title(family)
     parts = [f"# {title}", _markdown(introduction)] if introduction else [f"# {title}"]
     parts.append("Operations: " + ", ".join(f"[{record.opcode}](#{record.opcode})" for record in records))
-    parts += [_operation_text(record, support(record.opcode)) for record in records]
+    rows, below = _table_rows(records)
+    if rows:
+        parts.append(_table(rows, support))
+        parts += below
+        parts.append("Rejected:\n\n" + "\n".join(f"- {message}" for record in rows for message in rejections(record)))
+    parts += [_operation_text(record, support(record.opcode)) for record in records if record not in rows]
     return "\n\n".join(parts) + "\n"
+
+
+def _table_rows(records: list[Operation]) -> tuple[dict[Operation, str], list[str]]:
+    """The operations of which a line says all there is to say, with what they mean, and the paragraphs that all others share.
+
+    These are the elementwise operations without attributes whose docstrings are one paragraph.
+    """
+    candidates = [r for r in records if ELEMENTWISE in r.traits and not r.attributes and not r.wants_stated_shape]
+    paragraphs = {record: _markdown(_described(record)[1]).split("\n\n") for record in candidates}
+    counts = Counter(paragraph for texts in paragraphs.values() for paragraph in texts)
+    shared = [paragraph for paragraph, count in counts.items() if count > 2]
+    own = {record: [text for text in texts if text not in shared] for record, texts in paragraphs.items()}
+    return {record: " ".join(texts[0].split()) for record, texts in own.items() if len(texts) == 1}, shared
+
+
+def _table(rows: dict[Operation, str], support: Callable[[str], Support]) -> str:
+    lines = ["| operation | builder | result | element types | example | traits | backends |", "|---" * 7 + "|"]
+    for record, meaning in rows.items():
+        shown = example(record)
+        cells = (
+            f'<a id="{record.opcode}"></a>`{record.opcode}({", ".join(record.operand_names)})`',
+            ", ".join(f"`{name}`" for name in methods_by_opcode()[record.opcode]),
+            meaning.replace("|", "\\|"),
+            _element_types(record),
+            "" if shown is None else _example_line(record, shown),
+            ", ".join(sorted(record.traits)),
+            ", ".join(f"{backend}: {word or 'gap'}" for backend, word in support(record.opcode).items()),
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _example_line(record: Operation, shown: Example) -> str:
+    """The example as an equation of literals, or the shapes of its operands where its result is not known."""
+    root = shown.module.entry.root
+    if shown.result is None:
+        return f"`{record.opcode}({', '.join(str(operand.shape) for operand in root.operands)})`"
+    operands = [f"{o.shape} {literal_text(o.attributes['literal'], o.shape)}" for o in root.operands]
+    return f"`{record.opcode}({', '.join(operands)})` is `{root.shape} {shown.result}`"
 
 
 def _operation_text(record: Operation, support: Support) -> str:
@@ -156,11 +201,8 @@ def _facts(record: Operation, support: Support) -> str:
         lines.append("- Operands: " + ", ".join(names))
     if CALLS in record.traits:
         lines.append("- Element types: those that the called computations take")
-    elif types := accepted_types(record):
-        alike: dict[str, list[str]] = {}
-        for name, element_types in types.items():
-            alike.setdefault(in_words(element_types), []).append(f"`{name}`")
-        lines.append("- Element types: " + "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items()))
+    elif types := _element_types(record):
+        lines.append("- Element types: " + types)
     if record.wants_stated_shape:
         lines.append("- Result: of the shape that the program states")
     methods = methods_by_opcode()[record.opcode]
@@ -169,6 +211,13 @@ def _facts(record: Operation, support: Support) -> str:
         lines.append("- Traits: " + ", ".join(sorted(record.traits)))
     lines.append("- Backends: " + ", ".join(f"{backend}: {word or 'gap'}" for backend, word in support.items()))
     return "\n".join(lines)
+
+
+def _element_types(record: Operation) -> str:
+    alike: dict[str, list[str]] = {}
+    for name, element_types in accepted_types(record).items():
+        alike.setdefault(in_words(element_types), []).append(f"`{name}`")
+    return "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items())
 
 
 def _attribute_row(name: str, kind: AttributeKind) -> str:
@@ -245,7 +294,8 @@ def _example_text(record: Operation, shown: Example) -> str:
     text = module_text(shown.module).strip()
     if shown.result is not None:
         return f"Example:\n\n```hlo\n{text}\n```\n\nreturns `{shown.result}`."
-    line = next(line for line in text.splitlines() if line.lstrip().startswith("ROOT"))
+    entry = text[text.index("ENTRY") :]
+    line = next(line for line in entry.splitlines() if line.lstrip().startswith("ROOT"))
     shapes = ", ".join(f"`{operand.shape}`" for operand in shown.module.entry.root.operands)
     return f"Example:\n\n```\n{line.strip().removeprefix('ROOT ')}\n```" + (f"\n\nof operands {shapes}." if shapes else "")
 
