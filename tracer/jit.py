@@ -6,7 +6,7 @@ import functools
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ..backends.registry import get_backend, make_callable_type
 from ..runtime.locks import compilation_lock
@@ -21,6 +21,10 @@ from .signature import TracedLeaf
 from .specialization import Specialization, StaleCapture
 from .stages import Compiled, Lowered, Traced
 from .trace import current_trace, replaced_concretization
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 
 @dataclass
@@ -246,7 +250,25 @@ def _same_leaves_are_static(first: CallForm, second: CallForm) -> bool:
     return list(map(type, first.leaves)) == list(map(type, second.leaves))
 
 
-JittedFunction = make_callable_type(JittedFunctionBase)
+if TYPE_CHECKING:
+
+    class JittedFunction(JittedFunctionBase, Generic[P, R]):
+        """What type checkers see: a callable with the function's own parameters and result, and the methods above."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+
+        @overload
+        def __get__(
+            self: JittedFunction[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+        ) -> Callable[Q, R]: ...
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+else:
+    JittedFunction = make_callable_type(JittedFunctionBase)
 
 
 def _with_options(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -254,13 +276,13 @@ def _with_options(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 @overload
-def jit(function: Callable[..., Any], /) -> Any: ...
+def jit(function: Callable[P, R], /) -> JittedFunction[P, R]: ...
 
 
 @overload
 def jit(
     *, static_argnums: int | Iterable[int] = (), static_argnames: str | Iterable[str] = (), backend: str | None = None
-) -> Callable[[Callable[..., Any]], Any]: ...
+) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
 def jit(
