@@ -21,7 +21,7 @@ from .annotations import UNIMPLEMENTED, check_form, is_annotation, operand_alias
 from .asynchronous import execution_thread, short_spelling, start_of
 from .equivalent_forms import equivalent
 from .inferred_layouts import inferred_layout
-from .known_instructions import INSTRUCTION, OPERANDS, KnownInstructions, named_operands
+from .known_instructions import OPERANDS, WITH_VALUES, KnownInstructions, named_operands
 from .late_binding import LateBinding, Start
 from .lexer import Cursor
 from .literals import parse_literal
@@ -71,35 +71,32 @@ class InstructionParser:
         self.asynchronous: set[Computation] = set()  # those that async-start calls
         self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
         self.uses = KnownUses(result_shape)
-        self.known = KnownInstructions(cursor, self.uses)
+        self.known = KnownInstructions(cursor, self.uses, sources)
         self.is_alike_everywhere = True  # so it is with the instruction that is being read
 
-    def read(self, body: Body) -> None:
-        """``[ROOT] name = ...``"""
+    def read_known(self, body: Body) -> re.Match[str] | None:
+        """Read instructions about which nothing is new, as many as stand here; returns the form of the next, if ordinary."""
+        if self.late.waiting or self.cursor.has_unsized_shapes:  # much is to be checked one by one
+            return self.known.form(body)
+        return self.known.read(body)
+
+    def read(self, body: Body, form: re.Match[str] | None) -> None:
+        """``[ROOT] name = ...``, which may have the ordinary form."""
         cursor = self.cursor
         nested: list[Instruction] = []
-        match = INSTRUCTION.match(cursor.text, cursor.position)
-        if match is None:
-            is_root, place, name = self._beginning()
-        else:
-            is_root, place, name = match["root"], match.start("name"), match["name"].removeprefix("%")
+        is_root, place, name = self._beginning()
         if name in body.by_name:
             cursor.fail(f"two instructions of {body.name} have the name {name}", place)
         if is_root and body.root is not None:
             cursor.fail(f"computation {body.name} has two ROOT instructions", place)
-        if match is not None and (instruction := self._known(match, body)) is not None:
-            cursor.position = match.end()
-        else:
-            if match is not None:
-                cursor.position = match.start("shape")
-            self.elements.clear()
-            self.is_alike_everywhere = True
-            instruction = self.right_hand_side(body, name, nested)
-            if match is not None and self.is_alike_everywhere and not nested and cursor.position == match.end():
-                self.known.remember(match, instruction)
-            # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
-            body.instructions += nested
-            body.elements.update(self.elements)
+        self.elements.clear()
+        self.is_alike_everywhere = True
+        instruction = self.right_hand_side(body, name, nested, form=form)
+        if form is not None and self.is_alike_everywhere and not nested and cursor.position == form.end():
+            self.known.remember(form, instruction)
+        # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
+        body.instructions += nested
+        body.elements.update(self.elements)
         if instruction not in self.late.waiting:
             body.instructions.append(instruction)
         body.by_name[name] = instruction
@@ -115,17 +112,14 @@ class InstructionParser:
         cursor.expect("=")
         return is_root, place, name
 
-    def _known(self, match: re.Match[str], body: Body) -> Instruction | None:
-        """The instruction of ordinary form, if nothing about it is new, or to be checked one by one."""
-        is_special = self.late.waiting or self.cursor.has_unsized_shapes
-        return None if is_special else self.known.instruction(match, body.by_name)
-
     def check_bound(self) -> None:
         """Fail where a start waits for operands to the end."""
         for start in self.late.waiting.values():
             self.cursor.fail(f"{start.name} waits for operands that are never bound", start.place)
 
-    def right_hand_side(self, body: Body, name: str, nested: list[Instruction], depth: int = 0) -> Instruction:
+    def right_hand_side(
+        self, body: Body, name: str, nested: list[Instruction], depth: int = 0, form: re.Match[str] | None = None
+    ) -> Instruction:
         """``shape opcode(operands), attribute=value, ...``; an operand that is an instruction is put among the nested ones.
 
         An instruction that is an operand, at a depth above 0, has no attributes: a comma behind it belongs to the operands.
@@ -133,12 +127,17 @@ class InstructionParser:
         cursor = self.cursor
         if depth > MAX_OPERAND_DEPTH:
             cursor.fail(f"operands are nested deeper than {MAX_OPERAND_DEPTH}")
-        shape = parse_optional_shape(cursor)
-        place = cursor.position
         given: dict[str, object] = {}
-        record, half = self._operation(given)
-        values = _in_parentheses(record.opcode)
-        operands = self._operands(body, nested, depth) if not values else self._values(values, shape, given)
+        ordinary = None if form is None else self._ordinary(body, form)
+        if ordinary is not None:
+            shape, record, operands = ordinary
+            place, half = form.start("opcode"), ""
+        else:
+            shape = parse_optional_shape(cursor)
+            place = cursor.position
+            record, half = self._operation(given)
+            values = _in_parentheses(record.opcode)
+            operands = self._operands(body, nested, depth) if not values else self._values(values, shape, given)
         if half:
             self.is_alike_everywhere = False
         if half in ("update", "done"):
@@ -188,6 +187,22 @@ class InstructionParser:
         if record.opcode in _CHECKED_TOGETHER:
             self._check_together(instruction, place)
         return instruction
+
+    def _ordinary(self, body: Body, form: re.Match[str]) -> tuple[AnyShape, Operation, list[Instruction]] | None:
+        """Shape, operation and operands of an instruction of ordinary form; None where they are to be read one by one.
+
+        The cursor is then behind the operands, or where it was.
+        """
+        cursor = self.cursor
+        record = OPERATIONS.get(form["opcode"])
+        if record is None or record.opcode in WITH_VALUES:
+            return None
+        operands = named_operands(form["inside"], body.by_name, cursor.shapes)
+        if None in operands:
+            return None
+        shape = cursor.shapes.get(form["shape"]) or parse_shape(cursor)
+        cursor.position = form.start("attributes")
+        return shape, record, list(operands)
 
     def _bound(
         self, body: Body, record: Operation, operands: list[Instruction], shape: AnyShape | None, name: str

@@ -1,33 +1,44 @@
 """Instructions of ordinary form of which everything, but for names and operands, was said before of another one.
 
-Most of a long text is such: reading it anew would find out the same again.
+Most of a long text is such: reading it anew would find out the same again. What stands in nearly every instruction and differs
+from one to the next, the computation that it calls and its metadata, is read apart from the rest.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ..errors import HloError
 from ..inference import KnownUses
-from ..instruction import Instruction
+from ..instruction import Computation, Instruction
 from ..operation import OPERATIONS
 from ..shape import AnyShape, compatible
 from .lexer import Cursor
-from .phrases import ARRAY_SHAPE, ATTRIBUTES, COMMENT, NAME, SHAPE, SIZES, phrase
+from .phrases import ARRAY_SHAPE, BALANCED, COMMENT, NAME, SHAPE, SIZES, STRING, WORD, phrase
 from .shapes import parse_shape
+from .source_tables import SourceTables
+
+if TYPE_CHECKING:
+    from .instructions import Body
 
 _MOST = 10_000  # that are remembered
 
 _OPERANDS = rf"(?: [^(){{}}\[\]\"/=]++ | {SIZES} | {COMMENT} )*+"
+_VALUE = rf"(?: {BALANCED} | {STRING} | {WORD} )"
+_ATTRIBUTES = rf"(?: , \s*+ (?! (?: calls | to_apply | metadata ) = ) [A-Za-z_] [\w\-]*+ = {_VALUE} )*+"
+_MORE_ATTRIBUTES = rf"(?: , \s*+ (?! metadata= ) [A-Za-z_] [\w\-]*+ = {_VALUE} )*+"
 # Behind an instruction something must stand that can only be the next one, or the end of the computation.
 INSTRUCTION = phrase(rf"""
-    (?P<root> ROOT \s++)?+ (?!ROOT=) (?P<name> {NAME} ) \s*+ = \s*+ (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ )
-    \( (?P<inside> {_OPERANDS} ) \) \s*+ (?P<attributes> {ATTRIBUTES} ) \s*+ (?= [%A-Za-z_}}] )
+    (?P<root> ROOT \s++ )?+ (?!ROOT=) (?: % | (?= [A-Za-z_] ) ) (?P<name> [\w.\-]++ ) \s*+ = \s*+
+    (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ ) \( (?P<inside> {_OPERANDS} ) \) \s*+
+    (?P<attributes> {_ATTRIBUTES} ) (?: , \s*+ (?P<caller> calls | to_apply ) = (?P<callee> {NAME} ) )?+
+    (?: , \s*+ metadata= (?P<metadata> {BALANCED} ) )?+ (?P<more> {_MORE_ATTRIBUTES} ) \s*+ (?= [%A-Za-z_}}] )
 """)
 OPERANDS = phrase(rf"\( ( {_OPERANDS} ) \) \s*+ (?!/)")
 _OPERAND = phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
 _COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
-_WITH_VALUES = frozenset(
+WITH_VALUES = frozenset(
     opcode for opcode, record in OPERATIONS.items() if any(kind.stands_in_parentheses for kind in record.attributes.values())
 )
 
@@ -35,44 +46,68 @@ _WITH_VALUES = frozenset(
 class KnownInstructions:
     """Those that were read before, by what they say."""
 
-    def __init__(self, cursor: Cursor, uses: KnownUses) -> None:
-        self.cursor, self.uses = cursor, uses
+    def __init__(self, cursor: Cursor, uses: KnownUses, sources: SourceTables) -> None:
+        self.cursor, self.uses, self.sources = cursor, uses, sources
         self.known: dict[tuple[str, ...], Instruction] = {}
 
     def remember(self, match: re.Match[str], instruction: Instruction) -> None:
         """This is what an instruction of these words means, wherever it stands."""
         if len(self.known) == _MOST:
             self.known.clear()
-        self.known[_details(match)] = instruction
+        self.known[_details(*match.group("opcode", "inside", "shape", "attributes", "caller", "more"))] = instruction
 
-    def instruction(self, match: re.Match[str], by_name: dict[str, Instruction]) -> Instruction | None:
-        """The instruction of this form; None if something is new about it, or wrong."""
-        like = self.known.get(_details(match))
-        if like is None:
-            return None
-        shape = self.cursor.shapes.get(match["shape"])
-        if shape is None:
-            self.cursor.position = match.start("shape")
-            shape = parse_shape(self.cursor)
-            if self.cursor.has_unsized_shapes:
-                return None
-        operands = () if match["opcode"] in _WITH_VALUES else named_operands(match["inside"], by_name, self.cursor.shapes)
-        if None in operands:
-            return None
-        try:
-            shape = self.uses.shape(like.operation, tuple([o.shape for o in operands]), like.attributes, shape)
-        except (HloError, NotImplementedError):
-            return None
-        name = match["name"].removeprefix("%")
-        return Instruction(like.operation, operands, like.attributes, shape, name, like.source, like.annotations)
+    def form(self, body: Body) -> re.Match[str] | None:
+        """The next instruction, if it is of ordinary form."""
+        return INSTRUCTION.match(self.cursor.text, body.position)
+
+    def read(self, body: Body) -> re.Match[str] | None:
+        """Read instructions into the body up to the first that is new in something, or wrong; returns its form, if ordinary.
+
+        Raises what the cursor raises for a computation that is not read yet; the body is then as it was before its caller.
+        """
+        cursor, by_name, locations = self.cursor, body.by_name, self.sources.locations
+        while (match := self.form(body)) is not None:
+            is_root, name, shape_text, opcode, inside, attributes_text, caller, callee, metadata, more = match.groups()
+            like = self.known.get(_details(opcode, inside, shape_text, attributes_text, caller, more))
+            if like is None or name in by_name or (is_root and body.root is not None):
+                return match
+            operands = () if opcode in WITH_VALUES else named_operands(inside, by_name, cursor.shapes)
+            shape = cursor.shapes.get(shape_text) or self._new_shape(match)
+            if shape is None or None in operands:
+                return match
+            if metadata is not None and metadata not in locations and not self.sources.read_metadata(metadata):
+                return match
+            attributes = like.attributes
+            if caller is not None:
+                called = cursor.resolve_computation(callee.removeprefix("%"), match.start("callee"))
+                attributes = {**attributes, caller: called}
+            try:
+                shape = self.uses.shape(like.operation, tuple([operand.shape for operand in operands]), attributes, shape)
+            except (HloError, NotImplementedError):
+                return match
+            instruction = Instruction(like.operation, operands, attributes, shape, name, locations.get(metadata), like.annotations)
+            body.instructions.append(instruction)
+            by_name[name] = instruction
+            if is_root:
+                body.root = instruction
+            cursor.position = body.position = match.end()
+        return None
+
+    def _new_shape(self, match: re.Match[str]) -> AnyShape | None:
+        """The shape of an instruction, not read before; None if it has no size, which is checked elsewhere."""
+        cursor = self.cursor
+        cursor.position = match.start("shape")
+        shape = parse_shape(cursor)
+        return None if cursor.has_unsized_shapes else shape
 
 
-def _details(match: re.Match[str]) -> tuple[str, ...]:
+def _details(
+    opcode: str, inside: str, shape: str, attributes: str, caller: str | None, more: str
+) -> tuple[str | None, ...]:  # fmt: skip
     """What an instruction says besides its name, shape and operands; with the shape where a literal depends on it."""
-    opcode = match["opcode"]
-    if opcode not in _WITH_VALUES:
-        return opcode, match["attributes"]
-    return opcode, match["attributes"], match["inside"], "" if opcode == "parameter" else match["shape"]
+    if opcode not in WITH_VALUES:
+        return opcode, attributes, caller, more
+    return opcode, attributes, caller, more, inside, "" if opcode == "parameter" else shape
 
 
 def named_operands(
@@ -85,8 +120,9 @@ def named_operands(
         text = _COMMENT.sub("", text)
     if not text:
         return ()
-    operands = tuple([by_name.get(name.removeprefix("%")) for name in text.split(", ")])
-    if None in operands:  # other blanks, perhaps
+    names = text[1:].split(", %") if text[0] == "%" else text.split(", ")
+    operands = tuple(map(by_name.get, names))
+    if None in operands:  # other blanks, perhaps, or some names with % and some without
         operands = tuple([by_name.get(name.strip().removeprefix("%")) for name in text.split(",")])
     return operands
 

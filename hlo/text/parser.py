@@ -250,10 +250,14 @@ class _ModuleParser:
     def _read_instructions(self, body: Body) -> None:
         cursor = self.cursor
         cursor.position = body.position
-        while not cursor.text.startswith("}", cursor.position):
+        while True:
+            form = self.instructions.read_known(body)
+            if cursor.text.startswith("}", cursor.position):
+                break
             if cursor.position == len(cursor.text):
                 cursor.fail("this '{' is never closed", body.opening)
-            self.instructions.read(body)
+            cursor.position = body.position
+            self.instructions.read(body, form)
             body.position = cursor.position
         if not body.instructions:
             cursor.fail(f"computation {body.name} has no instructions")

@@ -47,4 +47,3 @@ def _tuple_shape(depth: int) -> str:
 SHAPE = f"(?: {ARRAY_SHAPE} | {_tuple_shape(2)} )"
 BALANCED = "(?: " + " | ".join(_balanced(pair, 3) for pair in ("{}", "()", "[]")) + " )"
 WORD = r"""[^\s,=(){}\[\]"/]++"""
-ATTRIBUTES = rf"(?: , \s*+ [A-Za-z_] [\w\-]*+ = (?: {BALANCED} | {STRING} | {WORD} ) )*+"

@@ -34,6 +34,20 @@ class SourceTables:
                 table[number] = _fields(cursor)[0] if cursor.token == "{" else cursor.string()
         return cursor.text[start : cursor.position].strip()
 
+    def read_metadata(self, text: str) -> bool:
+        """Whether the text is metadata of ordinary form; if so, what it says stands among the locations."""
+        if "\\" in text or _FIELDS.fullmatch(text) is None:
+            return False
+        self.ordinary(text)
+        return True
+
+    def ordinary(self, text: str) -> SourceLocation | None:
+        """What metadata of ordinary form says, which is remembered."""
+        if text not in self.locations:
+            fields = {name: string[1:-1] or word for name, string, word in _FIELD.findall(text)}
+            self.locations[text] = _location(fields, text, self)
+        return self.locations[text]
+
     def location(self, stack_frame: str) -> SourceLocation | None:
         """The innermost source line of a stack frame; None if the tables do not tell it."""
         frame = self._row("StackFrames", stack_frame)
@@ -57,11 +71,7 @@ def parse_metadata(cursor: Cursor, tables: SourceTables) -> SourceLocation | Non
     """``{op_name="..." source_file="..." source_line=7}``: the place in the source, with all that is said of it."""
     start = cursor.position
     if (match := cursor.matched(_FIELDS)) is not None and "\\" not in match.group():
-        text = match.group()
-        if text not in tables.locations:
-            fields = {name: string[1:-1] or word for name, string, word in _FIELD.findall(text)}
-            tables.locations[text] = _location(fields, text, tables)
-        return tables.locations[text]
+        return tables.ordinary(match.group())
     cursor.position = start
     fields, end = _fields(cursor)
     return _location(fields, cursor.text[start:end], tables)
