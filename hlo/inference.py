@@ -16,14 +16,17 @@ class KnownUses:
     """What a function of operation, operands' shapes, attributes and stated shape gave for the uses seen before.
 
     Shapes and attributes are told apart by identity, which is exact, whatever they hold, as long as they are kept here.
+    ``others`` are known to begin with: they are those of a function that gives the same shapes.
     """
 
     def __init__(
-        self, infer: Callable[[Operation, tuple[AnyShape, ...], dict[str, Any], AnyShape | None], AnyShape]
-    ) -> None:  # fmt: skip
+        self,
+        infer: Callable[[Operation, tuple[AnyShape, ...], dict[str, Any], AnyShape | None], AnyShape],
+        others: KnownUses | None = None,
+    ) -> None:
         self._infer = infer
-        self._results: dict[tuple[object, ...], AnyShape] = {}
-        self._kept: list[object] = []
+        self._results: dict[tuple[object, ...], AnyShape] = {} if others is None else others._results
+        self._kept: list[object] = [] if others is None else others._kept
 
     def shape(
         self, operation: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None

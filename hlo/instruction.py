@@ -13,6 +13,7 @@ from typing import Any
 
 from .attributes import REQUIRED
 from .errors import HloError, ShapeError
+from .inference import KnownUses
 from .operation import CALLS, OPERATIONS, Operation
 from .shape import AnyShape, TupleShape, compatible
 
@@ -198,6 +199,7 @@ class Module:
     entry: Computation
     attributes: dict[str, str] = field(default_factory=dict)
     source_tables: str = ""
+    inferred: KnownUses | None = field(default=None, init=False, repr=False)  # while it was read, until it is verified
 
     def computations(self) -> list[Computation]:
         """All computations, callees before their callers, the entry last."""

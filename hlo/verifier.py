@@ -17,9 +17,12 @@ def verify(module: Module) -> None:
     Checked are, for each computation: parameters numbered 0, 1, ... once each; operands defined before their users, in the same
     computation; the root among the instructions; every shape function's constraints, with the inferred shape equal to the
     instruction's; and that no computation calls itself, not even through others.
+
+    What the parser inferred for the text of a new module, from the same shapes and attributes, is not inferred again.
     """
     _reject_recursion(module.entry)
-    uses = KnownUses(_checked_shape)
+    uses = KnownUses(_checked_shape, module.inferred)
+    module.inferred = None
     for computation in module.computations():
         _verify_computation(computation, uses)
 
@@ -73,8 +76,7 @@ def _reject_recursion(entry: Computation) -> None:
             cleared.add(computation)
             continue
         callers[computation] = None
-        called = (callee for instruction in computation.instructions for callee in instruction.called_computations)
-        callees = dict.fromkeys(callee for callee in called if callee not in cleared)
+        callees = dict.fromkeys(callee for callee in computation.callees() if callee not in cleared)
         for callee in callees:
             if callee in callers:
                 order = list(callers)

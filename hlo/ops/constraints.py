@@ -112,12 +112,11 @@ def require_signature(
     opcode: str, name: str, computation: object, parameters: tuple[AnyShape, ...], result: AnyShape | None
 ) -> None:
     """The called computation takes these parameters and returns this (None: anything)."""
-    actual = tuple(shape.without_layout() for shape in computation.parameter_shapes)
-    wanted = tuple(shape.without_layout() for shape in parameters)
-    if actual != wanted:
-        texts = ", ".join(map(str, wanted)), ", ".join(map(str, actual))
+    actual = computation.parameter_shapes
+    if len(actual) != len(parameters) or not all(map(compatible, actual, parameters)):
+        texts = [", ".join(str(shape.without_layout()) for shape in shapes) for shapes in (parameters, actual)]
         require(False, f"{opcode}: {name} must take ({texts[0]}), but {computation.name} takes ({texts[1]})")
-    if result is not None and computation.shape.without_layout() != result.without_layout():
+    if result is not None and not compatible(computation.shape, result):
         stated = result.without_layout()
         require(False, f"{opcode}: {name} must return {stated}, but {computation.name} returns {computation.shape}")
 

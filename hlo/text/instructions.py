@@ -84,11 +84,11 @@ class InstructionParser:
         """``[ROOT] name = ...``, which may have the ordinary form."""
         cursor = self.cursor
         nested: list[Instruction] = []
-        is_root, place, name = self._beginning()
-        if name in body.by_name:
-            cursor.fail(f"two instructions of {body.name} have the name {name}", place)
-        if is_root and body.root is not None:
-            cursor.fail(f"computation {body.name} has two ROOT instructions", place)
+        cursor.position = body.position
+        if form is None or form["name"] in body.by_name or (form["root"] and body.root is not None):
+            is_root, name = self._beginning(body)
+        else:
+            is_root, name, cursor.position = form["root"], form["name"], form.start("shape")
         self.elements.clear()
         self.is_alike_everywhere = True
         instruction = self.right_hand_side(body, name, nested, form=form)
@@ -103,14 +103,18 @@ class InstructionParser:
         if is_root:
             body.root = instruction
 
-    def _beginning(self) -> tuple[bool, int, str]:
-        """``[ROOT] name =``: whether it is the root, the place of the name, and the name."""
+    def _beginning(self, body: Body) -> tuple[bool, str]:
+        """``[ROOT] name =``: whether it is the root, and the name, which must be new."""
         cursor = self.cursor
         is_root = cursor.accept("ROOT")
         place = cursor.position
         name = cursor.name("the name of an instruction")
         cursor.expect("=")
-        return is_root, place, name
+        if name in body.by_name:
+            cursor.fail(f"two instructions of {body.name} have the name {name}", place)
+        if is_root and body.root is not None:
+            cursor.fail(f"computation {body.name} has two ROOT instructions", place)
+        return is_root, name
 
     def check_bound(self) -> None:
         """Fail where a start waits for operands to the end."""
@@ -145,7 +149,10 @@ class InstructionParser:
             record = OPERATIONS[f"async-{half}"]
         if cursor.has_unsized_shapes:
             self._check_sizes(record, operands, shape, place)
-        annotations, source = self._attributes(record, body, given, operands, half == "start") if depth == 0 else ({}, None)
+        annotations, source = ({}, None)
+        if depth == 0:
+            end = None if form is None else form.end()
+            annotations, source = self._attributes(record, body, given, operands, half == "start", end)
         if record.opcode == "broadcast" and "dimensions" not in given:
             self.is_alike_everywhere = False
             if len(operands) == 1 and _is_scalar(operands[0].shape):
@@ -383,22 +390,26 @@ class InstructionParser:
         return parameter
 
     def _attributes(
-        self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction], is_started: bool
-    ) -> tuple[dict[str, str], SourceLocation | None]:
-        """``, name=value`` as often as it stands there: known ones are put among the given, the others returned."""
+        self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction], is_started: bool,
+        end: int | None,
+    ) -> tuple[dict[str, str], SourceLocation | None]:  # fmt: skip
+        """``, name=value`` as often as it stands there: known ones are put among the given, the others returned.
+
+        Where it is known that they reach to an end, nothing behind it is looked at.
+        """
         cursor = self.cursor
         annotations: dict[str, str] = {}
         source = None
         spellings = _spellings(record.opcode)
         seen = set(given)
-        while True:
+        while cursor.position != end:
             if (match := _ATTRIBUTE.match(cursor.text, cursor.position)) is not None:
                 place, spelling, cursor.position = match.start(1), match[1], match.end()
             elif cursor.accept(","):
                 place, spelling = cursor.position, cursor.identifier()
                 cursor.expect("=")
             else:
-                return annotations, source
+                break
             spelling = ATTRIBUTES.get((record.opcode, spelling), spelling)
             if spelling in seen:
                 cursor.fail(f"{record.opcode} has two attributes {spelling}", place)
@@ -426,6 +437,7 @@ class InstructionParser:
             else:
                 known = ", ".join(spellings) or "none"
                 cursor.fail(f"{record.opcode} has no attribute {spelling}; its own are: {known}", place)
+        return annotations, source
 
     def _shaped_literal(self) -> str:
         """The text of ``s32[2]{0} {1, 2}``, or of ``(s32[] 1, f32[2] {1, 2})``."""

@@ -90,7 +90,7 @@ class KnownInstructions:
             by_name[name] = instruction
             if is_root:
                 body.root = instruction
-            cursor.position = body.position = match.end()
+            body.position = match.end()
         return None
 
     def _new_shape(self, match: re.Match[str]) -> AnyShape | None:

@@ -26,6 +26,13 @@ from .source_tables import SourceTables
 
 MAX_CALL_DEPTH = 64
 _PARAMETER = phrase(rf"{NAME} \s*+ : \s*+ ({SHAPE}) \s*+ , \s*+ (?: {COMMENT} \s*+ )?+ (?!/)")  # and one behind it
+_STATED = rf"{NAME} \s*+ : \s*+ {SHAPE}"
+_HEADING = phrase(rf"""
+    (ENTRY \s++)?+ (?!ENTRY) ({NAME}) \s*+ \( ( (?: {_STATED} (?: , \s*+ (?: {COMMENT} \s*+ )?+ {_STATED} )*+ )?+ ) \)
+    \s*+ -> \s*+ ({SHAPE}) \s*+ (?P<brace>) \{{ \s*+ (?= [%A-Za-z_] )
+""")
+_STATED_SHAPE = phrase(rf": \s*+ ({SHAPE})")
+_CLOSED = phrase(r"\} \s*+ (?![,/])")  # what closes a computation of which nothing more is said
 _ATTRIBUTE_AHEAD = re.compile(r"([\w\-]+)\s*=\s*\Z", re.ASCII)
 
 
@@ -86,6 +93,7 @@ class _ModuleParser:
         entry = self._entry()
         check_aliases(cursor, attributes, places, entry)
         module = Module(name or entry.name, entry, attributes, source_tables)
+        module.inferred = self.instructions.uses
         if attributes.get("entry_computation_layout") == entry_layout_text(module):
             del attributes["entry_computation_layout"]
         return module
@@ -135,12 +143,31 @@ class _ModuleParser:
         return name, attributes, places
 
     def _outline(self) -> Body | None:
-        """The next computation, ``[ENTRY] name [(parameters) -> shape] { ... }``, without its instructions; None at the end."""
-        cursor = self.cursor
+        """The next computation, without its instructions; None at the end of the text."""
         if self.last is not None:
             self._skip(self.last)
-        if cursor.token is END:
+        if self.cursor.position == len(self.cursor.text):
             return None
+        body = self._ordinary_heading() or self._heading()
+        self.last = self.bodies[body.name] = body
+        return body
+
+    def _ordinary_heading(self) -> Body | None:
+        """What _heading reads, if it is of ordinary form, with shapes that were read before, and its name is new."""
+        cursor = self.cursor
+        match = _HEADING.match(cursor.text, cursor.position)
+        if match is None:
+            return None
+        entry, spelled_name, parameters, result, _ = match.groups()
+        name = spelled_name.removeprefix("%")
+        if name in self.bodies or not cursor.shapes.keys() >= {result, *_STATED_SHAPE.findall(parameters)}:
+            return None
+        cursor.position = match.end()
+        return Body(name, bool(entry), match.start(2), cursor.shapes[result], match.start("brace"), cursor.position)
+
+    def _heading(self) -> Body:
+        """``[ENTRY] name [(parameters) -> shape] {``"""
+        cursor = self.cursor
         is_entry = cursor.accept("ENTRY")
         place = cursor.position
         name = cursor.name("the name of a computation")
@@ -150,8 +177,7 @@ class _ModuleParser:
         opening = cursor.position
         if not cursor.accept("{"):
             cursor.fail(f"'{{' expected, found {cursor.description()}")
-        self.last = self.bodies[name] = Body(name, is_entry, place, stated_shape, opening, cursor.position)
-        return self.last
+        return Body(name, is_entry, place, stated_shape, opening, cursor.position)
 
     def _skip(self, body: Body) -> None:
         """Go behind this computation, whether it is read or not."""
@@ -252,19 +278,22 @@ class _ModuleParser:
         cursor.position = body.position
         while True:
             form = self.instructions.read_known(body)
-            if cursor.text.startswith("}", cursor.position):
+            if cursor.text.startswith("}", body.position):
                 break
-            if cursor.position == len(cursor.text):
+            if body.position == len(cursor.text):
                 cursor.fail("this '{' is never closed", body.opening)
-            cursor.position = body.position
             self.instructions.read(body, form)
             body.position = cursor.position
+        cursor.position = body.position
         if not body.instructions:
             cursor.fail(f"computation {body.name} has no instructions")
-        cursor.advance()
         if body.opening in self.inline_bodies:
+            cursor.advance()
             body.end = cursor.position
+        elif (closed := _CLOSED.match(cursor.text, cursor.position)) is not None:
+            body.end = cursor.position = closed.end()
         else:
+            cursor.advance()
             self._end(body)
         root = body.root or body.instructions[-1]
         computation = Computation(body.name, tuple(body.instructions), root, body.execution_thread)

@@ -44,8 +44,7 @@ class SourceTables:
     def ordinary(self, text: str) -> SourceLocation | None:
         """What metadata of ordinary form says, which is remembered."""
         if text not in self.locations:
-            fields = {name: string[1:-1] or word for name, string, word in _FIELD.findall(text)}
-            self.locations[text] = _location(fields, text, self)
+            self.locations[text] = _location(_ordinary_fields(text), text, self)
         return self.locations[text]
 
     def location(self, stack_frame: str) -> SourceLocation | None:
@@ -107,8 +106,16 @@ def metadata_text(source: SourceLocation, with_tables: bool) -> str:
     return _STACK_FRAME.sub(lambda match: match.group(1) or place, source.metadata)
 
 
+def _ordinary_fields(text: str) -> dict[str, str]:
+    return {name: string[1:-1] or word for name, string, word in _FIELD.findall(text)}
+
+
 def _fields(cursor: Cursor) -> tuple[dict[str, str], int]:
     """``{name=value name=value ...}`` and its end; strings without their quotes, other values as they are spelled."""
+    if (match := cursor.matched(_FIELDS)) is not None and "\\" not in match.group():
+        return _ordinary_fields(match.group()), match.end()
+    if match is not None:
+        cursor.position = match.start()
     cursor.expect("{")
     fields: dict[str, str] = {}
     while cursor.token != "}":
