@@ -122,7 +122,7 @@ class LoadedModuleBase:
         structure = partial(_structured, self.module.entry.shape) if result_structure == "call" else None
         install(self, structure=structure)
 
-    def _miss(self, *arguments: Any) -> Any:
+    def call_in_python(self, *arguments: Any) -> Any:
         """A call by way of Python: one that the native call does not take."""
         leaves = self._leaves(arguments)
         if self.device_count > 1:

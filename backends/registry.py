@@ -131,8 +131,8 @@ def available_backends() -> dict[str, str | None]:
 def make_callable_type(base: type) -> type:
     """A subclass of ``base`` whose instances are called natively once an entry is installed on them.
 
-    ``base`` defines ``_miss(self, *args, **kwargs)``, which takes every call that native code does not. Where the native
-    call cannot be had (see `native_call_unavailable`) all calls go to ``_miss``.
+    ``base`` defines ``call_in_python(self, *args, **kwargs)``, which takes every call that native code does not. Where the
+    native call cannot be had (see `native_call_unavailable`) it takes all calls.
     """
     if native_call_unavailable() is None:
         from .cpu.call import make_vectorcall_type
@@ -140,7 +140,7 @@ def make_callable_type(base: type) -> type:
         return make_vectorcall_type(base)
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self._miss(*args, **kwargs)
+        return self.call_in_python(*args, **kwargs)
 
     return type(base.__name__, (base,), {"__module__": base.__module__, "__doc__": base.__doc__, "__call__": call})
 
@@ -164,7 +164,7 @@ def call_signature_types() -> ModuleType | None:
 
 
 def remove_native_entries(instance: Any) -> None:
-    """Send all further calls of an instance of `make_callable_type`'s types to its ``_miss``."""
+    """Send all further calls of an instance of `make_callable_type`'s types to its ``call_in_python``."""
     if native_call_unavailable() is None:
         from .cpu.call import remove_entries
 

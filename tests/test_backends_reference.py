@@ -80,7 +80,7 @@ def test_callables_miss_until_an_entry_is_installed(unavailable, monkeypatch):
     class Base:
         """Adds."""
 
-        def _miss(self, x, *, y=1):
+        def call_in_python(self, x, *, y=1):
             return x + y
 
     if unavailable is not None:

@@ -16,8 +16,8 @@ from phlox.backends.cpu.call import (
     remove_entries,
     unsupported_reason,
 )
+from phlox.backends.cpu.call.call_signature import ResultSpec
 from phlox.backends.cpu.call.lookup import hash_of
-from phlox.backends.cpu.call.signature import ResultSpec
 
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason="native entries are not available")
 KERNEL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -25,7 +25,7 @@ F64 = np.dtype("f8")
 
 
 class MissingBase:
-    def _miss(self, *args, **kwargs):
+    def call_in_python(self, *args, **kwargs):
         return "miss"
 
 

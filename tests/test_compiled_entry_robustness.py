@@ -34,8 +34,8 @@ from phlox.backends.cpu.call import (
     bind_entry,
     install_entry,
     make_vectorcall_type,
+    native_functions,
     remove_entries,
-    runtime,
     unsupported_reason,
 )
 
@@ -86,7 +86,8 @@ def test_exception_set_by_the_kernel_stands():
     }
     """
     no_memory = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
-    address = runtime.load_object(runtime.compile_object(text), {"interrupt": no_memory}, ("kernel",))["kernel"]
+    code = native_functions.compile_object(text)
+    address = native_functions.load_object(code, {"interrupt": no_memory}, ("kernel",))["kernel"]
     f = function(CallSignature((), result_structure="none"), (address, None), raise_error=raise_error)
     with pytest.raises(MemoryError):
         f()
@@ -108,7 +109,7 @@ def test_failed_allocation(position):
 @native
 def test_exception_of_miss():
     class Failing:
-        def _miss(self, *args):
+        def call_in_python(self, *args):
             raise KernelError(args)
 
     f = make_vectorcall_type(Failing)()
@@ -134,7 +135,7 @@ def test_no_leaks():
     ]
 
     class Quiet(Base):
-        def _miss(self, *args):
+        def call_in_python(self, *args):
             return None
 
     missing = make_vectorcall_type(Quiet)()

@@ -58,7 +58,7 @@ def test_exact_arrays_bypass_python(monkeypatch):
     def fail(self, *arguments):
         raise AssertionError("called by way of Python")
 
-    monkeypatch.setattr(LoadedModuleBase, "_miss", fail)
+    monkeypatch.setattr(LoadedModuleBase, "call_in_python", fail)
     x = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
     check(f(x, np.float32(2)))
     with pytest.raises(AssertionError, match="by way of Python"):

@@ -13,8 +13,8 @@ from phlox.backends.cpu.call import (
     ArrayGuard,
     CallSignature,
     ResultSpec,
+    native_functions,
     result_pool,
-    runtime,
 )
 
 LARGE = 1 << 18
@@ -138,10 +138,10 @@ def run_python(source, **environment):
 PROGRAM = """
     import numpy as np
     from phlox.backends.cpu.call import *
-    from phlox.backends.cpu.call import result_pool, runtime
-    Function = make_vectorcall_type(type("Base", (), {"_miss": lambda self: None}))
-    code = runtime.compile_object("define i32 @kernel(ptr %a, ptr %r) {\\nret i32 0\\n}")
-    kernel = runtime.load_object(code, {}, ("kernel",))["kernel"]
+    from phlox.backends.cpu.call import result_pool, native_functions
+    Function = make_vectorcall_type(type("Base", (), {"call_in_python": lambda self: None}))
+    code = native_functions.compile_object("define i32 @kernel(ptr %a, ptr %r) {\\nret i32 0\\n}")
+    kernel = native_functions.load_object(code, {}, ("kernel",))["kernel"]
     f = Function()
     install_entry(f, bind_entry(CallSignature((), results=(ResultSpec(np.dtype("f8"), (1 << 19,)),)), kernel, None))
     f()
@@ -178,20 +178,20 @@ def test_pool_limit_is_checked():
 
 
 @native
-def test_dispatch_code_can_be_kept():
+def test_the_code_of_all_calls_can_be_kept():
     f = function(array_pair(), add_kernel(8))
-    code, key = runtime.dispatch_code(), runtime.dispatch_key()
-    assert runtime.dispatch_key() == key and isinstance(code, bytes)
-    runtime.use_dispatch_code(b"")
-    assert runtime.dispatch_code() == code, "code that is in use is not replaced"
+    code, key = native_functions.object_code(), native_functions.object_code_key()
+    assert native_functions.object_code_key() == key and isinstance(code, bytes)
+    native_functions.use_object_code(b"")
+    assert native_functions.object_code() == code, "code that is in use is not replaced"
     same(f(np.ones(8), np.ones(8)), np.full(8, 2.0))
     program = f"""
-        from phlox.backends.cpu.call import runtime
-        assert runtime.dispatch_key() == {key!r}
+        from phlox.backends.cpu.call import native_functions
+        assert native_functions.object_code_key() == {key!r}
         def refuse(text):
             raise AssertionError("compiled again")
-        runtime.compile_object = refuse
-        runtime.use_dispatch_code(bytes.fromhex({code.hex()!r}))
-        print(runtime.entry_address() != 0)
+        native_functions.compile_object = refuse
+        native_functions.use_object_code(bytes.fromhex({code.hex()!r}))
+        print(native_functions.entry_address() != 0)
     """
     assert run_python(program) == "True\n"

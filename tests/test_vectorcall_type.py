@@ -36,7 +36,7 @@ def test_bases_with_slots(slots):
     class Slotted:
         __slots__ = slots
 
-        def _miss(self, *args):
+        def call_in_python(self, *args):
             return args
 
     f = make_vectorcall_type(Slotted)()
@@ -53,7 +53,7 @@ def test_slots_and_entry_do_not_overlap():
     class Slotted:
         __slots__ = ("first", "last")
 
-        def _miss(self, *args):
+        def call_in_python(self, *args):
             return args
 
     f = make_vectorcall_type(Slotted)()
@@ -116,7 +116,7 @@ def test_unsuitable_bases_are_refused():
         pass
 
     class WithCall:
-        def _miss(self):
+        def call_in_python(self):
             pass
 
         def __call__(self):

@@ -65,7 +65,7 @@ class JittedFunctionBase:
 
     # --- calling ---
 
-    def _miss(self, *args: Any, **kwargs: Any) -> Any:
+    def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
         if current_trace() is not None:
             return call_in_trace(self._function, self.__name__, args, kwargs)
@@ -86,7 +86,7 @@ class JittedFunctionBase:
             return specialization(values)
         except StaleCapture:
             self._forget(known.specialization)
-            return self._miss(*args, **kwargs)
+            return self.call_in_python(*args, **kwargs)
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
         """Trace and compile for this form of call, unless only its spelling is new.

@@ -24,8 +24,8 @@ from . import call as native_call
 from . import shared_functions
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
+from .call.native_functions import python_call_addresses
 from .call.python_calls import RUN_KERNEL
-from .call.runtime import python_call_addresses
 from .dynamic_shapes import PaddedExecutable
 from .machine_code import MachineCode
 from .module_emitter import KERNEL_NAME, ModuleEmitter
@@ -194,7 +194,7 @@ class _FlatCallBase:
     def __init__(self, executable: CpuExecutable) -> None:
         self._executable = executable
 
-    def _miss(self, *arguments: Any) -> tuple[Any, ...]:
+    def call_in_python(self, *arguments: Any) -> tuple[Any, ...]:
         executable = self._executable
         argument_checks.check_arguments(executable.module.name, executable._parameters, arguments)
         return executable.run([np.require(argument, requirements="A") for argument in arguments])

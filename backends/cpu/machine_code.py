@@ -11,7 +11,7 @@ from llvmlite import binding
 
 from ...runtime.custom_calls import NativeTarget
 from .arena import SPARE_BLOCK_NAME
-from .call.runtime import hidden, python_call_addresses
+from .call.native_functions import hidden, python_call_addresses
 from .host_calls import HostCall
 from .llvm_work import require_memory, run_interruptibly
 from .target import Target, compiling_machine, initialize, target_machine

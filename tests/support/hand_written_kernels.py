@@ -11,7 +11,7 @@ from phlox.backends.cpu.call import (
     bind_entry,
     install_entry,
     make_vectorcall_type,
-    runtime,
+    native_functions,
     unsupported_reason,
 )
 
@@ -25,7 +25,7 @@ class Base:
     def __init__(self):
         self.missed = []
 
-    def _miss(self, *args, **kwargs):
+    def call_in_python(self, *args, **kwargs):
         self.missed.append((args, kwargs))
         return "missed"
 
@@ -43,7 +43,7 @@ class KernelError(Exception):
 def kernel(body, declarations=""):
     """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
     text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
-    address = runtime.load_object(runtime.compile_object(text), {}, ("kernel",))["kernel"]
+    address = native_functions.load_object(native_functions.compile_object(text), {}, ("kernel",))["kernel"]
     return address, body
 
 

@@ -4,9 +4,7 @@
 `install_entry` puts the entry before the others of an instance. `unsupported_reason` says why an interpreter has to do without.
 """
 
-from .entry import BoundEntry, bind_entry, install_entry, remove_entries
-from .object_layout import unsupported_reason
-from .signature import (
+from .call_signature import (
     ArgumentGuard,
     ArgumentResult,
     ArrayGuard,
@@ -16,6 +14,8 @@ from .signature import (
     ResultSpec,
     StaticGuard,
 )
+from .entry import BoundEntry, bind_entry, install_entry, remove_entries
+from .object_layout import unsupported_reason
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ....runtime.locks import new_lock
-from . import lookup, object_layout, records, result_pool, runtime
-from .signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
+from . import lookup, native_functions, object_layout, records, result_pool
+from .call_signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
 from .vectorcall_type import get_entries, set_entries
 
 _install_lock = new_lock()
@@ -97,12 +97,15 @@ def install_entry(instance: Any, entry: BoundEntry) -> None:
         if entry.installed:
             raise ValueError("install_entry requires an entry that is not installed yet; given one that is")
         entries = lookup.with_entry(get_entries(instance), *entry.parts, _hash_in)
-        set_entries(instance, runtime.entry_address(), entries)
+        set_entries(instance, native_functions.entry_address(), entries)
         entry.installed = True
 
 
 def remove_entries(instance: Any) -> None:
-    """Sends all further calls of `instance` to ``_miss``. Calls that run keep what they need. Raises as `set_entries` does."""
+    """Sends all further calls of `instance` to ``call_in_python``; calls that run keep what they need.
+
+    Raises as `set_entries` does.
+    """
     with _install_lock:
         set_entries(instance, None, ())
 

@@ -1,4 +1,4 @@
-"""The native checks of a call against the records of an entry, by reads alone; a part of `dispatch`'s code."""
+"""The native checks of a call against the records of an entry, by reads alone; a part of `entry_code`'s code."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .signature import ArrayGuard, CallSignature, StaticGuard
+from .call_signature import ArrayGuard, CallSignature, StaticGuard
 
 # So many are tried one after another.
 _FEW = 4

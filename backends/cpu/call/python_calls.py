@@ -19,7 +19,7 @@ CALL_FAILED, INTERRUPTED = 2, 3
 # A thread looks for interrupts this often, in nanoseconds, wherever it is asked to.
 _INTERVAL = 50_000_000
 
-# In the form of `dispatch`'s: functions, and what else is filled at load.
+# In the form of `entry_code`'s: functions, and what else is filled at load.
 FUNCTIONS = (
     "PyCapsule_GetPointer",
     "PyErr_CheckSignals",

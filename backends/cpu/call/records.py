@@ -1,4 +1,4 @@
-"""The records that the native code of `dispatch` reads: an entry, its argument guards and its results."""
+"""The records that the native code of `entry_code` reads: an entry, its argument guards and its results."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ctypes import c_int32, c_int64, c_uint64, c_void_p
 
 import numpy as np
 
-from . import dispatch, lookup, vectorcall_type
+from . import entry_code, lookup, vectorcall_type
 from . import object_layout as layout
-from .signature import (
+from .call_signature import (
     RESULT_STRUCTURES,
     ArgumentGuard,
     ArgumentResult,
@@ -84,14 +84,14 @@ class Entry(ctypes.Structure):
 
 
 def names() -> dict[str, int]:
-    """The offsets and constants that the assembly of `dispatch` names."""
+    """The offsets and constants that the assembly of `entry_code` names."""
     values = {
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset
         for record in (Entry, Argument, Result, lookup.Table)
         for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result, lookup.Table)}
-    for module in (layout, dispatch, lookup, vectorcall_type):
+    for module in (layout, entry_code, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
@@ -129,17 +129,17 @@ class Builder:
             case ArrayGuard():
                 return self.array(guard)
             case NumPyScalarGuard(dtype=dtype):
-                return Argument(kind=dispatch.ARGUMENT_INLINE, expected=self.object(dtype.type))
+                return Argument(kind=entry_code.ARGUMENT_INLINE, expected=self.object(dtype.type))
             case PythonScalarGuard(type=kind):
-                kinds = {int: dispatch.ARGUMENT_INTEGER, bool: dispatch.ARGUMENT_BOOL}
-                return Argument(kind=kinds.get(kind, dispatch.ARGUMENT_INLINE), expected=self.object(kind))
-        return Argument(kind=dispatch.ARGUMENT_STATIC, expected=self.object(static))
+                kinds = {int: entry_code.ARGUMENT_INTEGER, bool: entry_code.ARGUMENT_BOOL}
+                return Argument(kind=kinds.get(kind, entry_code.ARGUMENT_INLINE), expected=self.object(kind))
+        return Argument(kind=entry_code.ARGUMENT_STATIC, expected=self.object(static))
 
     def array(self, guard: ArrayGuard, captured: np.ndarray | None = None) -> Argument:
         """The record of an array argument, or of a captured array."""
         order = layout.C_CONTIGUOUS if guard.order == "C" else layout.F_CONTIGUOUS
         return Argument(
-            kind=dispatch.ARGUMENT_ARRAY,
+            kind=entry_code.ARGUMENT_ARRAY,
             expected=self.object(np.ndarray),
             flags=layout.ALIGNED | order | (layout.WRITEABLE if guard.writeable else 0),
             rank=len(guard.shape),
@@ -151,9 +151,9 @@ class Builder:
     def result(self, result: ResultSpec | ArgumentResult, allocate: int) -> Result:
         """The record of a result; allocate is the address of the function for arrays."""
         if isinstance(result, ArgumentResult):
-            return Result(kind=dispatch.RESULT_ARGUMENT, argument=result.index)
+            return Result(kind=entry_code.RESULT_ARGUMENT, argument=result.index)
         return Result(
-            kind=dispatch.RESULT_ARRAY if result.shape else dispatch.RESULT_SCALAR,
+            kind=entry_code.RESULT_ARRAY if result.shape else entry_code.RESULT_SCALAR,
             dtype=self.dtype(result.dtype),
             rank=len(result.shape),
             fortran=result.order == "F",
@@ -187,7 +187,7 @@ class Builder:
             results=self.memory((Result * len(results))(*results)),
             kernel=kernel,
             release_gil=signature.release_gil,
-            is_array_alone=signature.result_structure == "single" and results[0].kind == dispatch.RESULT_ARRAY,
+            is_array_alone=signature.result_structure == "single" and results[0].kind == entry_code.RESULT_ARRAY,
             result_structure=RESULT_STRUCTURES.index(signature.result_structure),
             positional_count=len(arguments) - len(signature.keyword_names),
             keyword_count=len(signature.keyword_names),

@@ -16,7 +16,7 @@ import functools
 import os
 import sys
 
-from . import assembly, object_layout, runtime
+from . import assembly, native_functions, object_layout
 
 # Results of at least this many bytes come from the pool.
 POOLED_BYTES = 1 << 20
@@ -377,7 +377,7 @@ def _pool() -> dict[str, int]:
         bindings[name] = object_layout.function_address(name)
     text = assembly.pointers(_POINTERS) + assembly.substitute(_ASSEMBLY, _NAMES)
     symbols = ("pooled_empty", "trim", "cached", "limit", "capsule", "handler", "handler_name")
-    addresses = runtime.load_object(runtime.compile_object(text), bindings, symbols)
+    addresses = native_functions.load_object(native_functions.compile_object(text), bindings, symbols)
     name = b"phlox_result_pool"
     ctypes.memmove(addresses["handler"], name, len(name))
     ctypes.c_int64.from_address(addresses["limit"]).value = min(_limit(), (1 << 63) - 1)

@@ -3,8 +3,8 @@
 CPython (PEP 590, and "The Vectorcall Protocol" in the C-API manual) calls an object through the function pointer that the
 instance holds at its type's ``tp_vectorcall_offset``. As long as that pointer is NULL the call goes to the type's
 ``tp_call``, which here is the one that Python gives every class that defines ``__call__``: it calls
-``instance._miss(*args, **kwargs)``. So an instance is callable from the moment it exists, and `set_entries` turns its calls
-into direct calls of native code.
+``instance.call_in_python(*args, **kwargs)``. So an instance is callable from the moment it exists, and `set_entries` turns its
+calls into direct calls of native code.
 
 What native code reads of an instance is out of reach of Python: a slot whose descriptor is in no class. The collector knows
 the slot, as it knows all; an instance that it takes apart may still be called by others of the same cycle, with its entries or
@@ -72,9 +72,9 @@ _layouts: weakref.WeakKeyDictionary[type, _Layout] = weakref.WeakKeyDictionary()
 def make_vectorcall_type(base: type) -> type:
     """A subclass of `base` whose instances can be called through native code.
 
-    base: an ordinary class, with any methods, ``__slots__`` or ``__dict__``, that defines ``_miss(self, *args, **kwargs)`` and
-        not ``__call__``. ``_miss`` receives every call that native code does not take, and every call made through the
-        attribute ``instance.__call__``.
+    base: an ordinary class, with any methods, ``__slots__`` or ``__dict__``, that defines
+        ``call_in_python(self, *args, **kwargs)`` and not ``__call__``. ``call_in_python`` receives every call that native code
+        does not take, and every call made through the attribute ``instance.__call__``.
 
     The result carries `base`'s name, module and docstring, and cannot be subclassed: before Python 3.12 the subclass would not
     take native calls (its type would lack Py_TPFLAGS_HAVE_VECTORCALL). Weak references, garbage collection, ``__dict__``,
@@ -87,21 +87,22 @@ def make_vectorcall_type(base: type) -> type:
     Raises TypeError if `base` is not such a class.
 
     >>> class Doubler:
-    ...     def _miss(self, x):
+    ...     def call_in_python(self, x):
     ...         return 2 * x
     >>> make_vectorcall_type(Doubler)()(21)
     42
     """
     if type(base) is not type:
         raise TypeError(f"make_vectorcall_type requires a class whose metaclass is type; given {base!r}")
-    if not callable(getattr(base, "_miss", None)):
-        raise TypeError(f"make_vectorcall_type requires a class that defines _miss(self, *args, **kwargs); given {base!r}")
+    if not callable(getattr(base, "call_in_python", None)):
+        required = "a class that defines call_in_python(self, *args, **kwargs)"
+        raise TypeError(f"make_vectorcall_type requires {required}; given {base!r}")
     if any("__call__" in vars(parent) for parent in base.__mro__):
         raise TypeError(f"make_vectorcall_type requires a class that does not define __call__; given {base!r}")
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # IPython and pytest leave such frames out
-        return self._miss(*args, **kwargs)
+        return self.call_in_python(*args, **kwargs)
 
     call.__name__ = "__call__"
     call.__qualname__ = f"{base.__qualname__}.__call__"
@@ -142,7 +143,7 @@ def make_vectorcall_type(base: type) -> type:
 
 
 def set_entries(instance: Any, function: int | None, entries: tuple[object, ...]) -> None:
-    """Makes calls of `instance` go to the vectorcall function at address `function`; None gives them back to ``_miss``.
+    """Makes calls of `instance` go to the vectorcall function at address `function`; None ends that.
 
     entries: what the instance holds for that function to read. What they replace is dropped: a call that runs must hold a
         reference of its own.

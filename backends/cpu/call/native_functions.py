@@ -9,42 +9,42 @@ import llvmlite.binding as llvm
 
 from ....runtime.locks import new_lock
 from ..llvm_work import require_memory
-from . import dispatch, object_layout, python_calls, records
+from . import entry_code, object_layout, python_calls, records
 
 # Emitted code holds the address of this string.
-_MISS_NAME = "_miss"
+_MISS_NAME = "call_in_python"
 _lock = new_lock()
-_dispatch_code: bytes | None = None
+_object_code: bytes | None = None
 _addresses: dict[str, int] | None = None
 
 
-def dispatch_key() -> str:
-    """What the code of `dispatch_code` depends on: its assembly, the processor, the version of LLVM; a hexadecimal digest."""
-    described = f"{dispatch.module_assembly(records.names())}\n{llvm.get_host_cpu_name()}\n{llvm.llvm_version_info}"
+def object_code_key() -> str:
+    """What the code of `object_code` depends on: its assembly, the processor, the version of LLVM; a hexadecimal digest."""
+    described = f"{entry_code.module_assembly(records.names())}\n{llvm.get_host_cpu_name()}\n{llvm.llvm_version_info}"
     return hashlib.sha256(described.encode()).hexdigest()
 
 
-def dispatch_code() -> bytes:
-    """The object code of the shared vectorcall function, for a compilation cache to keep under `dispatch_key`.
+def object_code() -> bytes:
+    """The object code of the shared vectorcall function, for a compilation cache to keep under `object_code_key`.
 
     Compiling it is the larger part of what a process pays once; it is done here if it was not done yet.
     """
-    global _dispatch_code
+    global _object_code
     with _lock:
-        if _dispatch_code is None:
-            _dispatch_code = compile_object(dispatch.module_assembly(records.names()))
-        return _dispatch_code
+        if _object_code is None:
+            _object_code = compile_object(entry_code.module_assembly(records.names()))
+        return _object_code
 
 
-def use_dispatch_code(code: bytes) -> None:
-    """Saves compiling the shared vectorcall function: `code` is what `dispatch_code` gave under the same `dispatch_key`.
+def use_object_code(code: bytes) -> None:
+    """Saves compiling the shared vectorcall function: `code` is what `object_code` gave under the same `object_code_key`.
 
     Does nothing where the function is compiled already.
     """
-    global _dispatch_code
+    global _object_code
     with _lock:
-        if _dispatch_code is None:
-            _dispatch_code = code
+        if _object_code is None:
+            _object_code = code
 
 
 def entry_address() -> int:
@@ -74,11 +74,11 @@ def hidden(value: object) -> object:
 def _function_addresses() -> dict[str, int]:
     global _addresses
     if _addresses is None:
-        code = dispatch_code()
+        code = object_code()
         with _lock:
             if _addresses is None:
                 bindings = {"miss_name": id(_MISS_NAME), "none": id(None), "true": id(True), "system_error": id(SystemError)}
-                functions = (*dispatch.FUNCTIONS, *python_calls.FUNCTIONS)
+                functions = (*entry_code.FUNCTIONS, *python_calls.FUNCTIONS)
                 bindings |= {name: object_layout.function_address(name) for name in functions}
                 bindings |= python_calls.variables()
                 addresses = load_object(code, bindings, ("entry", *python_calls.NAMES))

@@ -41,7 +41,7 @@ FUNCTIONS = (
 OBJECTS = ("miss_name", "none", "true", "system_error")
 
 _ENTRY = """
-; What the instances of a vectorcall type point to: an entry that the call fits takes it, else _miss is called.
+; What the instances of a vectorcall type point to: an entry that the call fits takes it, else call_in_python is called.
 ; The word before the vectorcall pointer is the instance's own reference to the tuple of its entries (`lookup`). The call holds
 ; a reference of its own, since the entries may be exchanged while it runs.
 define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {
@@ -144,7 +144,7 @@ failed:
 
 @does_not_fit = internal constant i8 0
 
-; self._miss(*args, **kwargs)
+; self.call_in_python(*args, **kwargs)
 define internal ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names) noinline optnone {
   %name = load ptr, ptr @miss_name
   %get = load ptr, ptr @PyObject_GetAttr
