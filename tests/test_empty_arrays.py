@@ -6,8 +6,8 @@ import numpy as np
 import phlox.numpy
 import pytest
 from phlox import jit
-from phlox.tracer import dispatch
-from phlox.tracer.errors import ConcretizationError
+from phlox.tracer.recording import function_tables
+from phlox.tracer.recording.errors import ConcretizationError
 
 ARRAYS = {"f64[0]": np.zeros(0), "f64[0,3]": np.zeros((0, 3))}
 MORE_ARRAYS = {
@@ -61,7 +61,7 @@ def check_calls(function, arrays):
 
 
 FUNCTIONS = pytest.mark.parametrize(
-    "function", sorted(dispatch.FUNCTIONS, key=lambda f: (f.__name__, f.__module__)), ids=lambda f: f.__name__
+    "function", sorted(function_tables.FUNCTIONS, key=lambda f: (f.__name__, f.__module__)), ids=lambda f: f.__name__
 )
 
 

@@ -5,12 +5,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from broad_random_programs import broad_random_module
 from phlox import cond, fori_loop, hlo, jit, load_hlo
 from phlox.backends.cpu import function_parts, region_functions
 from phlox.backends.registry import get_backend
 from phlox.runtime import register_custom_call, unregister_custom_call
-from wide_random_modules import wide_arguments, wide_random_module
+from random_control_flow_modules import control_flow_module, module_arguments
+from random_windows_and_casts import windows_and_casts_module
 
 
 def in_small_parts(monkeypatch):
@@ -34,10 +34,10 @@ def assert_identical(actual, expected):
 def compile_and_run(module):
     executable = get_backend("cpu").compile(module)
     with np.errstate(all="ignore"):
-        return executable, executable(*wide_arguments(module, 0))
+        return executable, executable(*module_arguments(module, 0))
 
 
-@pytest.mark.parametrize("make", [broad_random_module, wide_random_module], ids=["broad", "wide"])
+@pytest.mark.parametrize("make", [windows_and_casts_module, control_flow_module], ids=["windows and casts", "control flow"])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(monkeypatch, make, seed):
     module = make(seed, Random(seed).randint(5, 40))

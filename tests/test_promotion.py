@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import jit
-from phlox.tracer import promotion
+from phlox.tracer.recording import promotion
 
 DTYPES = [np.dtype(name) for name in "? b h i q B H I Q e f d F D".split()]
 OPERATORS = [

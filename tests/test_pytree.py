@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phlox.tracer import pytree
+from phlox.tracer.recording import pytree
 
 Point = namedtuple("Point", "x y")
 

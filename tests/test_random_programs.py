@@ -5,12 +5,12 @@
 
 import numpy as np
 import pytest
-from broad_random_programs import broad_modules, broad_random_module
 from hypothesis import HealthCheck, given, settings
 from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.compile import DEFAULT, FixedPoint, run_named_passes
-from wide_random_modules import wide_arguments, wide_modules, wide_random_module
+from random_control_flow_modules import control_flow_module, control_flow_modules, module_arguments
+from random_windows_and_casts import windows_and_casts_module, windows_and_casts_modules
 
 PASS_NAMES = [name for step in DEFAULT for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
@@ -27,7 +27,7 @@ def nested(shape, arrays):
 
 def results(module, seed=0):
     """What the program means."""
-    arrays = iter(wide_arguments(module, seed))
+    arrays = iter(module_arguments(module, seed))
     with np.errstate(all="ignore"):
         return flattened(hlo.evaluate(module.entry, *(nested(p.shape, arrays) for p in module.entry.parameters)))
 
@@ -62,38 +62,38 @@ def check_passes(module):
 
 
 def check_native_code(module):
-    actual = get_backend("cpu").compile(module)(*wide_arguments(module, 0))
+    actual = get_backend("cpu").compile(module)(*module_arguments(module, 0))
     assert_identical(actual, results(module), "native code")
 
 
 @settings(max_examples=60, **PROPERTY)
-@given(broad_modules())
+@given(windows_and_casts_modules())
 def test_text(module):
     hlo.verify(module)
     check_text(module)
 
 
 @settings(max_examples=20, **PROPERTY)
-@given(broad_modules())
+@given(windows_and_casts_modules())
 def test_every_pass(module):
     check_passes(module)
 
 
 @settings(max_examples=50, **PROPERTY)
-@given(broad_modules())
+@given(windows_and_casts_modules())
 def test_native_code(module):
     check_native_code(module)
 
 
 @settings(max_examples=40, **PROPERTY)
-@given(wide_modules())
+@given(control_flow_modules())
 def test_native_code_of_control_flow(module):
     check_native_code(module)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [5, 12, 25, 50])
-@pytest.mark.parametrize("make", [wide_random_module, broad_random_module])
+@pytest.mark.parametrize("make", [control_flow_module, windows_and_casts_module])
 def test_many_programs(make, steps):
     for seed in range(400):
         module = make(1000 * steps + seed, steps)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import fori_loop, jit
-from phlox.tracer import trace as tracing
 from phlox.tracer.functions import recorded_calls
+from phlox.tracer.recording import trace as tracing
 from random_numpy_programs import Writer, run_program
 
 

@@ -1,14 +1,14 @@
 """The frontend: what a Python function sees while it is traced, and how its calls reach the compiled code."""
 
-from .cache import CacheEntry, CacheInfo
-from .control_flow import cond, fori_loop, switch, while_loop
-from .custom_call import custom_call
-from .errors import CarryTypeError, ConcretizationError, LeakedArrayError, StaticArgumentError, TracerError
-from .jit import jit
-from .pytree import register_pytree, tree_map
-from .scan import map, scan
-from .signature import ShapeDtype
-from .stages import Compiled, Lowered, Traced
+from .calls.cache import CacheEntry, CacheInfo
+from .calls.custom_call import custom_call
+from .calls.jit import jit
+from .calls.leaves import ShapeDtype
+from .calls.stages import Compiled, Lowered, Traced
+from .control_flow.loops import cond, fori_loop, switch, while_loop
+from .control_flow.scan import map, scan
+from .recording.errors import CarryTypeError, ConcretizationError, LeakedArrayError, StaticArgumentError, TracerError
+from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",

@@ -30,11 +30,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch
-from .dispatch import gaps
 from .functions import creation
 from .functions.ufunc_calls import call_ufunc, ufunc_method
-from .trace import current_trace
+from .recording import function_tables
+from .recording.function_tables import gaps
+from .recording.trace import current_trace
 
 __all__ = ["gaps", "indices"]
 
@@ -102,8 +102,8 @@ def _public(module: Any) -> dict[str, Any]:
         value = vars(module).get(name)
         if isinstance(value, np.ufunc):
             found[name] = TracedUfunc(value)
-        elif callable(value) and not isinstance(value, type) and value in dispatch.FUNCTIONS:
-            found[name] = _dispatched(value, dispatch.FUNCTIONS[value])
+        elif callable(value) and not isinstance(value, type) and value in function_tables.FUNCTIONS:
+            found[name] = _dispatched(value, function_tables.FUNCTIONS[value])
         elif value is not None and (callable(value) or isinstance(value, (int, float))):
             found[name] = value
     return found

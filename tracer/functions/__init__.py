@@ -1,6 +1,6 @@
-"""What NumPy's functions do with traced arrays; importing this package fills the tables of `phlox.tracer.dispatch`."""
+"""What NumPy's functions do with traced arrays; importing this package fills `phlox.tracer.recording.function_tables`."""
 
-from .. import array  # noqa: F401  isort:skip  (first: the modules below make arrays)
+from ..recording import array  # noqa: F401  isort:skip  (first: the modules below make arrays)
 from . import (  # noqa: F401
     arithmetic,
     creation,

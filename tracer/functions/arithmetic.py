@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import hlo
-from ..dispatch import kernel
+from ..recording.function_tables import kernel
+from ..recording.operands import full_like, scalar_value
 from . import complex_numbers
 from .emission import (
     absolute,
@@ -49,7 +50,6 @@ from .emission import (
     xor,
 )  # fmt: skip
 from .floating_point import copysign, truncate
-from .operands import full_like, scalar_value
 
 Instruction = hlo.Instruction
 Builder = hlo.Builder

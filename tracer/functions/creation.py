@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from ..memory_order import is_contiguous, laid_out
-from .operands import (
+from ..recording import promotion
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.memory_order import is_contiguous, laid_out
+from ..recording.operands import (
     as_traced,
     broadcast,
     class_of,
@@ -160,8 +160,8 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
-    from ..indexing import assigned_value
-    from .operands import require_out
+    from ..indexing.basic import assigned_value
+    from ..recording.operands import require_out
 
     dst, src = require_out(dst), prepare(src)
     promotion.require_cast(class_of(src), dst.dtype, casting)
@@ -349,7 +349,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    from .operands import normalize_axis
+    from ..recording.operands import normalize_axis
     from .shape_manipulation import permuted
 
     first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)

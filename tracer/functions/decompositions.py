@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..custom_call import custom_call
-from ..dispatch import implements
-from .operands import as_traced, has_traced
+from ..calls.custom_call import custom_call
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, has_traced
 
 
 def _call(name: str, *operands: Any, **keywords: Any) -> Any:

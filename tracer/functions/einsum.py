@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import require_trace
-from ..dispatch import implements
-from ..trace import Trace
+from ..recording import promotion
+from ..recording.array import require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, result, store
+from ..recording.trace import Trace
 from .linear_algebra import contract
-from .operands import broadcast, class_of, convert, instruction_of, prepare, result, store
 from .reductions import reduce_instruction
 
 Instruction = hlo.Instruction

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ... import hlo
-from ..dispatch import kernel, special
+from ..recording.function_tables import kernel, special
 from .complex_numbers import exponential_minus_one, exponential_of_two, scaled_parts
 from .emission import (
     absolute,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .operands import broadcast, constant, convert, full_like
+from ..recording.operands import broadcast, constant, convert, full_like
 
 Instruction = hlo.Instruction
 Builder = hlo.Builder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import hlo
-from ..dispatch import implements
-from .operands import as_traced, instruction_of, result, value
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, instruction_of, result, value
 
 
 @implements(np.linalg.cholesky)

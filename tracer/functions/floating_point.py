@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import hlo
-from ..dispatch import kernel
+from ..recording.function_tables import kernel
 from .emission import (
     absolute,
     add,

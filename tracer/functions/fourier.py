@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..array import TracedArray
-from ..dispatch import implements
-from .operands import as_traced, full_like, instruction_of, normalize_axis, result, store, value
+from ..recording.array import TracedArray
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, full_like, instruction_of, normalize_axis, result, store, value
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dispatch import missing
+from ..recording.function_tables import missing
 
 
 def _functions(names: str, module: object = np) -> list:

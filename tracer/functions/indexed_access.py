@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..advanced_indexing import (
+from ..indexing.index_arrays import (
     any_of,
     in_range,
     known_contents,
@@ -25,10 +24,21 @@ from ..advanced_indexing import (
     widened,
     write_arrays,
 )
-from ..array import TracedArray, require_trace
-from ..dispatch import implements
-from ..trace import Trace
-from .operands import as_strong, as_traced, broadcast, class_of, has_traced, instruction_of, normalize_axis, result, store
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import (
+    as_strong,
+    as_traced,
+    broadcast,
+    class_of,
+    has_traced,
+    instruction_of,
+    normalize_axis,
+    result,
+    store,
+)
+from ..recording.trace import Trace
 from .scans import scan_instruction
 from .selection import choose_between
 

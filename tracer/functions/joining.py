@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from .operands import (
+from ..recording import promotion
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import (
     as_strong,
     as_traced,
     broadcast,

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import CONTRACTIONS, implements
-from ..trace import Trace
-from .operands import (
+from ..recording import promotion
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import CONTRACTIONS, implements
+from ..recording.operands import (
     as_strong,
     as_traced,
     broadcast,
@@ -24,6 +23,7 @@ from .operands import (
     result,
     store,
 )  # fmt: skip
+from ..recording.trace import Trace
 from .shape_manipulation import reshaped
 from .ufunc_calls import outer as ufunc_outer
 

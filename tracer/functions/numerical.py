@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from .operands import as_traced, has_traced, normalize_axis, result, store
+from ..recording import promotion
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, has_traced, normalize_axis, result, store
 from .sorting import elements_at
 
 _NO_VALUE = np._NoValue

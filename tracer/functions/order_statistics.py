@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..array import TracedArray, require_trace
-from ..dispatch import implements
-from .operands import as_strong, has_traced, normalize_axes, prepare, result, store
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import as_strong, has_traced, normalize_axes, prepare, result, store
 from .sorting import sorted_instruction
 
 _NO_VALUE = np._NoValue

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from ..trace import Trace
-from .operands import as_traced, broadcast, convert, instruction_of, result
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, broadcast, convert, instruction_of, result
+from ..recording.trace import Trace
 from .shape_manipulation import part
 
 Instruction = hlo.Instruction

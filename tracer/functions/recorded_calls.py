@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ..array import TracedArray
-from ..trace import Trace
+from ..recording.array import TracedArray
+from ..recording.trace import Trace
 
 Instruction = hlo.Instruction
 

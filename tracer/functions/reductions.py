@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray
-from ..dispatch import UFUNCS, implements, ufunc_kernel
-from ..trace import Trace
-from . import arithmetic
-from .operands import (
+from ..recording import promotion
+from ..recording.array import TracedArray
+from ..recording.function_tables import UFUNCS, implements, ufunc_kernel
+from ..recording.operands import (
     as_traced,
     broadcast,
     broadcast_shapes,
@@ -33,6 +31,8 @@ from .operands import (
     store,
     value,
 )  # fmt: skip
+from ..recording.trace import Trace
+from . import arithmetic
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray
-from ..dispatch import UFUNCS, implements, ufunc_kernel
-from ..trace import Trace
-from .operands import as_traced, constant, convert, normalize_axis, result, store, value
+from ..recording import promotion
+from ..recording.array import TracedArray
+from ..recording.function_tables import UFUNCS, implements, ufunc_kernel
+from ..recording.operands import as_traced, constant, convert, normalize_axis, result, store, value
+from ..recording.trace import Trace
 from .reductions import accumulation_type, combiner
 
 Instruction = hlo.Instruction

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, require_trace
-from ..dispatch import implements
-from ..memory_order import laid_out
-from .operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, store
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import implements
+from ..recording.memory_order import laid_out
+from ..recording.operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, store
 
 _NO_VALUE = np._NoValue
 

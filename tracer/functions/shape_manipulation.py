@@ -10,11 +10,11 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.shape import row_major_strides
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from ..indexing import read_index
-from ..memory_order import axes_in_memory, is_contiguous
-from .operands import as_traced, broadcast, broadcast_shapes, normalize_axes, normalize_axis, result, shape_argument
+from ..indexing.basic import read_index
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.memory_order import axes_in_memory, is_contiguous
+from ..recording.operands import as_traced, broadcast, broadcast_shapes, normalize_axes, normalize_axis, result, shape_argument
 
 _NO_VALUE = np._NoValue
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..array import TracedArray, as_index, require_trace
-from ..dispatch import implements
-from ..trace import Trace
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import as_strong, convert, normalize_axis, prepare, result, value
+from ..recording.trace import Trace
 from . import emission as e
-from .operands import as_strong, convert, normalize_axis, prepare, result, value
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue

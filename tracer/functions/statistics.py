@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import promotion
-from ..array import TracedArray, require_trace
-from ..dispatch import implements
-from .operands import as_traced, normalize_axes, result, store
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import implements
+from ..recording.operands import as_traced, normalize_axes, result, store
 from .reductions import position_of_extremum, reduce_ufunc
 
 _NO_VALUE = np._NoValue

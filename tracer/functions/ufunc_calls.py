@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from .. import promotion
-from ..array import TracedArray, require_trace
-from ..dispatch import CONTRACTIONS, UFUNCS, Kernel, ufunc_kernel
-from ..memory_order import laid_out
-from ..trace import Trace
-from .operands import (
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import CONTRACTIONS, UFUNCS, Kernel, ufunc_kernel
+from ..recording.memory_order import laid_out
+from ..recording.operands import (
     as_strong,
     broadcast,
     broadcast_shapes,
@@ -31,6 +30,7 @@ from .operands import (
     result,
     scalar_constant,
 )  # fmt: skip
+from ..recording.trace import Trace
 from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
@@ -275,8 +275,8 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
 
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     """In place, ``array[index] = ufunc(array[index], *operands)``, once for each time that an element is selected."""
-    from ..indexing import is_basic, is_mask_entry
-    from ..mask_assignment import write_advanced
+    from ..indexing.basic import is_basic, is_mask_entry
+    from ..indexing.mask_assignment import write_advanced
 
     array = require_out(array)
     if ufunc.nout != 1:
@@ -295,7 +295,7 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
 
 def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple) -> None:
     """A scatter whose computation is the ufunc, in its loop's types; the results are cast as NumPy does here: unsafely."""
-    from ..advanced_indexing import select_arrays, update_selected
+    from ..indexing.index_arrays import select_arrays, update_selected
 
     values = [prepare(operand) for operand in operands]
     types = promotion.loop_types(ufunc, (array.dtype, *map(class_of, values)))

@@ -1,0 +1,326 @@
+"""``@jit``: a NumPy function, compiled for each form of call that it meets."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from ...backends.registry import get_backend, make_callable_type
+from ...runtime.locks import compilation_lock
+from ..recording.callables import callable_name, describe_as, is_ordinary
+from ..recording.errors import ConcretizationError
+from ..recording.trace import current_trace, replaced_concretization
+from .arguments import ArgumentReader, structure_words
+from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
+from .leaves import TracedLeaf
+from .native_call import call_signature, install
+from .nested_call import call_in_trace
+from .specialization import Specialization, StaleCapture
+from .stages import Compiled, Lowered, Traced
+from .traced_function import CallForm, Recording, record
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+
+
+@dataclass
+class _Known:
+    """A form of call that has been met: its specialization, and which leaves of the call that takes (None: all)."""
+
+    specialization: Specialization
+    selection: list[int] | None
+
+
+class JittedFunctionBase:
+    """A compiled function; made by `jit`.
+
+    Calls run compiled code, which is made when a form of call (structure, shapes, dtypes, memory order, static values) is met
+    for the first time. Within another traced function a call is recorded as an HLO ``call``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: int | Iterable[int] = (),
+        static_argnames: str | Iterable[str] = (),
+        backend: str | None = None,
+    ) -> None:
+        describe_as(self, function)
+        self.backend = backend
+        self._function = function
+        if not isinstance(static_argnums, int):
+            static_argnums = tuple(static_argnums)
+        if not isinstance(static_argnames, str):
+            static_argnames = tuple(static_argnames)
+        self._options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "backend": backend}
+        self._reader = ArgumentReader(function, static_argnums, static_argnames)
+        self._known: dict[Any, _Known] = {}
+        self._specializations: dict[Any, Specialization] = {}
+        self._entries: dict[Specialization, CacheEntry] = {}
+        self._hits = self._misses = 0
+
+    # --- calling ---
+
+    def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
+        if current_trace() is not None:
+            return call_in_trace(self._function, self.__name__, args, kwargs)
+        key, leaves = self._reader.read(args, kwargs)
+        try:
+            known = self._known.get(key)
+        except TypeError:  # an unhashable part, which the form names
+            known = None
+        if known is None:
+            known = self._prepare(args, kwargs)
+        else:
+            self._hits += 1
+        specialization = known.specialization
+        values = leaves if known.selection is None else [leaves[index] for index in known.selection]
+        try:
+            if specialization.may_meet_aliases:
+                specialization, values = self._without_aliases(specialization, values, args, kwargs)
+            return specialization(values)
+        except StaleCapture:
+            self._forget(known.specialization)
+            return self.call_in_python(*args, **kwargs)
+
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
+        """Trace and compile for this form of call, unless only its spelling is new.
+
+        No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
+        trace the same; the first of them compiles.
+        """
+        __tracebackhide__ = True
+        canonical = self._reader.canonical(args, kwargs)
+        self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
+        form, recording = self._form_and_recording(*canonical)
+        with compilation_lock:
+            canonical_key, _ = self._reader.read(*canonical)
+            key, leaves = self._reader.read(args, kwargs)
+            order = self._reader.leaf_order(args, kwargs)
+            if not _same_leaves_are_static(form, self._reader.form(*canonical)):
+                return self._prepare(args, kwargs)  # another thread has found that more have to be
+            selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
+            specialization = self._specializations.get(canonical_key)
+            if specialization is not None:
+                self._hits += 1
+            elif recording is None:  # forgotten meanwhile
+                return self._prepare(args, kwargs)
+            else:
+                specialization = self._specialize(form, recording, args, kwargs, in_order=selection == sorted(selection))
+                self._specializations[canonical_key] = specialization
+            known = _Known(specialization, None if selection == list(range(len(leaves))) else selection)
+            self._known[key] = known
+            return known
+
+    def _specialize(
+        self, form: CallForm, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], in_order: bool
+    ) -> Specialization:
+        """Compile a recording, and let calls like this one bypass Python where they can."""
+        structure = structure_words(form.structures)
+        reason = explain_miss(form.leaves, structure, list(self._entries.values()))
+        signature = call_signature(recording, form, args, kwargs, self._reader) if in_order else None
+        specialization = Specialization(recording, self._compile(recording, signature))
+        native = install(specialization, self, signature, args, kwargs, self._reader)
+        integers = static_integers(form.leaves, self._reader.static_paths)
+        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
+        self._misses += 1
+        return specialization
+
+    def _compile(self, recording: Recording, signature: Any) -> Any:
+        backend = get_backend(self.backend)
+        return backend.compile(recording.module) if signature is None else backend.compile(recording.module, call=signature)
+
+    def _form_and_recording(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], descriptions: bool = False, known_too: bool = False
+    ) -> tuple[CallForm, Recording | None]:
+        """Trace the function; integers whose values it needs become static. No recording where there is code already."""
+        __tracebackhide__ = True
+        while True:
+            form = self._reader.form(args, kwargs, descriptions)
+            if not known_too and self._reader.read(args, kwargs)[0] in self._specializations:
+                return form, None
+            try:
+                return form, record(self._function, self.__name__, form)
+            except Exception as error:
+                needed = error if isinstance(error, ConcretizationError) else replaced_concretization(error)
+                if needed is not None and self._make_static(form, needed):
+                    continue
+                if needed is None or needed is error:
+                    raise
+                failure = needed
+            raise failure from None
+
+    def _make_static(self, form: CallForm, error: ConcretizationError) -> bool:
+        """Whether the error comes from Python integers that can be made static; they are from now on."""
+        if not error.sources:
+            return False
+        leaves = form.traced_leaves
+        numbers = [parameter.attributes["number"] for parameter in error.sources]
+        if any(number >= len(leaves) for number in numbers):  # a captured array
+            return False
+        sources = [leaves[number] for number in numbers]
+        if not all(leaf.kind == "python scalar" and leaf.shape.element_type.is_integer for leaf in sources):
+            return False
+        self._reader.static_paths.update(leaf.path for leaf in sources)
+        return True
+
+    def _without_aliases(
+        self, specialization: Specialization, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialization, list[Any]]:
+        """Where one array is passed as several arguments: the code that treats them as one."""
+        same = specialization.same_arrays(values)
+        if same is None:
+            return specialization, values
+        variant = specialization.variants.get(same)
+        if variant is None:
+            form = self._reader.form(*self._reader.canonical(args, kwargs))
+            recording = record(self._function, self.__name__, form, same)
+            with compilation_lock:
+                variant = specialization.variants.get(same)
+                if variant is None:
+                    variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+                    self._misses += 1
+        values = [value for index, value in enumerate(values) if same[index] == index]
+        variant.same_arrays(values)
+        return variant, values
+
+    def _forget(self, specialization: Specialization) -> None:
+        self._entries.pop(specialization, None)
+        for table in (self._specializations, self._known):
+            for key, value in list(table.items()):
+                if value is specialization or getattr(value, "specialization", None) is specialization:
+                    table.pop(key, None)
+
+    # --- the cache ---
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
+        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()))
+
+    def cache_clear(self) -> None:
+        """Forget all compiled code and all counts."""
+        install(None, self, None, (), {}, self._reader)
+        for table in (self._known, self._specializations, self._entries):
+            table.clear()
+        self._reader.static_paths.clear()
+        self._hits = self._misses = 0
+
+    # --- stages ---
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
+        canonical = self._reader.canonical(args, kwargs)
+        form, recording = self._form_and_recording(*canonical, descriptions=True, known_too=True)
+        return Traced(self.__name__, form, recording, self._reader, self.backend)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""
+        return self.trace(*args, **kwargs).lower()
+
+    def compile(self, *args: Any, **kwargs: Any) -> Compiled:
+        """Compiled code for these arguments, which may be arrays or descriptions (`ShapeDtype`); the cache is not used."""
+        return self.lower(*args, **kwargs).compile()
+
+    # --- being a function ---
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jitted {self._function!r}>"
+
+    def __reduce__(self) -> Any:
+        if isinstance(self._function, types.FunctionType):
+            return self.__qualname__  # pickled as functions are: by name
+        return _with_options, (self._function, self._options)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self
+
+    def __copy__(self) -> Any:
+        return self
+
+
+def _same_leaves_are_static(first: CallForm, second: CallForm) -> bool:
+    return list(map(type, first.leaves)) == list(map(type, second.leaves))
+
+
+if TYPE_CHECKING:
+
+    class JittedFunction(JittedFunctionBase, Generic[P, R]):
+        """What type checkers see: a callable with the function's own parameters and result, and the methods above."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+
+        @overload
+        def __get__(
+            self: JittedFunction[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+        ) -> Callable[Q, R]: ...
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+else:
+    JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _with_options(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return jit(**options)(function)
+
+
+@overload
+def jit(function: Callable[P, R], /) -> JittedFunction[P, R]: ...
+
+
+@overload
+def jit(
+    *, static_argnums: int | Iterable[int] = (), static_argnames: str | Iterable[str] = (), backend: str | None = None
+) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    backend: str | None = None,
+) -> Any:
+    """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
+
+    Anything that can be called is a function here: bound methods, ``functools.partial(...)``, objects with ``__call__``.
+
+    Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
+    ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the
+    function turns out to need (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call;
+    other outside objects are taken as they are when the function is traced.
+
+    static_argnums, static_argnames: further parameters whose values are part of the key of the compiled code; hashable.
+    backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
+
+    Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
+    where the function cannot be traced as it is written.
+
+    >>> import numpy as np
+    >>> @jit(backend="reference")
+    ... def norm(x, axis=-1):
+    ...     return np.sqrt(np.sum(x * x, axis=axis))
+    >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]))
+    array([ 5., 10.])
+    """
+    if function is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
+    if isinstance(function, (classmethod, staticmethod)):
+        raise TypeError(f"jit requires a function; put @{type(function).__name__} above @jit")
+    if not callable(function):
+        raise TypeError(f"jit requires a function, {type(function).__name__} given")
+    if not is_ordinary(function):
+        raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
+    return JittedFunction(function, static_argnums, static_argnames, backend)

@@ -1,0 +1,288 @@
+"""What decides whether two calls can share compiled code: the leaves of the arguments, one by one.
+
+A leaf is *traced* (an array, a NumPy scalar, a Python int, float or complex: its shape and dtype count, its value does
+not) or *static* (its value counts, and is what the traced function sees).
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ... import hlo
+from ..recording.errors import StaticArgumentError
+
+# Flags of PyArrayObject that decide how its memory is handed over (NumPy C-API, "Array flags").
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
+MEMORY_FLAGS = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED
+
+PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
+STATIC_TYPES = (str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range)
+# Subclasses of ndarray that change nothing about what its elements mean.
+PLAIN_SUBCLASSES = (np.memmap,)
+
+
+class ShapeDtype:
+    """Stands for an array where only its shape and dtype are needed, as in ``f.lower(ShapeDtype((3,), np.float32))``.
+
+    Anything else with ``shape`` and ``dtype`` attributes will do as well.
+    """
+
+    __slots__ = ("shape", "dtype")
+
+    def __init__(self, shape: Iterable[int], dtype: DTypeLike) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"ShapeDtype({self.shape}, {self.dtype})"
+
+
+@dataclass(frozen=True, slots=True)
+class TracedLeaf:
+    """A leaf of the arguments that becomes a parameter of the module.
+
+    ``convert`` makes what the executable takes of what the caller gives; None where that is the same.
+    """
+
+    path: str
+    shape: hlo.Shape
+    kind: str  # "array", "numpy scalar" or "python scalar"
+    convert: Callable[[Any], Any] | None = None
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether it takes part in promotion as a Python scalar does (NEP 50)."""
+        return self.kind == "python scalar"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What counts of it, in words."""
+        order = "" if self.shape.is_row_major else "F"
+        copied = "copied, not contiguous" if self.kind == "array" and self.convert is not None else ""
+        return {
+            "shape": str(self.shape.dimensions),
+            "dtype": str(self.shape.dtype),
+            "kind": self.kind,
+            "memory order": copied or order or "C",
+        }
+
+    @property
+    def summary(self) -> str:
+        scalar = {"array": "", "numpy scalar": " scalar", "python scalar": " Python scalar"}[self.kind]
+        text = f"{self.shape.without_layout()}{scalar}"
+        if not self.shape.is_row_major:
+            text += " in Fortran order"
+        elif self.kind == "array" and self.convert is not None:
+            text += " (copied: not contiguous, aligned and in native byte order)"
+        return text
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticLeaf:
+    """A leaf of the arguments whose value is part of the signature."""
+
+    path: str
+    value: Any
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"static value": repr(self.value)}
+
+    @property
+    def summary(self) -> str:
+        text = repr(self.value)
+        return "static " + (text if len(text) <= 60 else text[:57] + "...")
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.summary}"
+
+
+Leaf = TracedLeaf | StaticLeaf
+
+
+def leaf_key(value: Any) -> Any:
+    """What counts of a leaf, hashable; the value itself in it only where it is static by its type.
+
+    Raises TypeError for what cannot be an argument, as make_leaf does but without its path.
+    """
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
+    if kind in PYTHON_SCALARS:
+        return kind
+    if isinstance(value, STATIC_TYPES):
+        return static_key(value)
+    return kind, getattr(value, "dtype", None), getattr(value, "shape", None)
+
+
+def static_key(value: Any) -> Any:
+    """A key for a static value that tells 1, 1.0 and True apart, and 0.0 from -0.0. Raises TypeError if it is not hashable."""
+    kind = type(value)
+    if kind is tuple:
+        return kind, tuple(map(static_key, value))
+    if kind in (float, complex):
+        return kind, repr(value)
+    hash(value)
+    return kind, value
+
+
+_IMMUTABLE_TYPES = frozenset({
+    str, bytes, bool, int, float, complex, range, types.NoneType, types.EllipsisType, types.NotImplementedType,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc,
+})  # fmt: skip
+
+
+def is_known_by_identity(value: Any) -> bool:
+    """Whether a static value that is the same object as before is equal to what it was: it cannot change, or not in a way that
+    equality sees.
+
+    >>> is_known_by_identity(("axis", 1, np.float32)), is_known_by_identity(([],))
+    (True, False)
+    """
+    kind = type(value)
+    if kind in (tuple, frozenset):
+        return all(map(is_known_by_identity, value))
+    if isinstance(value, np.dtype):
+        return value.names is None and value.subdtype is None
+    if isinstance(value, enum.Enum):
+        return kind.__eq__ in (enum.Enum.__eq__, int.__eq__, str.__eq__) and kind.__hash__ in _ENUM_HASHES
+    return kind in _IMMUTABLE_TYPES or kind is type or issubclass(kind, np.generic) and kind.__module__ == "numpy"
+
+
+_ENUM_HASHES = (enum.Enum.__hash__, int.__hash__, str.__hash__)
+
+
+def static_leaf(value: Any, path: str) -> StaticLeaf:
+    """The leaf for a value that is static because the user, or its type, says so. Raises StaticArgumentError."""
+    try:
+        static_key(value)
+    except TypeError:
+        hint = "a tuple instead of a list" if isinstance(value, list) else "a hashable value"
+        if isinstance(value, np.ndarray):
+            hint = "it as an ordinary (traced) argument"
+        raise StaticArgumentError(
+            f"argument {path} is static, so its value is part of the key of the compiled code and must be hashable, "
+            f"but {type(value).__name__} is not; pass {hint}"
+        ) from None
+    return StaticLeaf(path, value)
+
+
+def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
+    """The leaf for a value, by its type alone.
+
+    With ``descriptions`` anything that has a shape and a dtype is taken for an array. Raises TypeError, naming the path, for
+    a value that is neither an array that XLA has a type for nor static by its type.
+    """
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        shape, convert = array_form(value, f"argument {path}")
+        return TracedLeaf(path, shape, "array", convert)
+    if kind in PYTHON_SCALARS:
+        shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
+        return TracedLeaf(path, shape, "python scalar", lambda value: _python_scalar(value, path))
+    if isinstance(value, STATIC_TYPES):
+        return static_leaf(value, path)
+    if isinstance(value, np.generic):
+        return TracedLeaf(path, hlo.Shape(_element_type(value.dtype, f"argument {path}")), "numpy scalar")
+    if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
+        shape = hlo.Shape(_element_type(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
+        return TracedLeaf(path, shape, "array")
+    raise TypeError(_not_an_argument(value, path))
+
+
+def array_form(array: np.ndarray, what: str) -> tuple[hlo.Shape, Callable[[np.ndarray], np.ndarray] | None]:
+    """The HLO shape that stands for an array, and how to copy it into that form, None where its memory can be used.
+
+    Fortran order becomes a layout; what is neither contiguous, aligned nor in native byte order is copied to C order. Raises
+    TypeError, beginning with ``what``, for dtypes without an XLA type and for subclasses of ndarray.
+    """
+    if type(array) is not np.ndarray and not isinstance(array, PLAIN_SUBCLASSES):
+        advice = "np.asarray(...)"
+        if isinstance(array, np.ma.MaskedArray):
+            advice = "its .filled(...) array, or its .data and .mask"
+        raise TypeError(
+            f"{what} is a {type(array).__module__}.{type(array).__qualname__}, a subclass of numpy.ndarray with rules of its "
+            "own; "
+            f"pass {advice}"
+        )
+    element_type = _element_type(array.dtype, what)
+    flags = array.flags
+    usable = flags.aligned and array.dtype.isnative
+    if usable and flags.c_contiguous:
+        return hlo.Shape(element_type, array.shape), None if type(array) is np.ndarray else np.asarray
+    if usable and flags.f_contiguous:
+        return hlo.Shape(element_type, array.shape, hlo.Layout(tuple(range(array.ndim)))), None
+    return hlo.Shape(element_type, array.shape), _c_order_copy
+
+
+def _c_order_copy(array: np.ndarray) -> np.ndarray:
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+def _python_scalar(value: Any, path: str) -> np.generic:
+    try:
+        return PYTHON_SCALARS[type(value)](value)
+    except OverflowError:
+        raise OverflowError(
+            f"argument {path}: the Python int {value} does not fit int64; pass an array or NumPy scalar of another dtype"
+        ) from None
+
+
+def _element_type(dtype: np.dtype, what: str) -> hlo.ElementType:
+    advice = {
+        "O": "pass arrays of numbers (np.asarray(x, dtype=float))",
+        "U": "strings can only be static arguments",
+        "S": "strings can only be static arguments",
+        "M": "pass its .view('int64')",
+        "m": "pass its .view('int64')",
+        "V": "pass its fields one by one",
+    }
+    try:
+        return hlo.element_type_of(dtype)
+    except TypeError:
+        hint = advice.get(dtype.kind, "pass float64 or complex128")
+        raise TypeError(f"{what} has dtype {dtype}, which has no XLA element type; {hint}") from None
+
+
+def _not_an_argument(value: Any, path: str) -> str:
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
+    text = f"argument {path} is of type {name}, which is neither an array, a number nor a container of these"
+    if isinstance(value, (set, frozenset)):
+        return text + "; sets have no order: pass a list, or a dict"
+    if hasattr(value, "__array__"):
+        return text + "; pass np.asarray(...) of it"
+    if callable(value):
+        return text + f"; name it in static_argnames=({path!r},), or let the function use it from an enclosing scope"
+    return text + (
+        f"; name it in static_argnames=({path!r},) if it is hashable and never changes, make it a dataclass, or describe it "
+        "with register_pytree"
+    )
+
+
+def explain_difference(new: list[Leaf], old: list[Leaf]) -> list[str]:
+    """In words, what the leaves of a call have that those of another lack: ``argument x: shape (4, 3) -> (5, 3)``."""
+    before = {leaf.path: leaf for leaf in old}
+    differences = []
+    for leaf in new:
+        known = before.pop(leaf.path, None)
+        if known is None:
+            differences.append(f"argument {leaf.path}: new")
+            continue
+        ours, theirs = leaf.facts, known.facts
+        if ours.keys() != theirs.keys():
+            differences.append(f"argument {leaf.path}: {known.summary} -> {leaf.summary}")
+            continue
+        changed = [fact for fact in ours if ours[fact] != theirs[fact]]
+        differences.extend(f"argument {leaf.path}: {fact} {theirs[fact]} -> {ours[fact]}" for fact in changed)
+    differences.extend(f"argument {path}: missing" for path in before)
+    return differences

@@ -1,0 +1,109 @@
+"""Which calls may bypass Python, and how the backend is told.
+
+The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
+change arrays in place, or that raise errors of their own at run time, are always called through Python, and so are calls with
+static arguments that may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import hlo
+from ...backends import registry
+from ..recording import pytree
+from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
+from .traced_function import CallForm, Recording
+
+if TYPE_CHECKING:
+    from .arguments import ArgumentReader
+    from .specialization import Specialization
+
+
+def call_signature(
+    recording: Recording, form: CallForm, args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader
+) -> Any:
+    """The CallSignature of calls like this one; None where they have to go through Python."""
+    types = registry.call_signature_types()
+    if types is None or recording.mutated or recording.mutated_captures or recording.error_messages:
+        return None
+    by_path = {leaf.path: leaf for leaf in form.leaves}
+    guards = []
+    for name, value in _named(args, kwargs, reader):
+        guard = _guard(types, by_path.get(name), value)
+        if guard is None:
+            return None
+        guards.append(guard)
+    captures = []
+    for capture in recording.captures:
+        if capture.convert is not None:
+            return None
+        captures.append(_array_guard(types, capture.parameter.shape))
+    results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
+    return types.CallSignature(
+        tuple(guards),
+        tuple(kwargs),
+        tuple(captures),
+        tuple(results),
+        result_structure=_result_structure(recording),
+    )
+
+
+def install(
+    specialization: Specialization | None,
+    instance: Any,
+    signature: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    reader: ArgumentReader,
+) -> bool:
+    """Let calls of the signature bypass Python, where the executable can; without a specialization, no call any more."""
+    if specialization is None:
+        registry.remove_native_entries(instance)
+        return False
+    installer = getattr(specialization.executable, "install", None)
+    if signature is None or installer is None:
+        return False
+    recording = specialization.recording
+    traced = {leaf.path for leaf in recording.leaves}
+    statics = [value for name, value in _named(args, kwargs, reader) if name not in traced]
+    structure = specialization.assemble if signature.result_structure == "call" else None
+    captures = [capture.array for capture in recording.captures]
+    installer(instance, captures=captures, statics=statics, structure=structure)
+    return True
+
+
+def _named(args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader) -> list[tuple[str, Any]]:
+    return [*((reader.position_name(position), value) for position, value in enumerate(args)), *kwargs.items()]
+
+
+def _guard(types: Any, leaf: Any, value: Any) -> Any:
+    if value is None or isinstance(leaf, StaticLeaf):
+        return types.StaticGuard() if is_known_by_identity(value) else None
+    if not isinstance(leaf, TracedLeaf):  # a container
+        return None
+    if leaf.kind == "python scalar":
+        return types.PythonScalarGuard(type(value))
+    if leaf.kind == "numpy scalar":
+        try:
+            return types.NumPyScalarGuard(leaf.shape.dtype)
+        except NotImplementedError:
+            return None
+    return None if leaf.convert is not None else _array_guard(types, leaf.shape)
+
+
+def _array_guard(types: Any, shape: hlo.Shape) -> Any:
+    return types.ArrayGuard(shape.dtype, shape.dimensions, "C" if shape.is_row_major else "F")
+
+
+def _result_structure(recording: Recording) -> str:
+    structure = recording.out_structure
+    in_order = [output.index for output in recording.outputs if output.kind == "result"] == list(range(recording.result_count))
+    if not in_order or len(recording.outputs) != recording.result_count:
+        return "call"
+    if structure is pytree.LEAF:
+        return "single"
+    if structure == pytree.flatten(None)[1]:
+        return "none"
+    flat = structure[0] is tuple and all(child is pytree.LEAF for child in structure[2])
+    return "tuple" if flat else "call"

@@ -1,0 +1,51 @@
+"""Calls of a jitted function inside another traced function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...compile.traversal import has_effects
+from ..recording import pytree
+from ..recording.trace import Storage, Trace, current_trace, identifier
+
+
+def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record the function's computation and a ``call`` of it; the result as the function returns it.
+
+    What the function takes from its arguments and from outside become the call's operands; what it changes in place, further
+    results. Arguments that it returns are the caller's arrays themselves.
+    """
+    from ..recording.array import TracedArray
+
+    outer = current_trace()
+    with Trace(identifier(name), parent=outer) as inner, inner.running:
+        leaves, structure = pytree.flatten(function(*args, **kwargs))
+        roots = []
+        made: dict[int, int] = {}
+        for position, leaf in enumerate(leaves):
+            if isinstance(leaf, TracedArray) and not _belongs_outside(leaf, inner):
+                made[position] = len(roots)
+                roots.append(inner.instruction_of(leaf))
+        written = list(inner.written)
+        roots.extend(inner.written.values())
+    if not roots and not any(map(has_effects, inner.builder.instructions)):
+        return pytree.unflatten(structure, leaves)
+    root = roots[0] if len(roots) == 1 else inner.emit("tuple", *roots)
+    operands = [outer.read(storage) for storage in inner.outside]
+    call = outer.emit("call", *operands, to_apply=inner.build(root))
+    results = [call] if len(roots) == 1 else [outer.builder.get_tuple_element(call, index) for index in range(len(roots))]
+    for storage, result in zip(written, results[len(made) :]):
+        outer.write(storage, result)
+    handles: dict[Storage | int, TracedArray] = {}
+    for position, index in made.items():
+        leaf = leaves[position]
+        identity = leaf.storage if leaf.storage is not None else id(leaf)
+        if identity not in handles:
+            handles[identity] = TracedArray.from_instruction(outer, results[index], leaf.weak_type, leaf.is_scalar)
+        leaves[position] = handles[identity]
+    return pytree.unflatten(structure, leaves)
+
+
+def _belongs_outside(array: Any, inner: Trace) -> bool:
+    return array.storage is not None and array.storage.trace is not inner

@@ -1,0 +1,300 @@
+"""Runs a Python function on traced arrays and makes a module of what it did."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording import pytree
+from ..recording.errors import TracerError, at
+from ..recording.trace import Capture, Storage, Trace, function_location, identifier
+from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
+
+# Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
+CONSTANT_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class CallForm:
+    """How a function is called: its arguments taken apart, and how to put others together in the same way.
+
+    ``leaves`` stand in the order of the function's parameters; ``put_together(values)`` returns ``(args, kwargs,
+    containers)``, the containers being the argument values by parameter.
+    """
+
+    leaves: list[Leaf]
+    structures: dict[str, pytree.Structure]
+    put_together: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]
+
+    @property
+    def traced_leaves(self) -> list[TracedLeaf]:
+        return [leaf for leaf in self.leaves if isinstance(leaf, TracedLeaf)]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One leaf of what the function returns: a result of the module, an argument itself, or a value known already.
+
+    ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number.
+    """
+
+    kind: str  # "result", "python scalar", "argument" or "value"
+    index: int = 0
+    value: Any = None
+
+    @property
+    def known_value(self) -> Any:
+        """The value, an array as a copy: callers may change what they get."""
+        return self.value.copy() if isinstance(self.value, np.ndarray) else self.value
+
+
+@dataclass
+class Recording:
+    """A traced function: the module and what its parameters and results mean.
+
+    The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its
+    results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
+    ``mutated_captures``, then, if there are ``error_messages``, the error code.
+    """
+
+    module: hlo.Module
+    leaves: list[TracedLeaf]
+    captures: list[Capture]
+    out_structure: pytree.Structure
+    outputs: list[Output]
+    result_count: int
+    mutated: list[int]
+    mutated_captures: list[int]
+    error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = field(default_factory=list)
+
+
+def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Sequence[int] | None = None) -> Recording:
+    """Trace the function for this form of call.
+
+    same_as: for each traced leaf the number of the first leaf that is the same array; by default all differ. Raises what the
+    function raises, and TracerError.
+    """
+    from ..recording.array import TracedArray
+
+    __tracebackhide__ = True
+    with Trace(identifier(name)) as trace, trace.running:
+        values: list[Any] = []
+        leaves: list[TracedLeaf] = []
+        handles: list[TracedArray] = []
+        for leaf in form.leaves:
+            if isinstance(leaf, StaticLeaf):
+                values.append(leaf.value)
+                continue
+            number = len(handles)
+            if same_as is not None and same_as[number] != number:
+                handles.append(handles[same_as[number]])
+            else:
+                parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
+                trace.argument_names[parameter] = leaf.path
+                handles.append(
+                    TracedArray.from_instruction(
+                        trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
+                    )
+                )
+                leaves.append(leaf)
+            values.append(handles[-1])
+        unique = list(dict.fromkeys(handle.storage for handle in handles))
+        parameters = [storage.instruction for storage in unique]
+        args, kwargs, containers = form.put_together(values)
+        before = _container_leaves(form, containers, values)
+        result = function(*args, **kwargs)
+        _check_containers(form, containers, before)
+        recording = _finish(trace, result, function, leaves, unique, parameters)
+    return recording
+
+
+def _container_leaves(form: CallForm, containers: dict[str, Any], values: list[Any]) -> dict[str, list[Any]]:
+    """The leaves of the arguments that are containers, unless taking them apart makes new objects."""
+    found, start = {}, 0
+    for name, structure in form.structures.items():
+        stop = start + len(pytree.leaf_paths(structure))
+        if structure is not pytree.LEAF:
+            leaves, _ = pytree.flatten(containers[name])
+            if len(leaves) == stop - start and all(leaf is value for leaf, value in zip(leaves, values[start:stop])):
+                found[name] = leaves
+        start = stop
+    return found
+
+
+def _check_containers(form: CallForm, containers: dict[str, Any], before: dict[str, list[Any]]) -> None:
+    """Containers reach the traced function as copies, so that a function that rebinds their elements cannot do what it says."""
+    for name, leaves in before.items():
+        now, structure = pytree.flatten(containers[name])
+        if structure != form.structures[name]:
+            raise TracerError(
+                f"argument {name} had the structure {pytree.structure_text(form.structures[name])} and was changed into "
+                f"{pytree.structure_text(structure)} by the traced function, which got a copy of the container; return a new "
+                "one instead"
+            )
+        for path, old, new in zip(pytree.leaf_paths(structure, name), leaves, now):
+            if old is not new:
+                raise TracerError(
+                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would "
+                    "not see it. "
+                    f"Return the new value, or change the array in place ({path}[...] = value)"
+                )
+
+
+def _finish(
+    trace: Trace,
+    result: Any,
+    function: Callable[..., Any],
+    leaves: list[TracedLeaf],
+    storages: list[Storage],
+    parameters: list[hlo.Instruction],
+) -> Recording:
+    changed = [storage.instruction is not parameter for storage, parameter in zip(storages, parameters)]
+    mutated = [index for index, leaf in enumerate(leaves) if changed[index] and leaf.kind == "array"]
+    roots: list[hlo.Instruction] = []
+    out_leaves, out_structure = pytree.flatten(result)
+    arguments = {storages[index]: index for index in mutated}
+    outputs = _outputs(trace, out_leaves, out_structure, arguments, roots, function)
+    result_count = len(roots)
+    roots.extend(storages[index].instruction for index in mutated)
+    captures = _settled_captures(trace)
+    mutated_captures = [index for index, capture in enumerate(captures) if capture.storage.instruction is not capture.parameter]
+    roots.extend(captures[index].storage.instruction for index in mutated_captures)
+    if trace.error_flag is not None:
+        roots.append(trace.error_flag.instruction)
+    root = roots[0] if len(roots) == 1 else trace.emit("tuple", *roots)
+    computation, captures, kept = _without_unused_captures(trace.build(root), captures, mutated_captures)
+    module = hlo.Module(trace.name, computation)
+    mutated_captures = [kept.index(index) for index in mutated_captures]
+    aliases = [
+        f"{{{result_count + position}}}: ({index}, {{}}, may-alias)"
+        for position, index in enumerate(mutated)
+        if leaves[index].shape.is_row_major and leaves[index].convert is None
+    ]
+    if aliases and len(roots) > 1:
+        module.attributes["input_output_alias"] = "{ " + ", ".join(aliases) + " }"
+    elif aliases:
+        module.attributes["input_output_alias"] = f"{{ {{}}: ({mutated[0]}, {{}}, may-alias) }}"
+    return Recording(
+        module, leaves, captures, out_structure, outputs, result_count, mutated, mutated_captures, trace.error_messages
+    )
+
+
+def _outputs(
+    trace: Trace,
+    leaves: list[Any],
+    structure: pytree.Structure,
+    arguments: dict[Storage, int],
+    roots: list[hlo.Instruction],
+    function: Callable[..., Any],
+) -> list[Output]:
+    """What each leaf of the result is; appends the instructions that compute them to the roots, the same array once."""
+    from ..recording.array import TracedArray
+
+    outputs: list[Output] = []
+    numbers: dict[int, int] = {}
+    for position, leaf in enumerate(leaves):
+        if isinstance(leaf, TracedArray):
+            if leaf.storage in arguments:
+                outputs.append(Output("argument", arguments[leaf.storage]))
+                continue
+            identity = id(leaf if leaf.storage is None else leaf.storage)
+            if identity not in numbers:
+                numbers[identity] = len(roots)
+                roots.append(trace.instruction_of(leaf))
+            outputs.append(Output("python scalar" if leaf.weak_type and not leaf.shape else "result", numbers[identity]))
+        elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
+            outputs.append(Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf))
+        else:
+            path = pytree.leaf_paths(structure, "result")[position]
+            place = at(function_location(function))
+            raise TracerError(
+                f"{path} of the function at {place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
+                "an array nor "
+                "a container of arrays; return arrays, numbers, strings or containers of these, or describe the type with "
+                "register_pytree"
+            )
+    return outputs
+
+
+def _settled_captures(trace: Trace) -> list[Capture]:
+    """All captured arrays, in the order of their parameters, each with contents that are right for the calls to come.
+
+    An array that the traced function made and changed again is replaced by its contents at the time.
+    """
+    captures = sorted(
+        [*trace.replaced_captures, *trace.captures.values()], key=lambda capture: capture.parameter.attributes["number"]
+    )
+    for capture in captures:
+        if not capture.is_unchanged():
+            if not capture.snapshot_is_whole or not _is_private(capture) and capture not in trace.replaced_captures:
+                raise TracerError(
+                    f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses "
+                    "is changed by "
+                    "plain NumPy operations while the function is traced; later calls would not repeat them. Make the array "
+                    "with "
+                    "phlox.numpy or np.zeros_like of a traced array, or change a copy of it"
+                )
+            capture.array = capture.snapshot
+        capture.snapshot = None
+    return captures
+
+
+def _is_private(capture: Capture) -> bool:
+    """Whether nothing but the trace holds the array (or the memory it shows), now that the traced function has returned."""
+    return capture.array.base is None and _references(capture) <= _private_references()
+
+
+def _references(capture: Any) -> int:
+    return sys.getrefcount(capture.array)
+
+
+@cache
+def _private_references() -> int:
+    """The references that are counted for an array that only a Capture holds; versions of CPython differ."""
+    return _references(SimpleNamespace(array=np.empty(0)))
+
+
+def _without_unused_captures(
+    computation: hlo.Computation, captures: list[Capture], mutated: list[int]
+) -> tuple[hlo.Computation, list[Capture], list[int]]:
+    """The computation without captured arrays that nothing needs, and with small ones that nobody else holds as constants."""
+    used = {operand for instruction in computation.instructions for operand in instruction.operands} | {computation.root}
+    kept = []
+    constants: dict[hlo.Instruction, hlo.Instruction] = {}
+    dropped: set[hlo.Instruction] = set()
+    for index, capture in enumerate(captures):
+        if index in mutated:
+            kept.append(index)
+        elif capture.parameter not in used:
+            dropped.add(capture.parameter)
+        elif capture.array.nbytes <= CONSTANT_BYTES and _is_private(capture):
+            literal = np.ascontiguousarray(capture.array).astype(capture.parameter.shape.dtype, copy=False)
+            literal = literal.reshape(capture.array.shape)
+            constants[capture.parameter] = hlo.make_instruction(
+                "constant", (), {"literal": literal}, source=capture.parameter.source
+            )
+        else:
+            kept.append(index)
+    if not constants and not dropped:
+        return computation, captures, kept
+    remaining = [instruction for instruction in computation.parameters if instruction not in constants.keys() | dropped]
+    numbers = {instruction: number for number, instruction in enumerate(remaining)}
+
+    def transform(instruction: hlo.Instruction, operands: tuple[hlo.Instruction, ...]) -> hlo.Instruction:
+        if instruction in constants:
+            return constants[instruction]
+        number = numbers.get(instruction)
+        if number is not None and number != instruction.attributes["number"]:
+            return instruction.with_operands((), number=number)
+        return instruction if operands == instruction.operands else instruction.with_operands(operands)
+
+    pruned = [instruction for instruction in computation.instructions if instruction not in dropped]
+    rebuilt = hlo.rebuild(hlo.Computation(computation.name, tuple(pruned), computation.root), transform)
+    return rebuilt, [captures[index] for index in kept], kept

@@ -1,0 +1,1 @@
+"""Loops and branches that depend on traced values."""

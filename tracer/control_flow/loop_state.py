@@ -1,0 +1,124 @@
+"""Loop bodies and branches as traces: their state handles, their results, and what they read and write outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording import pytree
+from ..recording.callables import callable_name
+from ..recording.errors import CarryTypeError, at
+from ..recording.trace import PackedInputs, Storage, Trace, function_location
+
+if TYPE_CHECKING:
+    from ..recording.array import TracedArray
+
+# Values that may stand in loop states and branch results without being arrays; they must stay the same.
+CONSTANT_TYPES = (str, bytes, np.dtype, type)
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """What a loop must not change about an element of its state."""
+
+    shape: hlo.Shape
+    weak_type: bool = False
+    is_scalar: bool = False
+
+    @property
+    def promotes_as(self) -> Any:
+        """What np.result_type is to be given for it."""
+        if not self.weak_type:
+            return self.shape.dtype
+        return {"signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
+
+    def __str__(self) -> str:
+        return f"{self.shape}" + (" (from a Python number)" if self.weak_type else "")
+
+
+def type_of(array: TracedArray) -> ValueType:
+    return ValueType(hlo.Shape(array.element_type, array.shape), array.weak_type, array.is_scalar)
+
+
+def promoted(first: ValueType, second: ValueType) -> ValueType | None:
+    """The type that both can take on without changing what either is, None if there is none.
+
+    Equal dtypes go together; Python numbers adapt, to other values and among each other.
+    """
+    if first.shape.dimensions != second.shape.dimensions:
+        return None
+    strong = not (first.weak_type and second.weak_type)
+    dtype = np.result_type(first.promotes_as, second.promotes_as)
+    for side in (first, second):
+        if not side.weak_type and side.shape.dtype != dtype:
+            return None
+    return ValueType(hlo.Shape(hlo.element_type_of(dtype), first.shape.dimensions), not strong, first.is_scalar)
+
+
+def convert(trace: Trace, instruction: hlo.Instruction, wanted: ValueType) -> hlo.Instruction:
+    return trace.builder.convert(instruction, wanted.shape.element_type)
+
+
+def is_constant(leaf: Any) -> bool:
+    """Whether a leaf of a state is passed through, not traced."""
+    return isinstance(leaf, CONSTANT_TYPES)
+
+
+def state_handles(trace: Trace, types: Sequence[ValueType], origins: Sequence[str]) -> list[TracedArray]:
+    """Traced arrays for the first elements of the trace's input."""
+    from ..recording.array import TracedArray
+
+    return [
+        TracedArray.from_instruction(trace, trace.own_input(index), value.weak_type, value.is_scalar, origin)
+        for index, (value, origin) in enumerate(zip(types, origins))
+    ]
+
+
+def copied_state(value: Any) -> Any:
+    """The value with its arrays copied, as loops do that run in plain Python: a loop owns its state."""
+    return pytree.tree_map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, value)
+
+
+def outside_values(trace: Trace, inputs: PackedInputs) -> list[hlo.Instruction]:
+    """What a loop body leaves in each outside storage of its inputs, in their order."""
+    return [trace.outside_value(storage) for storage in inputs.storages]
+
+
+def results_of(outer: Trace, instruction: hlo.Instruction, count: int) -> list[hlo.Instruction]:
+    """The first ``count`` elements of a tuple."""
+    return [outer.builder.get_tuple_element(instruction, index) for index in range(count)]
+
+
+def outer_operand(outer: Trace, own: Sequence[hlo.Instruction], inputs: PackedInputs) -> hlo.Instruction:
+    """The tuple that a loop starts from, or that branches take."""
+    return outer.emit("tuple", *own, *[outer.read(storage) for storage in inputs.storages])
+
+
+def write_back(outer: Trace, storages: Sequence[Storage], values: Sequence[hlo.Instruction]) -> None:
+    for storage, value in zip(storages, values):
+        outer.write(storage, value)
+
+
+def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
+    """A leaf of a state or of a branch's result as a traced array. Raises CarryTypeError for what is no array."""
+    from ..recording.operands import as_traced
+
+    if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)) and not hasattr(leaf, "storage"):
+        raise CarryTypeError(
+            f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required"
+        )
+    return as_traced(leaf)
+
+
+def function_place(function: Callable[..., Any]) -> str:
+    location = function_location(function)
+    name = callable_name(function)
+    return f"{name} at {at(location)}" if location is not None else name
+
+
+def computed_at(instruction: hlo.Instruction) -> str:
+    return f" (computed at {at(instruction.source)})" if instruction.source is not None else ""

@@ -1,0 +1,1 @@
+"""Indexing of traced arrays: views, gathers and scatters, masks."""

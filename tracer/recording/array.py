@@ -1,0 +1,398 @@
+"""The handle that a NumPy function sees in place of an array while it is traced.
+
+A `TracedArray` holds a rebindable value: either a `Storage` of its own, or a view of another one. So in-place code
+becomes functional HLO: writing to a view rebinds the storage behind it, and everything else that reads this storage
+sees the new value, as aliasing does in NumPy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.shape import element_strides, row_major_strides
+from . import function_tables
+from .errors import HINTS, ConcretizationError
+from .trace import Storage, Trace, current_trace
+
+Instruction = hlo.Instruction
+
+
+class View:
+    """How a view reads its value from its base's, and how the base's value changes when the view is written.
+
+    ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for
+    views that NumPy makes read-only.
+    """
+
+    __slots__ = ("base", "read", "write", "seen", "value")
+
+    def __init__(self, base: TracedArray, read: Callable, write: Callable | None) -> None:
+        self.base, self.read, self.write = base, read, write
+        self.seen: Instruction | None = None
+        self.value: Instruction | None = None
+
+    def instruction(self, trace: Trace) -> Instruction:
+        base = self.base.instruction(trace)
+        if base is not self.seen:  # the base has been written, or is seen from another trace
+            self.value, self.seen = self.read(trace, base), base
+        return self.value
+
+
+class TracedArray:
+    """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
+
+    It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
+    of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
+    ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place.
+    """
+
+    __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "_strides", "__weakref__")
+
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    storage: Storage | None
+    shape: tuple[int, ...]
+    element_type: hlo.ElementType
+
+    def __init__(
+        self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None
+    ) -> None:
+        self.storage = storage
+        self.shape = shape.dimensions
+        self.element_type = shape.element_type
+        self.weak_type = weak_type
+        self.is_scalar = not shape.dimensions if is_scalar is None else is_scalar
+        self._view: View | None = None
+        self._strides = None if shape.layout is None or shape.is_row_major else element_strides(shape)
+
+    @classmethod
+    def from_instruction(
+        cls, trace: Trace, instruction: Instruction, weak_type: bool = False, is_scalar: bool | None = None, origin: str = ""
+    ) -> TracedArray:
+        """A new array with this value. Of rank 0 it is a scalar, unless ``is_scalar`` says that it is a 0-d array."""
+        return cls(Storage(trace, instruction, origin), instruction.shape, weak_type, is_scalar)
+
+    @classmethod
+    def view_of(
+        cls,
+        base: TracedArray,
+        shape: tuple[int, ...],
+        read: Callable,
+        write: Callable | None,
+        strides: tuple[int, ...] | None = None,
+        element_type: hlo.ElementType | None = None,
+    ) -> TracedArray:
+        """A view; ``strides`` are counted in elements, None for those of row-major order.
+
+        Scalars have no views: theirs are copies.
+        """
+        shape_ = hlo.Shape(element_type or base.element_type, shape)
+        if base.is_scalar:
+            trace = require_trace(base)
+            return cls.from_instruction(trace, read(trace, base.instruction(trace)), base.weak_type and not shape)
+        array = cls(None, shape_, is_scalar=False)
+        array._view, array._strides = View(base, read, write), strides
+        return array
+
+    # --- the value ---
+
+    @property
+    def base(self) -> TracedArray | None:
+        """The array that this is a view of, None if it is not one."""
+        return None if self._view is None else self._view.base
+
+    @property
+    def root_storage(self) -> Storage:
+        """The storage that this array and all its views share."""
+        array = self
+        while array._view is not None:
+            array = array._view.base
+        return array.storage
+
+    def instruction(self, trace: Trace) -> Instruction:
+        """The current value as an instruction of the trace. Raises LeakedArrayError."""
+        return trace.read(self.storage) if self._view is None else self._view.instruction(trace)
+
+    view_instruction = instruction
+
+    def _set_value(self, instruction: Instruction) -> None:
+        """Rebind to a value of the same shape and element type; a view writes through to its base."""
+        if self.is_scalar:
+            raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment: scalars cannot be changed")
+        trace = require_trace(self)
+        array, value = self, instruction
+        steps = []
+        while array._view is not None:
+            if array._view.write is None:
+                raise ValueError("assignment destination is read-only")
+            steps.append(array)
+            array = array._view.base
+        for step in steps:
+            view = step._view
+            view.seen, value, view.value = None, view.write(trace, view.base.instruction(trace), value), value
+            view.seen = value  # reading back what was just written needs no instruction
+        trace.write(array.storage, value)
+
+    @property
+    def is_writeable(self) -> bool:
+        array = self
+        while array._view is not None:
+            if array._view.write is None:
+                return False
+            array = array._view.base
+        return not self.is_scalar
+
+    # --- attributes ---
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.element_type.dtype
+
+    @property
+    def dtype_class(self) -> Any:
+        """The dtype, or int, float, complex for weakly typed values: what promotion goes by."""
+        return self.element_type.dtype if not self.weak_type else _WEAK[self.element_type.kind]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """Elements to step over along each dimension, as the ndarray would have them."""
+        return row_major_strides(self.shape) if self._strides is None else self._strides
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(step * self.itemsize for step in self.element_strides)
+
+    @property
+    def T(self) -> TracedArray:
+        return function_tables.FUNCTIONS[np.transpose](self)
+
+    @property
+    def mT(self) -> TracedArray:
+        return function_tables.FUNCTIONS[np.matrix_transpose](self)
+
+    @property
+    def real(self) -> TracedArray:
+        return function_tables.FUNCTIONS[np.real](self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        function_tables.FUNCTIONS[np.real](self)[...] = value
+
+    @property
+    def imag(self) -> TracedArray:
+        return function_tables.FUNCTIONS[np.imag](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        function_tables.FUNCTIONS[np.imag](self)[...] = value
+
+    @property
+    def flat(self) -> Any:
+        raise NotImplementedError("ndarray.flat is not implemented for traced arrays: use .ravel() or .reshape(-1)")
+
+    # --- what needs the contents ---
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise ConcretizationError(
+            self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"]
+        )
+
+    def __int__(self) -> int:
+        raise ConcretizationError(
+            self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"]
+        )
+
+    def __float__(self) -> float:
+        raise ConcretizationError(
+            self,
+            "where Python needs a float (by float(), the math module, or as an element of an ndarray)",
+            "Use np functions instead of those of math. " + HINTS["array"],
+        )
+
+    def __complex__(self) -> complex:
+        raise ConcretizationError(
+            self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value."
+        )
+
+    def __index__(self) -> int:
+        if self.shape or not self.element_type.is_integer:
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        raise ConcretizationError(
+            self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"]
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
+
+    def item(self, *arguments: Any) -> Any:
+        raise ConcretizationError(self, "where .item() needs a Python number", "A traced scalar can be used as it is.")
+
+    def tolist(self) -> Any:
+        raise ConcretizationError(self, "where .tolist() needs Python numbers", "Iterate over the array instead.")
+
+    def tobytes(self, order: str = "C") -> bytes:
+        raise ConcretizationError(self, "where .tobytes() needs its bytes")
+
+    def __contains__(self, value: Any) -> bool:
+        raise ConcretizationError(self, "in a Python `in`", "Use np.any(array == value).")
+
+    def __format__(self, specification: str) -> str:
+        if specification:
+            raise ConcretizationError(self, f"where the format {specification!r} needs a number")
+        return repr(self)
+
+    def __repr__(self) -> str:
+        return f"TracedArray({self.dtype}[{','.join(map(str, self.shape))}]{', weak' if self.weak_type else ''})"
+
+    # --- sequence ---
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[TracedArray]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[position] for position in range(self.shape[0]))
+
+    def __getitem__(self, index: Any) -> TracedArray:
+        return read_index(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        write_index(self, index, value)
+
+    def __copy__(self) -> TracedArray:
+        return function_tables.FUNCTIONS[np.copy](self)
+
+    def __deepcopy__(self, memo: dict) -> TracedArray:
+        return function_tables.FUNCTIONS[np.copy](self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            raise ConcretizationError(self, "where round() needs a Python int", "Use np.rint(...).")
+        return function_tables.FUNCTIONS[np.round](self, digits)
+
+    # --- NumPy's protocols ---
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+        if MaskedSelection in map(type, inputs):
+            return NotImplemented
+        if method == "__call__":
+            return call_ufunc(ufunc, inputs, **arguments)
+        return ufunc_method(ufunc, method, *inputs, **arguments)
+
+    def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+        found = function_tables.FUNCTIONS.get(function)
+        if found is None:
+            raise function_tables.not_implemented(function)
+        return found(*arguments, **keywords)
+
+
+_WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
+_OPERANDS = (TracedArray, int, float, complex, np.ndarray, np.generic, list, tuple)
+
+
+def require_trace(*values: Any) -> Trace:
+    """The current trace; without one, LeakedArrayError for the first traced array among the values."""
+    trace = current_trace()
+    if trace is None:
+        from .errors import LeakedArrayError, TracerError
+
+        for value in values:
+            if isinstance(value, TracedArray):
+                raise LeakedArrayError(value)
+        raise TracerError("a traced operation is used outside of a traced function")
+    return trace
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
+    def operate(self: TracedArray, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return call_operator(ufunc, (other, self) if reflected else (self, other))
+
+    return operate
+
+
+def _in_place_operator(ufunc: np.ufunc) -> Callable:
+    def operate(self: TracedArray, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        if self.is_scalar:
+            return call_operator(ufunc, (self, other))
+        return call_ufunc(ufunc, (self, other), out=(self,))
+
+    return operate
+
+
+def _unary_operator(ufunc: np.ufunc) -> Callable:
+    return lambda self: call_operator(ufunc, (self,))
+
+
+_BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+for _name, _ufunc in _BINARY.items():
+    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
+    setattr(TracedArray, f"__r{_name}__", _operator(_ufunc, reflected=True))
+    setattr(TracedArray, f"__i{_name}__", _in_place_operator(_ufunc))
+for _name, _ufunc in _COMPARISONS.items():
+    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
+for _name, _ufunc in _UNARY.items():
+    setattr(TracedArray, f"__{_name}__", _unary_operator(_ufunc))
+TracedArray.__divmod__ = _operator(np.divmod)  # type: ignore[attr-defined]
+TracedArray.__rdivmod__ = _operator(np.divmod, reflected=True)  # type: ignore[attr-defined]
+TracedArray.__hash__ = None  # type: ignore[assignment]
+
+
+def as_index(value: Any, purpose: str) -> int:
+    """An integer that has to be known while tracing; ConcretizationError says what for if it is traced."""
+    if isinstance(value, TracedArray):
+        raise ConcretizationError(value, purpose, HINTS["range"])
+    return operator.index(value)
+
+
+# The tables of functions are filled by modules that make arrays, hence after the class.
+from ..functions.ufunc_calls import call_operator, call_ufunc, ufunc_method  # noqa: E402
+from ..indexing.basic import read_index, write_index  # noqa: E402
+
+from ..functions import array_methods  # noqa: E402, F401  isort:skip
+from ..indexing.masked_selection import MaskedSelection  # noqa: E402  isort:skip

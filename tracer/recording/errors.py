@@ -1,0 +1,132 @@
+"""What can go wrong while a function is traced; each message says which variable, which line, and what to do."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ... import hlo
+    from .array import TracedArray
+    from .trace import Storage
+
+
+class TracerError(TypeError):
+    """A function cannot be traced as it is written."""
+
+
+class StaticArgumentError(TracerError):
+    """An argument that is to be static cannot be, or is named wrongly."""
+
+
+class CarryTypeError(TracerError):
+    """The state of a loop, or the results of branches, do not keep one structure, shape and dtype."""
+
+
+class LeakedArrayError(TracerError):
+    """A traced array is used after, or outside of, the function in which it was traced."""
+
+    def __init__(self, array: TracedArray | Storage | None) -> None:
+        self.array = array
+        super().__init__(
+            f"{describe(array)} is used outside of the function in which it was traced"
+            f"{_used_at()}. It stands for a value of one recorded computation and has no contents of its own. "
+            "Return it from that function (loop body, branch) instead of storing it in a global, an attribute or an outer list."
+        )
+
+
+class ConcretizationError(TracerError):
+    """The contents of a traced array are needed while the function is traced.
+
+    array: the traced array. purpose: what needs its contents, as it continues the sentence "... is used <purpose>": "as an
+    axis", "in a Python `if`". hint: what to do instead; a general one where it is empty. ``sources`` holds the parameters that
+    the value is computed from, None where they are not known; ``location`` is the user's line.
+    """
+
+    sources: set[hlo.Instruction] | None
+
+    def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
+        from .trace import current_trace, user_location
+
+        self.array, self.purpose, self.location = array, purpose, user_location()
+        self.sources = None
+        trace = current_trace()
+        if trace is not None:
+            trace.root.concretizations.append(self)
+            self.sources = trace.sources(trace.instruction_of(array))
+        names = sorted(
+            trace.root.argument_names[source] for source in self.sources or () if source in trace.root.argument_names
+        )
+        of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
+        computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
+        super().__init__(
+            f"{describe(array)} is used {purpose}{_used_at()}, "
+            f"but its contents are not known while the function is traced.{computed_from} {hint or _GENERAL_HINT}"
+        )
+
+
+def _joined(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"argument {names[0]}"
+    return f"arguments {', '.join(names[:-1])} and {names[-1]}"
+
+
+_GENERAL_HINT = (
+    "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it "
+    "comes from "
+    "in static_argnames."
+)
+
+HINTS = {
+    "bool": "Use np.where(...) or cond(...) instead of `if`, `and`, `or`, `not`; while_loop(...) instead of `while`.",
+    "range": (
+        "Use fori_loop(...) or scan(...), or name the argument that it comes from in static_argnames. "
+        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
+    ),
+    "array": (
+        "NumPy's own arrays cannot hold traced values: make the array with np.zeros_like, np.stack or phlox.numpy "
+        "(phlox.numpy.zeros(...) instead of np.zeros(...)). "
+        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
+    ),
+}
+
+
+def describe(value: TracedArray | Storage | None) -> str:
+    """A traced array, or its storage, in words: its shape, and its name or the line where it was computed."""
+    if value is None:
+        return "The traced value"
+    storage = getattr(value, "storage", value)
+    if storage is None:
+        return f"The traced value {_shape_of(value)} (a view of: {_name_of(value.root_storage)})"
+    return f"The traced value {storage.instruction.shape.without_layout()}{_in_parentheses(_name_of(storage))}"
+
+
+def _name_of(storage: Storage) -> str:
+    if storage.origin:
+        return storage.origin
+    return f"computed at {at(storage.instruction.source)}" if storage.instruction.source is not None else ""
+
+
+def _in_parentheses(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _shape_of(array: TracedArray) -> str:
+    return f"{array.element_type}[{','.join(map(str, array.shape))}]"
+
+
+def at(location: hlo.SourceLocation | None) -> str:
+    """A location with its source line: ``model.py:12 in step: `y = x + 1```."""
+    if location is None:
+        return "an unknown place"
+    line = linecache.getline(location.file, location.line).strip()
+    if len(line) > 100:
+        line = line[:97] + "..."
+    return f"{location}" + (f": `{line}`" if line else "")
+
+
+def _used_at() -> str:
+    from .trace import user_location
+
+    location = user_location()
+    return f" at {at(location)}" if location is not None else ""

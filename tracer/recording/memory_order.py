@@ -1,0 +1,114 @@
+"""The order in which NumPy lays out the arrays that its functions return.
+
+In HLO all of them are row-major. NumPy keeps the order of the operands ("K"), and it decides whether ``reshape`` or ``ravel``
+of a result is a view or a copy, and so what writing to it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...hlo.shape import row_major_strides
+from .array import TracedArray
+
+
+def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> TracedArray:
+    """The result, a fresh array, with the strides that NumPy gives an elementwise function's of these operands.
+
+    operands: traced or other arrays, and scalars; they broadcast to the result's shape.
+    """
+    if result.ndim < 2 or order == "C":
+        return result
+    usual = ((), result.shape)
+    if order == "K" and all([type(one) is TracedArray and one._strides is None and one.shape in usual for one in operands]):
+        return result
+    layouts = [_layout(operand) for operand in operands if np.ndim(operand)]
+    if order == "F" or order == "A" and layouts and all(_is_column_major(*layout) for layout in layouts):
+        axes: Sequence[int] = range(result.ndim)
+    elif order == "A" or all(sizes == result.shape and steps == row_major_strides(sizes) for sizes, steps in layouts):
+        return result
+    else:
+        axes = _innermost_first([_broadcast(layout, result.ndim) for layout in layouts], result.ndim)
+    placed, step = [0] * result.ndim, 1
+    for axis in axes:
+        placed[axis] = step
+        step *= result.shape[axis]
+    result._strides = None if tuple(placed) == row_major_strides(result.shape) else tuple(placed)
+    return result
+
+
+def axes_in_memory(array: Any) -> list[int]:
+    """The axes of an array, that with the largest steps in memory first.
+
+    >>> axes_in_memory(np.ones((2, 3, 4)).transpose(1, 2, 0))
+    [2, 0, 1]
+    """
+    layout = _layout(array)
+    return _innermost_first([_broadcast(layout, len(layout[0]))], len(layout[0]))[::-1]
+
+
+Layout = tuple[tuple[int, ...], tuple[int, ...]]  # sizes, and elements to step over
+
+
+def _layout(operand: Any) -> Layout:
+    if isinstance(operand, TracedArray):
+        return operand.shape, operand.element_strides
+    operand = np.asarray(operand)
+    return operand.shape, tuple(step // max(1, operand.itemsize) for step in operand.strides)
+
+
+def _broadcast(layout: Layout, rank: int) -> tuple[int, ...]:
+    """The strides in an array of this rank, 0 along dimensions of one element."""
+    return (0,) * (rank - len(layout[0])) + tuple(0 if size == 1 else step for size, step in zip(*layout))
+
+
+def is_contiguous(array: Any, order: str) -> bool:
+    """Whether an array, traced or not, lies in memory row-major ("C") or column-major ("F"), without gaps.
+
+    >>> is_contiguous(np.ones((2, 3)).T, "F"), is_contiguous(np.ones((2, 3))[:, ::2], "C")
+    (True, False)
+    """
+    sizes, strides = _layout(array)
+    if order == "C":
+        sizes, strides = sizes[::-1], strides[::-1]
+    return 0 in sizes or _is_column_major(sizes, strides)
+
+
+def _is_column_major(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    wanted = row_major_strides(sizes[::-1])[::-1]
+    return all(size == 1 or one == other for size, one, other in zip(sizes, strides, wanted))
+
+
+def _innermost_first(strides: Sequence[tuple[int, ...]], rank: int) -> list[int]:
+    """The axes in the order of NumPy's iterator: by insertion, an axis goes inside of those along which steps are larger.
+
+    Where operands disagree, or say nothing, the axes stay as they are in row-major order. Source:
+    ``npyiter_find_best_axis_ordering`` of NumPy.
+    """
+    axes: list[int] = []
+    for axis in reversed(range(rank)):
+        place = len(axes)
+        for position in reversed(range(len(axes))):
+            inner = _goes_inside(strides, axis, axes[position])
+            if inner is None:
+                continue
+            if not inner:
+                break
+            place = position
+        axes.insert(place, axis)
+    return axes
+
+
+def _goes_inside(strides: Sequence[tuple[int, ...]], axis: int, other: int) -> bool | None:
+    """Whether all operands that tell have smaller steps along the axis than along the other one; None where none tells."""
+    found: bool | None = None
+    for steps in strides:
+        if steps[axis] and steps[other]:
+            if abs(steps[other]) <= abs(steps[axis]):
+                found = False
+            elif found is None:
+                found = True
+    return found

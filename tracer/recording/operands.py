@@ -1,0 +1,250 @@
+"""From what a user passes to instructions: conversion, constants, broadcasting, axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from . import promotion
+from .array import TracedArray, as_index, require_trace
+from .trace import Trace
+
+Instruction = hlo.Instruction
+Builder = hlo.Builder
+
+
+def class_of(value: Any) -> Any:
+    """The promotion class of an operand: a dtype, or int, float, complex where it is weak. Raises TypeError."""
+    if type(value) is TracedArray:
+        return value.dtype_class
+    found = promotion.scalar_class(value)
+    if found is None:
+        raise TypeError(f"an array or a number is required, {type(value).__name__} given: {value!r}")
+    return found
+
+
+def prepare(value: Any) -> Any:
+    """The operand itself, or a traced array made of it where it is a sequence."""
+    return sequence(value) if isinstance(value, (list, tuple)) else value
+
+
+def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
+    """What np.array makes of nested sequences: a constant, or a stack where anything in them is traced.
+
+    Raises ValueError where the shapes of the parts differ.
+    """
+    trace = require_trace()
+    if not has_traced(value):
+        array = np.asarray(value, dtype)
+        return TracedArray.from_instruction(trace, trace.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
+    parts = [prepare(part) for part in value]
+    shapes = {shape_of(part) for part in parts}
+    if len(shapes) > 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
+            f"its parts have the shapes {', '.join(map(str, sorted(shapes)))}"
+        )
+    # Here, other than in promotion, Python's numbers count as int64, float64 and complex128.
+    common = promotion.result_dtype([np.dtype(class_of(part)) for part in parts]) if dtype is None else promotion.native(dtype)
+    element_type = hlo.element_type_of(common)
+    (shape,) = shapes
+    rows = [trace.builder.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
+    whole = rows[0] if len(rows) == 1 else trace.emit("concatenate", *rows, dimensions=(0,))
+    return result(trace, whole)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an operand, which may be an ndarray, a number or traced."""
+    return value.shape if isinstance(value, TracedArray) else np.shape(value)
+
+
+def has_traced(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(has_traced(part) for part in value)
+    return isinstance(value, TracedArray)
+
+
+def as_traced(value: Any, dtype: Any = None) -> TracedArray:
+    """A value as a traced array: an ndarray is captured, a number becomes a constant (weak if it is Python's), sequences
+    are stacked.
+
+    With a dtype it is converted, unsafely. Raises TypeError for what is no array, number or sequence of these.
+    """
+    value = prepare(value)
+    if type(value) is TracedArray:
+        if dtype is None or value.dtype == dtype:
+            return value
+        trace = require_trace(value)
+        return result(trace, instruction_of(trace, value, hlo.element_type_of(dtype)))
+    trace = require_trace()
+    kind = class_of(value)
+    weak = isinstance(kind, type) and dtype is None
+    element_type = hlo.element_type_of(dtype if dtype is not None else kind)
+    return TracedArray.from_instruction(trace, instruction_of(trace, value, element_type), weak)
+
+
+def as_strong(value: Any) -> TracedArray:
+    """As `as_traced`, for functions in which Python's numbers do not adapt but are int64, float64 or complex128."""
+    return as_traced(value, None if isinstance(value, (list, tuple, TracedArray)) else np.dtype(class_of(value)))
+
+
+def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> Instruction:
+    """An operand, of its own rank, as an instruction with this element type.
+
+    Raises OverflowError, as NumPy does, for a Python int that does not fit.
+    """
+    if type(value) is TracedArray:
+        instruction = value.instruction(trace)
+        if value.element_type is element_type:
+            return instruction
+        return convert(trace.builder, instruction, element_type)
+    if isinstance(value, np.ndarray):
+        return convert(trace.builder, trace.capture(value), element_type)
+    return constant(trace.builder, value, element_type)
+
+
+def constant(b: Builder, value: Any, element_type: hlo.ElementType) -> Instruction:
+    """A rank-0 constant, of a Python or NumPy number. Raises OverflowError for a Python int that does not fit."""
+    with np.errstate(all="ignore"):
+        return b.constant(
+            np.asarray(value).astype(element_type.dtype) if isinstance(value, np.generic) else value, element_type
+        )
+
+
+def convert(b: Builder, operand: Instruction, element_type: hlo.ElementType) -> Instruction:
+    """The operand in another type; a complex one loses its imaginary part explicitly."""
+    source = operand.shape.element_type
+    if source is element_type:
+        return operand
+    if source.is_complex and not element_type.is_complex and element_type is not hlo.PRED:
+        return b.convert(b.emit("real", operand), element_type)
+    return b.convert(operand, element_type)
+
+
+def result(trace: Trace, instruction: Instruction, weak_type: bool = False) -> TracedArray:
+    """A fresh array with this value; of rank 0, a scalar."""
+    return TracedArray.from_instruction(trace, instruction, weak_type)
+
+
+def value(array: Any) -> tuple[Trace, Instruction]:
+    """The current trace and the array's value in it; the array is converted by `as_traced` first."""
+    array = as_traced(array)
+    trace = require_trace(array)
+    return trace, array.instruction(trace)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape. Raises ValueError, as NumPy words it."""
+    first = shapes[0]
+    if shapes.count(first) == len(shapes):
+        return first
+    rank = max(map(len, shapes))
+    sizes = [1] * rank
+    for shape in shapes:
+        for dimension, size in enumerate(shape, rank - len(shape)):
+            if size != 1 and size != sizes[dimension]:
+                if sizes[dimension] != 1:
+                    listed = " ".join(str(shape).replace(" ", "") for shape in shapes)
+                    raise ValueError(f"operands could not be broadcast together with shapes {listed} ")
+                sizes[dimension] = size
+    return tuple(sizes)
+
+
+def broadcast(b: Builder, operand: Instruction, shape: tuple[int, ...]) -> Instruction:
+    """The operand stretched to the shape by NumPy's rule; the operand itself where it has it."""
+    dimensions = operand.shape.dimensions
+    if dimensions == shape:
+        return operand
+    if not dimensions:
+        return b.broadcast(operand, shape, ())
+    return b.broadcast_in_dim(operand, shape, range(len(shape) - len(dimensions), len(shape)))
+
+
+def full_like(b: Builder, value: Any, operand: Instruction) -> Instruction:
+    """A constant in the operand's type and dimensions."""
+    return broadcast(b, constant(b, value, operand.shape.element_type), operand.shape.dimensions)
+
+
+def scalar_value(operand: Instruction) -> Any:
+    """The number that all elements of the operand are, where that is known; None otherwise."""
+    while operand.opcode == "broadcast":
+        operand = operand.operands[0]
+    if operand.opcode == "constant" and operand.attributes["literal"].ndim == 0:
+        return operand.attributes["literal"][()]
+    return None
+
+
+def scalar_constant(value: Any) -> Any:
+    """The number behind a scalar operand of the user's, None where it is traced or no scalar."""
+    if isinstance(value, (int, float, complex, np.generic)):
+        return value
+    return None
+
+
+# --- axes ---
+
+
+def normalize_axis(axis: Any, rank: int, name: str = "axis") -> int:
+    """A dimension number in [0, rank). Raises AxisError, or ConcretizationError where it is traced."""
+    axis = as_index(axis, f"as {name}")
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    return axis + rank if axis < 0 else axis
+
+
+def normalize_axes(axis: Any, rank: int, allow_duplicate: bool = False) -> tuple[int, ...]:
+    """Dimension numbers of an axis argument: None means all, in order. Raises AxisError; ValueError for repeated ones."""
+    if axis is None:
+        return tuple(range(rank))
+    if isinstance(axis, (tuple, list)):
+        axes = tuple(normalize_axis(one, rank) for one in axis)
+    else:
+        axes = (normalize_axis(axis, rank),)
+    if not allow_duplicate and len(set(axes)) < len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return axes
+
+
+def shape_argument(shape: Any) -> tuple[int, ...]:
+    """A shape given as an integer or a sequence. Raises ConcretizationError for traced sizes, ValueError for negative ones."""
+    if isinstance(shape, Iterable) and not (isinstance(shape, TracedArray) and shape.ndim == 0):
+        sizes = tuple(as_index(size, "as a size of a shape") for size in shape)
+    else:
+        sizes = (as_index(shape, "as a shape"),)
+    if any(size < 0 for size in sizes):
+        raise ValueError("negative dimensions are not allowed")
+    return sizes
+
+
+def store(out: Any, array: TracedArray, casting: str = "unsafe") -> TracedArray:
+    """Write a result to an ``out=`` array, and return this. Raises as NumPy does where shape or dtype do not fit."""
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return array
+    out = require_out(out)
+    if out.shape != array.shape:
+        raise ValueError(f"output array has shape {out.shape}, but the result has shape {array.shape}")
+    promotion.require_cast(array.dtype, out.dtype, casting)
+    trace = require_trace(out)
+    out._set_value(instruction_of(trace, array, out.element_type))
+    return out
+
+
+def require_out(out: Any) -> TracedArray:
+    if isinstance(out, TracedArray):
+        if out.is_scalar:
+            raise TypeError("return arrays must be of ArrayType: out= was given a scalar")
+        if not out.is_writeable:
+            raise ValueError("output array is read-only")
+        return out
+    if isinstance(out, np.ndarray):
+        raise TypeError(
+            "out= must be a traced array here: an ndarray made outside of the trace, or by np.zeros or "
+            "np.empty, cannot hold traced "
+            "values. Make it with np.empty_like(x) or phlox.numpy.empty(...), or pass it as an argument."
+        )
+    raise TypeError("return arrays must be of ArrayType")

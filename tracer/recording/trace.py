@@ -1,0 +1,393 @@
+"""Recording: a trace is one HLO computation that grows while the user's function runs.
+
+Loop bodies, branches and called functions are traces of their own with a parent. What they take from outside (values of
+outer traces, captured arrays, the error flag) becomes a hidden input of their computation; what they write into outside
+storage becomes a hidden output. `control_flow` and `calls` connect these to the instruction that runs the computation.
+
+What this layer requires of `TracedArray` (``array.py``): ``array.storage`` is the `Storage` that holds its value, or None for a
+view, which has ``array.view_instruction(trace)`` instead: its current value as an instruction of that trace.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import hlo
+from ...compile.traversal import has_effects
+from ..calls.leaves import array_form
+from .callables import named
+from .errors import LeakedArrayError
+
+if TYPE_CHECKING:
+    from .array import TracedArray
+    from .errors import ConcretizationError
+
+_active = threading.local()
+
+
+def current_trace() -> Trace | None:
+    """The innermost trace that this thread is recording, None outside of tracing."""
+    trace = getattr(_active, "trace", None)
+    while trace is not None and not trace.running.locked():  # an interrupt has kept it from being left in order
+        trace = _active.trace = trace.enclosing
+    return trace
+
+
+def replaced_concretization(error: Exception) -> ConcretizationError | None:
+    """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
+
+    It is the last one of the outermost trace that has just ended on this thread, if it was raised for the line at which the
+    error was, and did not pass through the user's code.
+    """
+    found = getattr(_active, "concretization", None)
+    _active.concretization = None
+    if found is None or not isinstance(error, (TypeError, ValueError)) or found.location is None:
+        return None
+    first, last = found.__traceback__, error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    # Before CPython 3.12 an exception that C code drops has no traceback yet.
+    passed_user_code = first is not None and not _belongs_to_a_library(first.tb_frame.f_code.co_filename)
+    if last is None or passed_user_code:
+        return None
+    at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
+    return found if at_one_line else None
+
+
+class Storage:
+    """A value that can be rebound: the memory behind one array and all views of it.
+
+    ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
+    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``.
+    """
+
+    __slots__ = ("trace", "instruction", "origin")
+
+    def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
+        self.trace, self.instruction, self.origin = trace, instruction, origin
+
+    def __repr__(self) -> str:
+        return f"<storage {self.origin or self.instruction!r}>"
+
+
+class PackedInputs:
+    """The one tuple that computations share as their parameter: a While's body and condition, a Conditional's branches.
+
+    Its first elements have the ``own`` shapes (the loop state); each outside storage that is used adds one behind them.
+    """
+
+    def __init__(self, own: Iterable[hlo.Shape] = ()) -> None:
+        self.shapes: list[hlo.Shape] = [shape.without_layout() for shape in own]
+        self.own_count = len(self.shapes)
+        self.storages: dict[Storage, int] = {}
+
+    def slot(self, storage: Storage, shape: hlo.Shape) -> int:
+        """The index of this storage in the tuple."""
+        found = self.storages.get(storage)
+        if found is None:
+            found = self.storages[storage] = len(self.shapes)
+            self.shapes.append(shape.without_layout())
+        return found
+
+    @property
+    def shape(self) -> hlo.TupleShape:
+        return hlo.TupleShape(tuple(self.shapes))
+
+
+class Capture:
+    """A concrete array that the traced function met, and the hidden parameter that stands for it.
+
+    ``convert`` copies the array for a call where its memory cannot be used as it is, None where it can. The snapshot serves to
+    see whether the array is changed while the function is traced.
+    """
+
+    __slots__ = ("array", "storage", "parameter", "convert", "snapshot")
+
+    def __init__(self, array: np.ndarray, storage: Storage, convert: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
+        self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
+        self.snapshot = _sample(array)
+
+    def is_unchanged(self) -> bool:
+        """Whether the array still holds what it held when it was captured (large arrays: in a sample of their elements)."""
+        return self.snapshot.tobytes() == _sample(self.array).tobytes()
+
+    @property
+    def snapshot_is_whole(self) -> bool:
+        return self.snapshot.shape == self.array.shape
+
+
+class RecordingBuilder(hlo.Builder):
+    """A builder that infers the shapes of instructions that are alike once.
+
+    Instructions are alike that apply an operation, with equal attributes, to the same shapes; these are told apart by identity,
+    which is exact as long as they are kept here.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, user_location)
+        self._alike: dict[tuple, hlo.Instruction] = {}
+        self._kept: list[tuple[hlo.shape.AnyShape, ...]] = []
+
+    def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
+        shapes = tuple([operand.shape for operand in operands])
+        key = (opcode, shape, *map(id, shapes), *details.items())
+        try:
+            alike = self._alike.get(key)
+        except TypeError:  # literals, and lists, cannot be looked up
+            return super().emit(opcode, *operands, shape=shape, **details)
+        if alike is not None:
+            made = hlo.Instruction(alike.operation, operands, alike.attributes, alike.shape, alike.name, user_location())
+            return self.append(made)
+        made = self._alike[key] = super().emit(opcode, *operands, shape=shape, **details)
+        self._kept.append(shapes)
+        return made
+
+
+class Trace:
+    """One computation being recorded; ``with trace, trace.running:`` makes it the thread's current one.
+
+    ``running`` is a lock because the interpreter leaves locks whenever an exception comes, while an interrupt may also come at
+    the first line of ``__exit__``.
+
+    ``parent`` is the trace that was current around it (None for the outermost, ``root``). With ``inputs`` the computation
+    takes one tuple, otherwise separate parameters. ``finished`` once the ``with`` block is left, by an exception too.
+    """
+
+    def __init__(self, name: str, parent: Trace | None = None, inputs: PackedInputs | None = None) -> None:
+        self.builder = RecordingBuilder(name)
+        self.name, self.parent, self.inputs = name, parent, inputs
+        self.root: Trace = self if parent is None else parent.root
+        self.finished = False
+        self.outside: dict[Storage, hlo.Instruction] = {}  # outside storage as it was on entry
+        self.written: dict[Storage, hlo.Instruction] = {}  # outside storage that was written, as it is now
+        self.captures: dict[int, Capture] = {}  # of the root: by id
+        self.replaced_captures: list[Capture] = []
+        self.error_flag: Storage | None = None  # of the root
+        self.error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = []
+        self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
+        self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
+        self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
+        self._packed: hlo.Instruction | None = None
+        self.enclosing: Trace | None = None
+        self.running = threading.Lock()
+        if inputs is not None:
+            # The tuple grows while its users are recorded; `build` states its final shape.
+            self._packed = self.builder.emit("parameter", shape=inputs.shape, number=0)
+
+    def __enter__(self) -> Trace:
+        self.enclosing = current_trace()
+        _active.trace = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _active.trace = self.enclosing
+        self.finished = True
+        if self.parent is None:
+            failed = exception[0] is not None and self.concretizations
+            _active.concretization = self.concretizations[-1] if failed else None
+
+    def __repr__(self) -> str:
+        return f"<{'finished ' if self.finished else ''}trace {self.name}>"
+
+    def emit(
+        self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **attributes: Any
+    ) -> hlo.Instruction:
+        """Record an instruction, with the user's source line. Raises ShapeError."""
+        return self.builder.emit(opcode, *operands, shape=shape, **attributes)
+
+    def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:
+        """Record a constant array; the dtype of value decides the element type unless one is given."""
+        return self.builder.constant(value, element_type)
+
+    # --- values ---
+
+    def instruction_of(self, array: TracedArray) -> hlo.Instruction:
+        """The array's current value as an instruction of this trace.
+
+        Raises LeakedArrayError if the array belongs to a trace that is finished, or to another thread's.
+        """
+        storage = array.storage
+        return array.view_instruction(self) if storage is None else self.read(storage)
+
+    def read(self, storage: Storage) -> hlo.Instruction:
+        """The storage's current value as an instruction of this trace. Raises LeakedArrayError."""
+        if storage.trace is self:
+            if self.finished:
+                raise LeakedArrayError(storage)
+            return storage.instruction
+        if self.finished:
+            raise LeakedArrayError(storage)
+        return self.written.get(storage) or self.outside.get(storage) or self._take_in(storage)
+
+    def write(self, storage: Storage, instruction: hlo.Instruction) -> None:
+        """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError."""
+        if storage.trace is self and not self.finished:
+            storage.instruction = instruction
+        else:
+            self.read(storage)  # outside storage that is written is an input too: a loop that runs zero times leaves it alone
+            self.written[storage] = instruction
+
+    def outside_value(self, storage: Storage) -> hlo.Instruction:
+        """The value of outside storage at the end of this trace, which may be finished."""
+        return self.written.get(storage) or self.outside.get(storage) or self._take_in(storage)
+
+    def _take_in(self, storage: Storage) -> hlo.Instruction:
+        if self.parent is None:
+            raise LeakedArrayError(storage)
+        shape = self.parent.read(storage).shape.without_layout()
+        if self.inputs is None:
+            instruction = self.builder.parameter(shape)
+        else:
+            # Not checked by the shape function, because the tuple's shape is not complete yet.
+            record, attributes = hlo.OPERATIONS["get-tuple-element"], {"index": self.inputs.slot(storage, shape)}
+            made = hlo.Instruction(record, (self._packed,), attributes, shape, "", user_location())
+            instruction = self.builder.append(made)
+        self.outside[storage] = instruction
+        return instruction
+
+    def own_input(self, index: int) -> hlo.Instruction:
+        """Element ``index`` of the tuple that this computation takes."""
+        return self.builder.get_tuple_element(self._packed, index)
+
+    # --- captured arrays ---
+
+    def capture(self, array: np.ndarray) -> hlo.Instruction:
+        """A concrete array as an instruction of this trace: a hidden parameter of the outermost computation."""
+        return self.read(self.capture_storage(array))
+
+    def capture_storage(self, array: np.ndarray) -> Storage:
+        """The storage that stands for a concrete array; the same one for the same array. The array is kept alive."""
+        root = self.root
+        found = root.captures.get(id(array))
+        if found is not None:
+            if found.is_unchanged():
+                return found.storage
+            root.replaced_captures.append(found)
+        shape, convert = array_form(array, "an array that the traced function uses")
+        storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
+        root.captures[id(array)] = Capture(array, storage, convert)
+        return storage
+
+    def sources(self, instruction: hlo.Instruction) -> set[hlo.Instruction] | None:
+        """The parameters of the outermost computation that an instruction of this trace is computed from.
+
+        None where it depends on something else that is not known before the call: the state of a loop.
+        """
+        found: set[hlo.Instruction] = set()
+        seen: set[hlo.Instruction] = set()
+        pending: list[tuple[Trace, hlo.Instruction]] = [(self, instruction)]
+        while pending:
+            trace, current = pending.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            if trace.parent is not None:
+                storage = next((storage for storage, entry in trace.outside.items() if entry is current), None)
+                if storage is not None:
+                    pending.append((trace.parent, trace.parent.read(storage)))
+                    continue
+                if current is trace._packed:
+                    return None
+            elif current.opcode == "parameter":
+                found.add(current)
+            pending.extend((trace, operand) for operand in current.operands)
+        return found
+
+    # --- errors at run time ---
+
+    def add_error_flag(self, predicate: hlo.Instruction, exception_type: type[Exception], message: str) -> None:
+        """Let the compiled call raise ``exception_type(message)`` if the predicate is true when it runs.
+
+        The predicate is a pred[] of this trace. The first one that is true wins. The user's line is added to the message.
+        """
+        root = self.root
+        if root.error_flag is None:
+            root.error_flag = Storage(root, root.constant(np.int32(0)), "error flag")
+        root.error_messages.append((exception_type, message, user_location()))
+        flag = self.read(root.error_flag)
+        fine = self.emit("compare", flag, self.constant(np.int32(0)), direction="EQ")
+        code = self.constant(np.int32(len(root.error_messages)))
+        self.write(root.error_flag, self.emit("select", self.emit("and", fine, predicate), code, flag))
+
+    # --- the end ---
+
+    def build(self, root: hlo.Instruction) -> hlo.Computation:
+        """The recorded computation, without what neither its root nor an effect needs.
+
+        Where computations share their inputs, to be called after all of them have been recorded.
+        """
+        if self._packed is not None:
+            self._packed.shape = self.inputs.shape
+        needed = {root}
+        for made in reversed(self.builder.instructions):
+            if made in needed or has_effects(made):
+                needed.add(made)
+                needed.update(made.operands)
+        kept = [made for made in self.builder.instructions if made in needed or made.opcode == "parameter"]
+        return hlo.Computation(self.name, tuple(kept), root)
+
+
+def identifier(text: str) -> str:
+    """The text as a name for HLO text: letters, digits and underscores."""
+    return re.sub(r"\W+", "_", text).strip("_") or "f"
+
+
+def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:
+    if array.size <= size:
+        return array.copy()
+    return array[np.unravel_index(np.linspace(0, array.size - 1, size).astype(np.intp), array.shape)]
+
+
+# --- the user's line ---
+
+_PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
+# The package's folder may hold programs that use it: only the compiler's own folders are internal.
+_INTERNAL_FOLDERS = (
+    *(_PACKAGE + folder + os.sep for folder in ("tracer", "hlo", "compile", "backends")),
+    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
+)
+_is_internal: dict[str, bool] = {}
+_locations: dict[tuple[str, int, str], hlo.SourceLocation] = {}
+
+
+def _belongs_to_a_library(file: str) -> bool:
+    found = _is_internal.get(file)
+    if found is None:
+        found = _is_internal[file] = file.startswith((*_INTERNAL_FOLDERS, "<__array_function__"))
+    return found
+
+
+def user_location() -> hlo.SourceLocation | None:
+    """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
+    frame = sys._getframe(1)
+    internal = _is_internal
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        inside = internal.get(file)
+        if inside is None:
+            inside = _belongs_to_a_library(file)
+        if not inside:
+            key = (file, frame.f_lineno, code.co_qualname)
+            location = _locations.get(key)
+            if location is None:
+                location = _locations[key] = hlo.SourceLocation(*key)
+            return location
+        frame = frame.f_back
+    return None
+
+
+def function_location(function: Callable[..., Any]) -> hlo.SourceLocation | None:
+    """Where a Python function is defined, None where that is not known."""
+    code = getattr(named(getattr(function, "__wrapped__", function)), "__code__", None)
+    if code is None:
+        return None
+    return hlo.SourceLocation(code.co_filename, code.co_firstlineno, code.co_qualname)
