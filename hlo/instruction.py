@@ -176,6 +176,14 @@ class Computation:
     def parameter_shapes(self) -> tuple[AnyShape, ...]:
         return tuple(parameter.shape for parameter in self.parameters)
 
+    @property
+    def combining_operation(self) -> Operation | None:
+        """The operation, where all that the computation does is to combine its two parameters by one."""
+        operands = self.root.operands
+        if len(self.instructions) != 3 or len(operands) != 2 or set(operands) != set(self.parameters):
+            return None
+        return self.root.operation
+
     def callees(self) -> Iterator[Computation]:
         """The computations that its instructions call, in order, as often as they do."""
         for instruction in self.instructions:

@@ -32,6 +32,7 @@ import numpy as np
 
 from .attributes import AttributeKind, CalledComputation
 from .dynamic_operations import DYNAMIC_OPERATIONS, KEPT_DYNAMIC_OPERATIONS
+from .element_type import ElementType
 from .errors import ShapeError
 from .shape import AnyShape, has_dynamic_dimensions
 
@@ -73,6 +74,13 @@ class InvalidSample:
     shape: AnyShape | None = None
 
 
+Identity = Callable[[ElementType], bool | int | float | complex | None]
+
+
+def no_identity(element_type: ElementType) -> None:
+    """The identity of operations that have none."""
+
+
 @dataclass(eq=False)
 class Operation:
     """Everything that the language says about one opcode.
@@ -80,6 +88,7 @@ class Operation:
     ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
     operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
     ``takes_dynamic_dimensions`` tells that shape function and evaluation know them (see dynamic_operations.py).
+    ``identity(element_type)`` is the number that combines with any x to x, in either order; None where there is none.
     """
 
     opcode: str
@@ -93,6 +102,7 @@ class Operation:
     wants_stated_shape: bool = False
     evaluation_wants: frozenset[str] = frozenset()
     takes_dynamic_dimensions: bool = False
+    identity: Identity = no_identity
 
     def __repr__(self) -> str:
         return f"<operation {self.opcode}>"
@@ -195,7 +205,12 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    opcode: str, *operand_names: str, builder: str = "", traits: Iterable[str] = (), **attributes: AttributeKind
+    opcode: str,
+    *operand_names: str,
+    builder: str = "",
+    traits: Iterable[str] = (),
+    identity: Identity = no_identity,
+    **attributes: AttributeKind,
 ) -> Callable[[Callable[..., AnyShape]], Operation]:
     """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS."""
 
@@ -211,6 +226,7 @@ def operation(
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
             takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS | KEPT_DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
+            identity=identity,
         )
         OPERATIONS[opcode] = record
         return record

@@ -1,40 +1,15 @@
 """Operations whose result depends on all elements along a dimension: those behind the size are made to change nothing.
 
-Where a reduction's computation has a neutral element, this stands in the padding. Others carry along whether an element counts.
+Where a reduction's operation has an identity, this stands in the padding. Others carry along whether an element counts.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...hlo import PRED, S32, S64, Builder, Computation, Instruction, Shape
-from ...hlo.element_type import ElementType
 from ...hlo.window import WindowDimension, dilated_size
 from .padder import PRED_SCALAR, Padded, Padder, Value, padded
-
-
-def neutral_element(computation: Computation, element_type: ElementType) -> Any:
-    """What leaves x as it is when the computation combines them; None where it has none or is not known to."""
-    root = computation.root
-    if len(computation.instructions) != 3 or set(root.operands) != set(computation.parameters):
-        return None
-    kind, dtype = element_type.kind, element_type.dtype
-    if kind == "pred":
-        ones = root.opcode in ("multiply", "and", "minimum")
-        return ones or (False if root.opcode in ("add", "or", "xor", "maximum") else None)
-    if kind == "float":
-        found = {"add": -0.0, "multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}.get(root.opcode)
-        return found if element_type.byte_size >= 2 else None
-    if kind == "complex":
-        return {"add": complex(-0.0, -0.0)}.get(root.opcode)
-    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
-    if limits is None:
-        return None
-    ones, least, largest = -1 if kind == "signed" else int(limits.max), int(limits.min), int(limits.max)
-    found = {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": ones, "maximum": least, "minimum": largest}
-    return found.get(root.opcode)
 
 
 def _inlined(b: Builder, computation: Computation, arguments: list[Instruction]) -> Instruction:
@@ -75,9 +50,10 @@ def _reduced(p: Padder, instruction: Instruction, operands: list[Padded], masked
     if not limits:
         result = p.unpacked(p.same(instruction, arrays))
         return [one.array for one in result] if isinstance(result, tuple) else [result.array]
-    neutral = neutral_element(computation, arrays[0].shape.element_type) if count == 1 else None
-    if neutral is not None:
-        fill = p.b.constant(neutral, arrays[0].shape.element_type)
+    operation, element_type = computation.combining_operation, arrays[0].shape.element_type
+    identity = None if operation is None else operation.identity(element_type)
+    if identity is not None:
+        fill = p.b.constant(identity, element_type)
         return [p.same(instruction, [p.masked(Padded(arrays[0], limits), fill), arrays[1]])]
     valid = p.valid(arrays[0].shape.dimensions, limits)
     init = p.b.constant(np.True_)

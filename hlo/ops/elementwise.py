@@ -35,9 +35,19 @@ from ..element_type import (
     element_type_of,
 )  # fmt: skip
 from ..errors import require
-from ..operation import ASSOCIATIVE, COMMUTATIVE, ELEMENTWISE, InvalidSample, Operation, Sample, operation
+from ..operation import (
+    ASSOCIATIVE,
+    COMMUTATIVE,
+    ELEMENTWISE,
+    Identity,
+    InvalidSample,
+    Operation,
+    Sample,
+    no_identity,
+    operation,
+)  # fmt: skip
 from ..shape import AnyShape, Shape, TupleShape
-from . import numerics
+from . import identities, numerics
 from .constraints import (
     PRED_SCALAR,
     require_array,
@@ -93,13 +103,20 @@ def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable
     return record
 
 
-def _binary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable, traits: tuple[str, ...] = ()) -> Operation:
+def _binary(
+    opcode: str,
+    builder: str,
+    kinds: tuple[str, ...],
+    evaluate: Callable,
+    traits: tuple[str, ...] = (),
+    identity: Identity = no_identity,
+) -> Operation:
     def shape_function(lhs: AnyShape, rhs: AnyShape) -> Shape:
         require_kind(opcode, "lhs", lhs, kinds)
         return require_same_shape(opcode, lhs=lhs, rhs=rhs)
 
     shape_function.__doc__ = f"{builder}(lhs, rhs): element by element, {BINARY_MEANINGS[opcode]}.\n\n{BINARY_SHAPES}"
-    record = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits})(shape_function)
+    record = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits}, identity=identity)(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(2, kinds)])
     return record
@@ -142,19 +159,19 @@ COUNT_LEADING_ZEROS = _unary("count-leading-zeros", "Clz", INTEGERS, numerics.co
 
 _ALGEBRA = (COMMUTATIVE, ASSOCIATIVE)
 
-ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA)
+ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA, identities.of_sums)
 SUBTRACT = _binary("subtract", "Sub", NUMBERS, np.subtract)
-MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA)
+MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA, identities.of_products)
 MULTIPLY_HIGH = _binary("mulhi", "MulHi", INTEGERS, numerics.multiply_high, (COMMUTATIVE,))
 DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide)
 REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder)
 POWER = _binary("power", "Pow", NUMBERS, numerics.power)
-MAXIMUM = _binary("maximum", "Max", ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA)
-MINIMUM = _binary("minimum", "Min", ("pred", *INTEGERS, "float"), numerics.minimum, _ALGEBRA)
+MAXIMUM = _binary("maximum", "Max", ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA, identities.of_maxima)
+MINIMUM = _binary("minimum", "Min", ("pred", *INTEGERS, "float"), numerics.minimum, _ALGEBRA, identities.of_minima)
 ATAN2 = _binary("atan2", "Atan2", FLOATS, numerics.atan2)
-AND = _binary("and", "And", ("pred", *INTEGERS), np.bitwise_and, _ALGEBRA)
-OR = _binary("or", "Or", ("pred", *INTEGERS), np.bitwise_or, _ALGEBRA)
-XOR = _binary("xor", "Xor", ("pred", *INTEGERS), np.bitwise_xor, _ALGEBRA)
+AND = _binary("and", "And", ("pred", *INTEGERS), np.bitwise_and, _ALGEBRA, identities.of_conjunctions)
+OR = _binary("or", "Or", ("pred", *INTEGERS), np.bitwise_or, _ALGEBRA, identities.of_disjunctions)
+XOR = _binary("xor", "Xor", ("pred", *INTEGERS), np.bitwise_xor, _ALGEBRA, identities.of_disjunctions)
 SHIFT_LEFT = _binary("shift-left", "ShiftLeft", INTEGERS, numerics.shift_left)
 SHIFT_RIGHT_ARITHMETIC = _binary("shift-right-arithmetic", "ShiftRightArithmetic", INTEGERS, numerics.shift_right_arithmetic)
 SHIFT_RIGHT_LOGICAL = _binary("shift-right-logical", "ShiftRightLogical", INTEGERS, numerics.shift_right_logical)

@@ -14,7 +14,6 @@ from ..element_type import F32, F64, PRED, S32, U8
 from ..errors import require
 from ..operation import CALLS, InvalidSample, Sample, operation
 from ..shape import Shape, merged_dynamic_dimensions
-from . import numerics
 from .constraints import one_or_tuple, require_array, require_dimensions, require_scalar, require_signature, scalars_of
 
 
@@ -50,12 +49,6 @@ def reduce(*operands, dimensions, to_apply):
     dynamic = dynamic and tuple([dynamic[dimension] for dimension in kept])
     sizes = tuple([arrays[0].dimensions[dimension] for dimension in kept])
     return one_or_tuple([array.with_dimensions(sizes, dynamic) for array in arrays])
-
-
-_UFUNCS = {
-    "add": np.add, "multiply": np.multiply, "maximum": numerics.maximum, "minimum": numerics.minimum,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-}  # fmt: skip
 
 
 @reduce.evaluation

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import hlo
+from ...hlo.ops.elementwise import MAXIMUM, MINIMUM
 from ..recording.function_tables import kernel
 from ..recording.operands import full_like, scalar_value
 from . import complex_numbers
@@ -55,12 +56,12 @@ Instruction = hlo.Instruction
 Builder = hlo.Builder
 
 
-@kernel(np.add, identity=0)
+@kernel(np.add)
 def _(b: Builder, x: Instruction, y: Instruction) -> Instruction:
     return or_(b, x, y) if x.shape.element_type is hlo.PRED else add(b, x, y)
 
 
-@kernel(np.multiply, identity=1)
+@kernel(np.multiply)
 def _(b, x, y):
     return and_(b, x, y) if x.shape.element_type is hlo.PRED else multiply(b, x, y)
 
@@ -205,7 +206,7 @@ def _(b, x, at_zero):
     return select(b, is_zero(b, x), at_zero, step)
 
 
-@kernel(np.hypot, identity=0)
+@kernel(np.hypot)
 def _(b, x, y):
     element_type = x.shape.element_type
     if element_type.bits < 32:
@@ -254,17 +255,13 @@ for _ufunc, _direction in (
 
 
 def least(dtype: np.dtype):
-    """What maximum starts from."""
-    return {"f": -np.inf, "V": -np.inf, "b": False, "c": complex(-np.inf, -np.inf)}.get(dtype.kind, _limit(dtype, "min"))
+    """What maximum starts from. NumPy orders complex numbers, too."""
+    return complex(-np.inf, -np.inf) if dtype.kind == "c" else MAXIMUM.identity(hlo.element_type_of(dtype))
 
 
 def greatest(dtype: np.dtype):
     """What minimum starts from."""
-    return {"f": np.inf, "V": np.inf, "b": True, "c": complex(np.inf, np.inf)}.get(dtype.kind, _limit(dtype, "max"))
-
-
-def _limit(dtype: np.dtype, which: str):
-    return getattr(np.iinfo(dtype), which) if dtype.kind in "iu" else None
+    return complex(np.inf, np.inf) if dtype.kind == "c" else MINIMUM.identity(hlo.element_type_of(dtype))
 
 
 def _nan(dtype: np.dtype, otherwise):
@@ -298,9 +295,9 @@ def _logical(emit):
     return lambda b, *operands: emit(b, *(convert(b, operand, hlo.PRED) for operand in operands))
 
 
-kernel(np.logical_and, identity=True)(_logical(and_))
-kernel(np.logical_or, identity=False)(_logical(or_))
-kernel(np.logical_xor, identity=False)(_logical(xor))
+kernel(np.logical_and)(_logical(and_))
+kernel(np.logical_or)(_logical(or_))
+kernel(np.logical_xor)(_logical(xor))
 kernel(np.logical_not)(_logical(not_))
 
 

@@ -125,7 +125,7 @@ def _mantissa_near_one(b: Builder, x: Instruction) -> tuple[Instruction, Instruc
     return mantissa, select(b, and_(b, low, gt(b, x, 0)), subtract(b, exponent, 1), exponent)
 
 
-@kernel(np.logaddexp, identity=-np.inf)
+@kernel(np.logaddexp)
 @in_float32
 def _(b, x, y):
     larger = maximum(b, x, y)
@@ -133,7 +133,7 @@ def _(b, x, y):
     return select(b, eq(b, x, y), add(b, x, math.log(2)), sum_)  # equal infinities have no difference
 
 
-@kernel(np.logaddexp2, identity=-np.inf)
+@kernel(np.logaddexp2)
 @in_float32
 def _(b, x, y):
     larger = maximum(b, x, y)

@@ -29,11 +29,9 @@ from .emission import (
 Instruction = hlo.Instruction
 Builder = hlo.Builder
 
-kernel(np.bitwise_and, identity=lambda dtype: True if dtype.kind == "b" else np.array(-1).astype(dtype)[()])(
-    lambda b, x, y: and_(b, x, y)
-)
-kernel(np.bitwise_or, identity=0)(lambda b, x, y: or_(b, x, y))
-kernel(np.bitwise_xor, identity=0)(lambda b, x, y: xor(b, x, y))
+kernel(np.bitwise_and)(lambda b, x, y: and_(b, x, y))
+kernel(np.bitwise_or)(lambda b, x, y: or_(b, x, y))
+kernel(np.bitwise_xor)(lambda b, x, y: xor(b, x, y))
 kernel(np.invert)(lambda b, x: not_(b, x))
 kernel(np.left_shift)(lambda b, x, y: shift_left(b, x, y))
 
@@ -81,7 +79,7 @@ def gcd(b: Builder, x: Instruction, y: Instruction) -> Instruction:
     return b.get_tuple_element(loop, 0)
 
 
-kernel(np.gcd, identity=0)(gcd)
+kernel(np.gcd)(gcd)
 
 
 @kernel(np.lcm)

@@ -40,16 +40,19 @@ def implements(*functions: Callable) -> Callable[[Callable], Callable]:
     return declare
 
 
-def kernel(*ufuncs: np.ufunc, identity: Any = None) -> Callable[[Callable], Callable]:
-    """Decorator: the function emits these ufuncs. ``identity`` is a number, or a function of the dtype."""
+def kernel(*ufuncs: np.ufunc, identity: Callable[[np.dtype], Any] | None = None) -> Callable[[Callable], Callable]:
+    """Decorator: the function emits these ufuncs. ``identity`` is that of ufuncs for which NumPy names none."""
 
     def declare(emit: Callable) -> Callable:
-        value = identity if identity is None or callable(identity) else lambda dtype: identity
         for ufunc in ufuncs:
-            UFUNCS[ufunc] = Kernel(emit, value)
+            UFUNCS[ufunc] = Kernel(emit, identity if ufunc.identity is None else _own_identity(ufunc))
         return emit
 
     return declare
+
+
+def _own_identity(ufunc: np.ufunc) -> Callable[[np.dtype], Any]:
+    return lambda dtype: np.array(ufunc.identity).astype(dtype)[()]
 
 
 def missing(needs: str, functions: Iterable[Callable]) -> None:

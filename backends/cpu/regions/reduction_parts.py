@@ -9,13 +9,13 @@ from math import inf, prod
 from llvmlite import ir
 
 from ....hlo import Computation, ElementType, Instruction
+from ....hlo.ops.elementwise import ADD
 from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
 from ...llvm.elementary.arithmetic import constant, intrinsic
 from ...llvm.elementary.double_double import two_sum
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop
 from ...llvm.scalar_control_flow import has_control_flow, runs_alone
-from ...llvm.small_types import POWERS_OF_TWO
 from ...llvm.types import ComplexValue, RegisterValue, integer_constant, register_bytes, scalar_register_type
 from ..target import Target
 from .loop import result_roots
@@ -104,53 +104,27 @@ def reduce_loops(
     return carried_loop(builder, start, stop, 1, values, iteration, "reduce")
 
 
-def single_operation(reduction: Reduction) -> str | None:
-    """The opcode, where the reduction applies one operation to its two parameters."""
-    computation = reduction.to_apply
-    root = computation.root
-    if reduction.count != 1 or len(root.operands) != 2 or set(root.operands) != set(computation.parameters):
-        return None
-    return root.opcode
+def identity_of(reduction: Reduction) -> bool | int | float | complex | None:
+    """The number that the reduction combines with any other to that one, where it applies one operation that has one."""
+    operation = reduction.to_apply.combining_operation
+    return None if operation is None else operation.identity(reduction.operands[0].shape.element_type)
 
 
-def identity_of(opcode: str, element_type: ElementType) -> float | int | None:
-    """The value that leaves any other unchanged, where the operation has one. For a sum of floats it is -0."""
-    kind = element_type.kind
-    if kind == "complex":
-        return {"add": -0.0}.get(opcode)
-    if kind == "float":
-        if element_type.name == POWERS_OF_TWO and opcode == "add":
-            return None  # it has no zero
-        return {"add": -0.0, "multiply": 1.0, "maximum": -inf, "minimum": inf}.get(opcode)
-    bits = element_type.bits
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == "signed" else (0, (1 << bits) - 1)
-    table = {
-        "add": 0,
-        "multiply": 1,
-        "maximum": low,
-        "minimum": high,
-        "and": -1 if kind == "signed" else high,
-        "or": 0,
-        "xor": 0,
-    }
-    return table.get(opcode)
-
-
-def splat_identity(element_type: ElementType, identity: float | int, lanes: int) -> RegisterValue:
+def splat_identity(element_type: ElementType, identity: float | complex, lanes: int) -> RegisterValue:
     scalar = scalar_register_type(element_type)
     type_ = scalar if lanes == 1 else ir.VectorType(scalar, lanes)
     if element_type.is_complex:
-        return ComplexValue(constant(type_, identity), constant(type_, identity))
+        whole = complex(identity)
+        return ComplexValue(constant(type_, whole.real), constant(type_, whole.imag))
     if element_type.is_float:
         return constant(type_, identity)
-    return integer_constant(type_, identity)
+    return integer_constant(type_, int(identity))
 
 
 def is_sum_of_floats(reduction: Reduction) -> bool:
     """Whether the rounding errors of a reduction can be kept, and added at its end."""
-    element_type = reduction.operands[0].shape.element_type
-    adds = single_operation(reduction) == "add" and identity_of("add", element_type) is not None
-    return adds and element_type.is_float
+    is_float = reduction.operands[0].shape.element_type.is_float
+    return is_float and reduction.to_apply.combining_operation is ADD and identity_of(reduction) is not None
 
 
 def add_with_error(builder: ir.IRBuilder, total: RegisterValue, error: RegisterValue, value: RegisterValue) -> list[ir.Value]:

@@ -20,7 +20,6 @@ from .reduction_parts import (
     is_sum_of_floats,
     lanes_of,
     reduce_loops,
-    single_operation,
     splat_identity,
 )
 
@@ -32,8 +31,7 @@ BLOCK_STEPS = 32
 
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     dimensions, kept = reduction.dimensions, reduction.kept
-    opcode = single_operation(reduction)
-    identity = None if opcode is None else identity_of(opcode, reduction.operands[0].shape.element_type)
+    identity = identity_of(reduction)
     with loop_nest(builder, [dimensions[d] for d in kept]) as outer:
         fixed = dict(zip(kept, outer))
         init = reduction.init_values
@@ -45,7 +43,7 @@ def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store
 
             totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init, one)
         else:
-            totals = _vector_row(builder, target, reduction, fixed, init, opcode, identity)
+            totals = _vector_row(builder, target, reduction, fixed, init, identity)
         store(outer, totals, 1, None)
 
 
@@ -55,8 +53,7 @@ def _vector_row(
     reduction: Reduction,
     fixed: dict[int, Component],
     init: list[RegisterValue],
-    opcode: str,
-    identity: float | int,
+    identity: float | complex,
 ) -> list[RegisterValue]:
     """Reduce one row: vectors of partial results, combined across lanes at the end."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
