@@ -211,7 +211,7 @@ class IntegerList(AttributeKind):
             items = tuple(value)
         except TypeError:
             raise ShapeError(f"a sequence of integers is required, {value!r} given") from None
-        return tuple(_index(item) for item in items)
+        return tuple([_index(item) for item in items])
 
     def print(self, value: tuple[int, ...]) -> str:
         return "{" + ",".join(map(str, value)) + "}"
@@ -232,7 +232,7 @@ class SliceDimensions(AttributeKind):
     """``slice={[0:4], [1:9:2]}``: start, limit and stride for each dimension."""
 
     def check(self, value: Any) -> tuple[SliceDimension, ...]:
-        return tuple(SliceDimension(*map(_index, item)) for item in value)
+        return tuple([SliceDimension(*map(_index, item)) for item in value])
 
     def print(self, value: tuple[SliceDimension, ...]) -> str:
         parts = [f"[{d.start}:{d.limit}" + (f":{d.stride}" if d.stride != 1 else "") + "]" for d in value]
@@ -249,7 +249,7 @@ class SliceDimensions(AttributeKind):
             return SliceDimension(start, limit, stride)
 
         if (match := cursor.matched(_SLICES)) is not None:
-            return tuple(SliceDimension(int(a), int(b), int(c or 1)) for a, b, c in _SLICE.findall(match.group()))
+            return tuple([SliceDimension(int(a), int(b), int(c or 1)) for a, b, c in _SLICE.findall(match.group())])
         return tuple(braced_list(cursor, one))
 
 

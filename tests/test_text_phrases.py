@@ -14,8 +14,8 @@ from phlox.hlo.text import instructions, known_instructions, lexer, literals, pa
 NOTHING = re.compile(r"(?!)")
 PHRASES = [
     (known_instructions, "INSTRUCTION"), (instructions, "OPERANDS"), (instructions, "_ATTRIBUTE"), (shapes, "_SHAPE"),
-    (shapes, "_PLAIN"), (shapes, "_PLAIN_LAYOUT"),
-    (parser, "_PARAMETER"), (source_tables, "_FIELDS"), (lexer, "_IN_BRACKETS"), (hlo.attributes, "_INTEGERS"),
+    (shapes, "_PLAIN"), (parser, "_HEADING"), (parser, "_CLOSED"), (parser, "_PARAMETER"),
+    (source_tables, "_FIELDS"), (lexer, "_IN_BRACKETS"), (hlo.attributes, "_INTEGERS"),
     (hlo.attributes, "_SLICES"),
 ]  # fmt: skip
 

@@ -69,8 +69,10 @@ def require_static(opcode: str, name: str, shape: Shape, dimensions: Iterable[in
 def require_dimensions(opcode: str, name: str, dimensions: tuple[int, ...], rank: int) -> None:
     """Dimension numbers are in range and distinct."""
     for dimension in dimensions:
-        require(0 <= dimension < rank, f"{opcode}: {name} must be in [0, {rank}), got {dimension}")
-    require(len(set(dimensions)) == len(dimensions), f"{opcode}: {name} must be distinct, got {dimensions}")
+        if not 0 <= dimension < rank:
+            require(False, f"{opcode}: {name} must be in [0, {rank}), got {dimension}")
+    if len(set(dimensions)) != len(dimensions):
+        require(False, f"{opcode}: {name} must be distinct, got {dimensions}")
 
 
 def require_scalar(opcode: str, name: str, shape: AnyShape, element_type: ElementType | None = None) -> None:

@@ -38,10 +38,9 @@ def broadcast(operand, *, dimensions, stated):
     require_array("broadcast", "operand", operand)
     require_stated_array("broadcast", stated)
     rank = stated.rank
-    require(
-        len(dimensions) == operand.rank,
-        f"broadcast: dimensions must name one result dimension for each of the operand's {operand.rank}, got {dimensions}",
-    )
+    if len(dimensions) != operand.rank:
+        wanted = f"one result dimension for each of the operand's {operand.rank}"
+        require(False, f"broadcast: dimensions must name {wanted}, got {dimensions}")
     require_dimensions("broadcast", "dimensions", dimensions, rank)
     for position, dimension in enumerate(dimensions):
         if operand.dimensions[position] != stated.dimensions[dimension]:
@@ -163,15 +162,15 @@ def slice_(operand, *, slice):
     which is static (its element is zero where there is none).
     """
     require_array("slice", "operand", operand)
-    require(len(slice) == operand.rank, f"slice: {operand.rank} ranges are required for {operand}, got {len(slice)}")
+    if len(slice) != operand.rank:
+        require(False, f"slice: {operand.rank} ranges are required for {operand}, got {len(slice)}")
     sizes = []
     for dimension, (start, limit, stride) in enumerate(slice):
         size = operand.dimensions[dimension]
-        require(stride > 0, f"slice: the stride of dimension {dimension} must be positive, got {stride}")
-        require(
-            0 <= start <= limit <= size,
-            f"slice: dimension {dimension} of {operand} needs 0 <= start <= limit <= {size}, got start {start}, limit {limit}",
-        )
+        require(stride > 0, "slice: the stride of dimension ", dimension, " must be positive, got ", stride)
+        if not 0 <= start <= limit <= size:
+            needed = f"0 <= start <= limit <= {size}, got start {start}, limit {limit}"
+            require(False, f"slice: dimension {dimension} of {operand} needs {needed}")
         sizes.append(-(-(limit - start) // stride))
     dynamic = operand.dynamic_dimensions and [d and size != 1 for d, size in zip(operand.dynamic_dimensions, sizes)]
     return operand.with_dimensions(sizes, dynamic)

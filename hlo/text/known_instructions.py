@@ -15,7 +15,7 @@ from ..instruction import Computation, Instruction
 from ..operation import OPERATIONS
 from ..shape import AnyShape, compatible
 from .lexer import Cursor
-from .phrases import ARRAY_SHAPE, BALANCED, COMMENT, NAME, SHAPE, SIZES, STRING, WORD, phrase
+from .phrases import ARRAY_SHAPE, BALANCED, COMMENT, COMMENTS, NAME, SHAPE, SIZES, STRING, WORD, phrase
 from .shapes import parse_shape
 from .source_tables import SourceTables
 
@@ -37,7 +37,6 @@ INSTRUCTION = phrase(rf"""
 """)
 OPERANDS = phrase(rf"\( ( {_OPERANDS} ) \) \s*+ (?!/)")
 _OPERAND = phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
-_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 WITH_VALUES = frozenset(
     opcode for opcode, record in OPERATIONS.items() if any(kind.stands_in_parentheses for kind in record.attributes.values())
 )
@@ -77,7 +76,7 @@ class KnownInstructions:
                 return match
             if metadata is not None and metadata not in locations and not self.sources.read_metadata(metadata):
                 return match
-            attributes = like.attributes
+            attributes, annotations = like.attributes, like.annotations
             if caller is not None:
                 called = cursor.resolve_computation(callee.removeprefix("%"), match.start("callee"))
                 attributes = {**attributes, caller: called}
@@ -85,7 +84,7 @@ class KnownInstructions:
                 shape = self.uses.shape(like.operation, tuple([operand.shape for operand in operands]), attributes, shape)
             except (HloError, NotImplementedError):
                 return match
-            instruction = Instruction(like.operation, operands, attributes, shape, name, locations.get(metadata), like.annotations)
+            instruction = Instruction(like.operation, operands, attributes, shape, name, locations.get(metadata), annotations)
             body.instructions.append(instruction)
             by_name[name] = instruction
             if is_root:
@@ -117,7 +116,7 @@ def named_operands(
     if "[" in text:
         return _stated_operands(text, by_name, shapes)
     if "/" in text:
-        text = _COMMENT.sub("", text)
+        text = COMMENTS.sub("", text)
     if not text:
         return ()
     names = text[1:].split(", %") if text[0] == "%" else text.split(", ")

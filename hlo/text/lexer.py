@@ -94,7 +94,9 @@ class Cursor:
 
     def move(self, offset: int) -> None:
         """Go to the token that begins at this place in the text, or is the first behind it."""
-        self.position = _BLANKS.match(self.text, offset).end()
+        first = self.text[offset : offset + 1]
+        is_token = first > " " and first != "/"  # mostly; the expression says what a blank or a comment is
+        self.position = offset if is_token else _BLANKS.match(self.text, offset).end()
 
     def accept(self, token: str) -> bool:
         """Step over the token if it is this one."""

@@ -35,6 +35,7 @@ _LAYOUT = rf"\{{ (?= [0-9:}}] ) {_PLAIN} (?: \( {_PLAIN} \) {_PLAIN} )*+ \}}"
 SIZES = rf"\[ {_PLAIN} \] (?: {_LAYOUT} )?+"
 ARRAY_SHAPE = rf"[a-z] \w*+ {SIZES}"
 COMMENT = r"/\* [^*/{}()\[\]]*+ \*/"
+COMMENTS = phrase(rf"{COMMENT} \s*+")
 
 
 def _tuple_shape(depth: int) -> str:

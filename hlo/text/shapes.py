@@ -11,7 +11,7 @@ from ..element_type import ELEMENT_TYPES, ElementType
 from ..errors import HloSyntaxError
 from ..shape import UNBOUNDED, AnyShape, Layout, Shape, TupleShape
 from .lexer import Cursor
-from .phrases import SHAPE, phrase
+from .phrases import COMMENTS, SHAPE, phrase
 
 MAX_RANK = 64  # of a NumPy array
 MAX_TUPLE_DEPTH = 32
@@ -29,8 +29,9 @@ _ANNOTATION = re.compile(
     )?""",
     re.VERBOSE,
 )
-_PLAIN = phrase(r"([a-z] \w*+) \[ ([0-9]{1,18} (?: , [0-9]{1,18} )*+ )?+ \]")
-_PLAIN_LAYOUT = phrase(r"\{ ([0-9]{1,9} (?: , [0-9]{1,9} )*+ ) \}")
+_PLAIN = phrase(r"""
+    ([a-z] \w*+) \[ ([0-9]{1,18} (?: , [0-9]{1,18} )*+ )?+ \] (?: \{ ([0-9]{1,2} (?: , [0-9]{1,2} )*+ ) \} )?+
+""")
 _SHAPE = phrase(rf"({SHAPE}) \s*+ (?! / | \{{ \s*+ [0-9:}}/] )")
 
 
@@ -84,10 +85,43 @@ def parse_shape(cursor: Cursor, depth: int = 0) -> AnyShape:
     if known is not None and (depth == 0 or not known.is_tuple):
         cursor.position = match.end()
         return known
+    text = match[1]
+    plain = _plain_array(text) if text[0] != "(" else _plain_tuple(text, cursor.shapes) if depth == 0 else None
+    if plain is not None:
+        cursor.position = match.end()
+        # Row-major order is what no layout means: stated or not, it is to be the same object.
+        same = text.partition("{")[0] if not plain.is_tuple and plain.layout is None else text
+        cursor.shapes[text] = plain = cursor.shapes.setdefault(same, plain)
+        return plain
     shape = _parse_tuple(cursor, depth) if cursor.token == "(" else _parse_array(cursor)
     if cursor.position == match.end():
-        cursor.shapes[match[1]] = shape = cursor.shapes.setdefault(str(shape), shape)
+        cursor.shapes[text] = shape = cursor.shapes.setdefault(str(shape), shape)
     return shape
+
+
+def _plain_array(text: str) -> Shape | None:
+    """The shape of this text; None if it is not an array of sizes above 0, with an order of dimensions or without, or wrong."""
+    match = _PLAIN.fullmatch(text)
+    element_type = None if match is None else ELEMENT_TYPES.get(match[1])
+    if element_type is None or element_type.dtype is None:
+        return None
+    sizes = tuple(map(int, match[2].split(","))) if match[2] else ()
+    if len(sizes) > MAX_RANK or not 0 < prod(sizes) * element_type.byte_size < 2**63:
+        return None
+    if match[3] is None:
+        return Shape(element_type, sizes)
+    layout = Layout(tuple(map(int, match[3].split(","))))
+    if layout.is_row_major and len(layout.minor_to_major) == len(sizes):
+        return Shape(element_type, sizes)
+    return Shape(element_type, sizes, layout) if sorted(layout.minor_to_major) == list(range(len(sizes))) else None
+
+
+def _plain_tuple(text: str, shapes: dict[str, AnyShape]) -> TupleShape | None:
+    """The shape of this text; None if it is not a tuple of arrays, all of which were read before."""
+    if "/" in text:
+        text = COMMENTS.sub("", text)
+    elements = tuple(map(shapes.get, text[1:-1].split(", ")))
+    return None if None in elements or any(element.is_tuple for element in elements) else TupleShape(elements)
 
 
 def _parse_tuple(cursor: Cursor, depth: int) -> TupleShape:
@@ -114,10 +148,6 @@ def _parse_buffer(cursor: Cursor) -> Shape:
 
 def _parse_array(cursor: Cursor) -> Shape:
     first = cursor.position
-    if (plain := _PLAIN.match(cursor.text, first)) is not None and plain[1] in ELEMENT_TYPES:
-        cursor.move(plain.end())
-        sizes = tuple(map(int, plain[2].split(","))) if plain[2] else ()
-        return _array(cursor, first, ELEMENT_TYPES[plain[1]], sizes)
     element_type = _parse_element_type(cursor)
     cursor.expect("[")
     dimensions: list[int] = []
@@ -175,10 +205,6 @@ def _starts_layout(cursor: Cursor) -> bool:
 def _parse_layout(cursor: Cursor, rank: int) -> Layout | None:
     """The layout; None for plain row-major order, which is what None means."""
     first = cursor.position
-    plain = _PLAIN_LAYOUT.match(cursor.text, first)
-    if plain is not None and plain[1] == ",".join(map(str, range(rank - 1, -1, -1))):
-        cursor.move(plain.end())
-        return None
     cursor.expect("{")
     order: list[int] = []
     while cursor.token not in (":", "}"):
