@@ -65,13 +65,45 @@ b = ((f32[2]), f32[2]) async-start(p), calls=g   c = ((f32[2]), f32[2]) async-st
 b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(q), kind=kLoop, calls=g
 b = f32[2] call(p), to_apply={ x = f32[2] parameter(0) }   c = f32[2] call(p), to_apply={ x = f32[2] parameter(0) }
 b = f32[2] add(p, p)   ROOT c = f32[2] add(p, p)   ROOT d = f32[2] add(p, p)
+b = f32[2] add(p, p)   b = f32[2] add(p, p)
+b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(p), kind=kLoop, calls=h
+b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(p), kind=kLoop, calls=%k
+b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(p), kind=kLoop, calls=i
+b = f32[2] fusion(p), kind=kLoop, calls=g   c = f32[2] fusion(p), kind=kLoop, calls=e   d = f32[2] call(p), calls=g
+b = f32[2] call(p), to_apply=g   c = f32[2] call(p), to_apply=l   d = f32[2] call(b), to_apply=g, to_apply=l
+b = f32[2] call(p), to_apply=g   c = f32[2] call(p), to_apply=l, calls=g
+b = f32[2] add(p, p), metadata={op_name="a"}   c = f32[2] add(p, p), metadata={op_name="\\"b" source_line=2 source_file="c"}
+b = f32[2] add(p, p), metadata={op_name="a"}   c = f32[2] add(p, p), metadata={op_name="b" source_line=}
+b = f32[2] add(p, p), metadata={op_name="a"}   c = f32[2] add(p, p), metadata={op_name="a"}, metadata={op_name="a"}
+b = f32[2] add(p, p), metadata={op_name="a"}   c = f32[2] add(p, p), metadata={}   d = f32[2] add(p, p), metadata=(a=1)
+b = f32[2] add(p, p), metadata={a="b"}, sharding={manual}   c = f32[2] add(p, p), metadata={a="c"}, sharding={manual}
+b = f32[2] add(p, p), metadata={a=1}, sharding={manual}   c = f32[2] add(p, p), metadata={a=1}, backend_config="d"
+b = f32[2] add(p, %p)   c = f32[2] add(%p, p)   d = f32[2] add(%b, %c)   e = f32[2] add(%p, %%p)
+b = f32[2] add(%p, %p)   c = f32[2] add(%p, %p%)   d = f32[2] add(%p, p,)
+b = f32[2] add(%p, /*index=1*/%p)   c = f32[2] add(/*index=0*/ p, p )   d = f32[2] add(%p, %q)
+b = (f32[2], f32[2]) tuple(p, p)   c = (f32[2], /*index=1*/f32[2]) tuple(p, p)   d = (f32[2], (f32[2])) tuple(p, p)
+b = f32[2]{0} add(p, p)   c = f32[2]{1} add(p, p)   d = f32[02] add(p, p)   e = f32[2]{0:T(2)} add(p, p)
 """.strip().split("\n")
 
 
+HEAD = """
+g { ROOT x = f32[2] parameter(0) }
+h { ROOT x = f32[3] parameter(0) }
+k (x: f32[2]) -> f32[2] {
+  ROOT x = f32[2] parameter(0) }
+%l (x: f32[2]) -> f32[2] {
+  ROOT %x = f32[2] parameter(0)
+}
+ENTRY e {
+  p = f32[2] parameter(0)
+  s = f32[] parameter(1)
+  i = s32[] parameter(2)
+  v = s32[1] parameter(3)
+"""
+
+
 def text_of(line):
-    head = "g { ROOT x = f32[2] parameter(0) }\nENTRY e {\n  p = f32[2] parameter(0)\n  s = f32[] parameter(1)\n"
-    head += "  i = s32[] parameter(2)\n  v = s32[1] parameter(3)\n"
-    return head + "".join(f"  {part}\n" for part in line.split("   ")) + "}\n"
+    return HEAD + "".join(f"  {part}\n" for part in line.split("   ")) + "}\n"
 
 
 def test_phrases_mean_what_their_tokens_mean():

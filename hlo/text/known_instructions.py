@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import HloError
 from ..inference import KnownUses
-from ..instruction import Computation, Instruction
+from ..instruction import Instruction
 from ..operation import OPERATIONS
 from ..shape import AnyShape, compatible
 from .lexer import Cursor
