@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..llvm.types import I8, I32, I64, POINTER
+from ..llvm.branches import replaced_if
+from ..llvm.memory import add_to_constant, exchange, stack_memory
+from ..llvm.module import declaration
+from ..llvm.types import I32, I64, POINTER
 
 STACK_LIMIT = 32 << 10
 ALIGNMENT = 64
@@ -33,30 +36,26 @@ class Arena:
         self.spare = ir.GlobalVariable(module, POINTER, SPARE_BLOCK_NAME)
         self.spare.initializer = ir.Constant(POINTER, None)
         self._size = I64(_rounded(size))
-        allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), "aligned_alloc")
-        spare = _exchange(builder, self.spare, ir.Constant(POINTER, None))
-        taken = builder.block
-        with builder.if_then(builder.icmp_unsigned("==", spare, ir.Constant(POINTER, None)), likely=False):
-            fresh = builder.call(allocate, [I64(ALIGNMENT), self._size])
-            with builder.if_then(builder.icmp_unsigned("==", fresh, ir.Constant(POINTER, None)), likely=False):
+        null = ir.Constant(POINTER, None)
+        spare = exchange(builder, self.spare, null)
+
+        def allocate() -> list[ir.Value]:
+            fresh = builder.call(declaration(module, "aligned_alloc", POINTER, [I64, I64]), [I64(ALIGNMENT), self._size])
+            with builder.if_then(builder.icmp_unsigned("==", fresh, null), likely=False):
                 builder.ret(I32(OUT_OF_MEMORY))
-            allocated = builder.block
-        pointer = builder.phi(POINTER)
-        pointer.add_incoming(spare, taken)
-        pointer.add_incoming(fresh, allocated)
+            return [fresh]
+
+        (pointer,) = replaced_if(builder, builder.icmp_unsigned("==", spare, null), [spare], allocate, likely=False)
         return pointer
 
     def extend(self, size: int) -> None:
         """Allocate so many bytes more, for an arena that may grow; until the module is printed."""
-        self._size.constant += _rounded(size)
+        add_to_constant(self._size, _rounded(size))
 
     def release(self, builder: ir.IRBuilder) -> None:
         if self.on_heap:
-            # A host call that fails returns early, so there may be several of these.
-            free = builder.module.globals.get("free")
-            if free is None:
-                free = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
-            builder.call(free, [_exchange(builder, self.spare, self.pointer)])
+            free = declaration(builder.module, "free", ir.VoidType(), [POINTER])
+            builder.call(free, [exchange(builder, self.spare, self.pointer)])
 
 
 class BorrowedArena:
@@ -71,18 +70,3 @@ class BorrowedArena:
 
 def _rounded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-def stack_memory(builder: ir.IRBuilder, size: int, align: int) -> ir.Value:
-    """A pointer to this many bytes of the function's stack frame."""
-    memory = builder.alloca(ir.ArrayType(I8, size))
-    memory.align = align
-    memory.type = POINTER  # llvmlite would make it a typed pointer, which LLVM no longer has
-    return memory
-
-
-def _exchange(builder: ir.IRBuilder, place: ir.Value, value: ir.Value) -> ir.Value:
-    """Store a pointer and return what was there, atomically."""
-    old = builder.atomic_rmw("xchg", place, builder.ptrtoint(value, I64), "acq_rel")
-    old.type = I64
-    return builder.inttoptr(old, POINTER)

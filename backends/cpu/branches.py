@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...compile.aliasing import Value
-from ...hlo import Instruction, leaves
-from ..llvm.loops import flatten, unflatten
-from ..llvm.scalar_control_flow import branch_to_chosen
+from ...hlo import Computation, Instruction, leaves
+from ..llvm.branches import chosen
+from ..llvm.types import RegisterValue
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -15,28 +16,17 @@ if TYPE_CHECKING:
 
 def emit_conditional(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
     """A branch for each computation; scalars are merged in registers, arrays lie in the same places whatever is chosen."""
-    b = emitter.builder
-    predicate, *operands = instruction.operands
-    computations = instruction.called_computations
-    blocks = [b.append_basic_block(f"branch.{number}") for number in range(len(computations))]
-    done = b.append_basic_block("branch.done")
-    branch_to_chosen(b, instruction, values[predicate][0], blocks)
-    outcomes = []
-    for branch, operand, block in zip(computations, operands, blocks):
-        b.position_at_end(block)
-        outcomes.append((emitter._emit_computation(branch, [values[operand]]), b.block))
-        b.branch(done)
-    b.position_at_end(done)
+    selector, *operands = instruction.operands
     shapes = leaves(instruction.shape)
     scalars = [leaf for leaf, shape in enumerate(shapes) if not shape.rank]
-    like = [outcomes[0][0][leaf] for leaf in scalars]
-    incoming = [(flatten([results[leaf] for leaf in scalars]), block) for results, block in outcomes]
-    phis = [b.phi(value.type) for value in incoming[0][0]]
-    for results, block in incoming:
-        for phi, value in zip(phis, results):
-            phi.add_incoming(value, block)
+
+    def run(branch: Computation, operand: Instruction) -> list[RegisterValue]:
+        results = emitter._emit_computation(branch, [values[operand]])
+        return [results[leaf] for leaf in scalars]
+
+    alternatives = [partial(run, *one) for one in zip(instruction.called_computations, operands)]
     merged: list[Leaf] = [None] * len(shapes)
-    for leaf, value in zip(scalars, unflatten(phis, like)):
+    for leaf, value in zip(scalars, chosen(emitter.builder, values[selector][0], alternatives)):
         merged[leaf] = value
     for leaf, shape in enumerate(shapes):
         if shape.rank:

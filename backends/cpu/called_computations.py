@@ -13,11 +13,12 @@ from ...compile.traversal import called_functions
 from ...hlo import Computation, Module, Shape, leaves
 from ...hlo.operation import HOST_CALL
 from ..llvm.arrays import Array
-from ..llvm.interruption import interruptible, interruption_of
-from ..llvm.shared_functions import align_stack
+from ..llvm.interruption import InterruptibleFunction, call_interruptible
+from ..llvm.memory import stack_memory
+from ..llvm.module import align_stack
 from ..llvm.types import I32, I64, POINTER, RegisterValue
 from . import function_calls
-from .arena import ALIGNMENT, STACK_LIMIT, BorrowedArena, stack_memory
+from .arena import ALIGNMENT, STACK_LIMIT, BorrowedArena
 from .call.python_calls import INTERRUPTED
 from .scratch import scratch_bytes
 
@@ -37,7 +38,7 @@ class CalledComputations:
 
     def __init__(self, emitter: ModuleEmitter) -> None:
         self.emitter = emitter
-        self._functions: dict[Computation, ir.Function] = {}
+        self._functions: dict[Computation, InterruptibleFunction] = {}
 
     def __call__(self, builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue]) -> list[RegisterValue]:
         function = self._functions.get(computation)
@@ -47,14 +48,10 @@ class CalledComputations:
         outputs, output_table = _slots(builder, leaves(computation.shape))
         for slot, argument in zip(inputs, arguments):
             slot.store(builder, (), argument, 1)
-        status, caller = builder.call(function, [input_table, output_table]), interruption_of(builder)
-        if caller is not None:
-            if function.interruption.can_leave:
-                caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
-            caller.called(builder, function)
+        call_interruptible(builder, function, [input_table, output_table])
         return [slot.load(builder, (), 1) for slot in outputs]
 
-    def _define(self, computation: Computation) -> ir.Function:
+    def _define(self, computation: Computation) -> InterruptibleFunction:
         module = Module(computation.name, computation, _header(self.emitter.hlo))
         prepared = insert_copies(optimize(module, (*EXPANSION, *DEFAULT)))
         _require_no_host_calls(prepared)
@@ -69,9 +66,9 @@ class CalledComputations:
         for called in called_functions(prepared):
             function_calls.emit_function(emitter, called)
         llvm = outer.llvm
-        function = ir.Function(llvm, ir.FunctionType(I32, [POINTER, POINTER]), llvm.get_unique_name("called"))
+        name = llvm.get_unique_name("called")
+        function = InterruptibleFunction(llvm, name, [POINTER, POINTER], lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
-        interruptible(function, lambda builder: builder.ret(I32(INTERRUPTED)))
         align_stack(function, outer.target.vector_bytes)
         emitter.builder = ir.IRBuilder(function.append_basic_block("entry"))
         emitter.arguments, emitter.results = function.args

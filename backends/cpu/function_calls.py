@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction
-from ..llvm.interruption import interruptible
+from ..llvm.interruption import InterruptibleFunction
 from ..llvm.types import I32, POINTER
 from .arena import BorrowedArena
 from .call.python_calls import INTERRUPTED
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 def emit_function(emitter: ModuleEmitter, computation: Computation) -> None:
     """``i32 (ptr arguments, ptr results, ptr temporaries)``, for the calls of the computation that are emitted later."""
-    function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER])
-    function = ir.Function(emitter.llvm, function_type, emitter.llvm.get_unique_name("call"))
+    function = InterruptibleFunction(
+        emitter.llvm,
+        emitter.llvm.get_unique_name("call"),
+        [POINTER, POINTER, POINTER],
+        lambda builder: emitter.return_code(I32(INTERRUPTED)),
+    )
     function.linkage = "internal"
-    interruptible(function, lambda builder: emitter.return_code(I32(INTERRUPTED)))
     emitter.builder = ir.IRBuilder(function.append_basic_block("entry"))
     emitter.arguments, emitter.results, memory = function.args
     emitter.own_arena = BorrowedArena(memory)

@@ -13,9 +13,10 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Shape
 from ..llvm.arrays import Array
-from ..llvm.interruption import interruptible
+from ..llvm.interruption import InterruptibleFunction
+from ..llvm.memory import resize_stack_memory, stack_memory
 from ..llvm.types import I8, I32, I64, POINTER, ComplexValue
-from .arena import ALIGNMENT, Arena, BorrowedArena, stack_memory
+from .arena import ALIGNMENT, Arena, BorrowedArena
 from .call.python_calls import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class FunctionParts:
             if self._frame_bytes:
                 self.emitter.own_arena.extend(self._frame_bytes)
         elif isinstance(self._frame, ir.AllocaInstr):
-            self._frame.allocated_type = ir.ArrayType(I8, self._frame_bytes)
+            resize_stack_memory(self._frame, self._frame_bytes)
 
     def are_needed(self, computation: Computation) -> bool:
         """Whether a computation is emitted in parts."""
@@ -139,9 +140,8 @@ class FunctionParts:
         b, caller = emitter.builder, emitter.builder.function
         self._frames[caller] = emitter.frame
         name = emitter.llvm.get_unique_name(f"part.{len(self._callers)}")
-        part = ir.Function(emitter.llvm, ir.FunctionType(I32, [POINTER] * 4), name)
+        part = InterruptibleFunction(emitter.llvm, name, [POINTER] * 4, lambda builder: emitter.return_code(I32(INTERRUPTED)))
         part.linkage = "internal"
-        interruptible(part, lambda builder: emitter.return_code(I32(INTERRUPTED)))
         self._callers[part] = caller
         code = b.call(part, [emitter.arguments, emitter.results, emitter.arena, emitter.frame])
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):

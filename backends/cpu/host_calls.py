@@ -21,14 +21,13 @@ from ...runtime import current_environment, find_target
 from ...runtime.custom_calls import NativeTarget
 from ..arguments import flatten, pack
 from ..llvm.arrays import Array
+from ..llvm.memory import stack_memory
+from ..llvm.module import declaration
 from ..llvm.types import I32, I64, POINTER, TOKEN_VALUE
-from .arena import stack_memory
 from .call.python_calls import CALL_PYTHON
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
-
-_CALL_PYTHON_TYPE = ir.FunctionType(I32, [POINTER, POINTER])
 
 
 class HostCall:
@@ -78,7 +77,8 @@ def emit_host_call(emitter: ModuleEmitter, instruction: Instruction, values: Val
     outputs = result_arrays(emitter, instruction)
     arrays = [*operand_arrays(emitter, instruction, values), *(output for output in outputs if output is not None)]
     table = native_table(emitter, [array.pointer for array in arrays])
-    code = b.call(emitter.declared(CALL_PYTHON, _CALL_PYTHON_TYPE), [emitter.host_object(HostCall(instruction)), table])
+    call_python = declaration(b.module, CALL_PYTHON, I32, [POINTER, POINTER])
+    code = b.call(call_python, [emitter.host_object(HostCall(instruction)), table])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         emitter.return_code(code)
     return result_leaves(b, outputs)

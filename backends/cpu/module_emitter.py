@@ -22,12 +22,14 @@ from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.index import Affine, add_base
-from ..llvm.interruption import interruptible
+from ..llvm.interruption import InterruptibleFunction
 from ..llvm.loops import loop_nest
-from ..llvm.shared_functions import SharedFunctions
+from ..llvm.memory import copy_memory, stack_memory
+from ..llvm.module import Module as LlvmModule
+from ..llvm.module import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from . import branches, dense_algebra, function_calls, host_calls, scatter_emission, while_loops, windows_and_sorting
-from .arena import Arena, BorrowedArena, stack_memory
+from .arena import Arena, BorrowedArena
 from .call.python_calls import INTERRUPTED
 from .called_computations import CalledComputations
 from .function_parts import Argument, FunctionParts, raw_leaves
@@ -61,10 +63,9 @@ class ModuleEmitter:
             self.constants, self.host_calls = outer.constants, outer.host_calls
             self._constant_pointers = outer._constant_pointers
             return
-        self.llvm = ir.Module(module.name)
-        self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
-        self.llvm.shared_functions = SharedFunctions(target.vector_bytes, has_many_applications(module))
+        self.llvm = LlvmModule(module.name, SharedFunctions(target.vector_bytes, has_many_applications(module)))
+        self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}
@@ -72,11 +73,12 @@ class ModuleEmitter:
         self._constant_pointers: dict[int, ir.Value] = {}
         self.llvm.called_computations = CalledComputations(self)
 
-    def emit(self) -> ir.Function:
+    def emit(self) -> InterruptibleFunction:
         for computation in called_functions(self.hlo):
             function_calls.emit_function(self, computation)
-        function = ir.Function(self.llvm, ir.FunctionType(I32, [POINTER, POINTER]), KERNEL_NAME)
-        interruptible(function, lambda builder: self.return_code(I32(INTERRUPTED)))
+        function = InterruptibleFunction(
+            self.llvm, KERNEL_NAME, [POINTER, POINTER], lambda builder: self.return_code(I32(INTERRUPTED))
+        )
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments, self.results = function.args
         entry = self.hlo.entry
@@ -125,10 +127,6 @@ class ModuleEmitter:
         name = f"host_call.{len(self.host_calls)}"
         self.host_calls[name] = host_call
         return ir.GlobalVariable(self.llvm, I8, name)
-
-    def declared(self, name: str, signature: ir.FunctionType) -> ir.Function:
-        """A function that all loaded code can call by its name."""
-        return self.llvm.globals.get(name) or ir.Function(self.llvm, signature, name)
 
     def argument(self, number: int, shape: Shape) -> Leaf:
         """An argument's array, or its value, read at the function's entry."""
@@ -198,10 +196,7 @@ class ModuleEmitter:
         return known
 
     def _copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
-        if size:
-            signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, ir.IntType(1)])
-            function = self.declared("llvm.memmove.p0.p0.i64", signature)
-            self.builder.call(function, [target, source, I64(size), ir.IntType(1)(0)])
+        copy_memory(self.builder, target, source, size)
 
     # --- instructions ---
 

@@ -16,10 +16,9 @@ from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation, Instruction, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter
-from ..llvm.interruption import interruptible, interruption_of
-from ..llvm.loops import flatten, unflatten
-from ..llvm.shared_functions import align_stack
-from ..llvm.types import I32
+from ..llvm.interruption import InterruptibleFunction, call_interruptible
+from ..llvm.module import align_stack
+from ..llvm.types import I32, flatten, unflatten
 from .call.python_calls import INTERRUPTED
 from .regions.contraction import emit_contraction
 from .regions.loop import emit_loop
@@ -44,7 +43,7 @@ class RegionFunctions:
 
     def __init__(self, module: ir.Module, target: Target) -> None:
         self.module, self.target = module, target
-        self._functions: dict[Any, ir.Function] = {}
+        self._functions: dict[Any, InterruptibleFunction] = {}
         self._keys = ComputationKeys()
         self._inline_weight = 0
 
@@ -128,12 +127,7 @@ class RegionFunctions:
             function = self._functions[full_key] = self._define(
                 self.module.get_unique_name(f"{kind}.{len(self._functions)}"), values, emit
             )
-        status = builder.call(function, _registers(values))
-        caller = interruption_of(builder)
-        if caller is not None:
-            if function.interruption.can_leave:
-                caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
-            caller.called(builder, function)
+        call_interruptible(builder, function, _registers(values))
 
     def _stays_inline(self, kind: str, computation: Computation, values: list[Binding]) -> bool:
         elements = max(value.shape.size for value in values if isinstance(value, Array))
@@ -145,11 +139,10 @@ class RegionFunctions:
         self._inline_weight += length * _WEIGHTS.get(kind, _WEIGHT_OF_OTHERS)
         return self._inline_weight <= _INLINE_WEIGHT
 
-    def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> ir.Function:
+    def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> InterruptibleFunction:
         types = [register.type for register in _registers(values)]
-        function = ir.Function(self.module, ir.FunctionType(I32, types), name)
+        function = InterruptibleFunction(self.module, name, types, lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
-        interruptible(function, lambda builder: builder.ret(I32(INTERRUPTED)))
         align_stack(function, self.target.vector_bytes)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         like = [value.pointer if isinstance(value, Array) else value for value in values]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from llvmlite import binding, ir
+from llvmlite import binding
 
 from ...runtime.locks import new_lock
-from ..llvm.shared_functions import SharedFunctions
+from ..llvm.module import Module, SharedFunctions
 from .machine_code import MachineCode
 from .target import Target
 
@@ -28,10 +28,9 @@ def supply(functions: SharedFunctions, target: Target) -> None:
 
 def _compile(functions: SharedFunctions, target: Target) -> tuple[MachineCode, list[str]]:
     """The functions that are missing, and those that they call themselves, in a module of their own; and their names."""
-    module = ir.Module("shared")
-    module.triple, module.data_layout = target.triple, target.data_layout
     requested = dict(functions.requested)
-    module.shared_functions = replace(functions, calls_elementary=False, requested=requested)
+    module = Module("shared", replace(functions, calls_elementary=False, requested=requested))
+    module.triple, module.data_layout = target.triple, target.data_layout
     defined: list[str] = []
     while waiting := [name for name in requested if name not in defined and name not in _supplied]:
         for name in waiting:

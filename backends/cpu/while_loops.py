@@ -10,8 +10,7 @@ from ...compile.aliasing import Value, invariant_leaves
 from ...compile.trip_count import known_trip_count
 from ...hlo import Instruction, Shape, leaves
 from ..llvm.arrays import Array
-from ..llvm.interruption import OpenLoop
-from ..llvm.loops import flatten, unflatten
+from ..llvm.loops import while_loop
 
 if TYPE_CHECKING:
     from .module_emitter import Leaf, ModuleEmitter, Values
@@ -27,40 +26,24 @@ def emit_while(emitter: ModuleEmitter, loop: Instruction, values: Values) -> lis
     arrays = {leaf: _home(emitter, loop, leaf, shape, initial[leaf]) for leaf, shape in enumerate(shapes) if shape.rank}
     carried = [leaf for leaf, shape in enumerate(shapes) if not shape.rank and leaf not in invariant]
     moving = sorted(state.seconds)
-    head, inside, done = (b.append_basic_block(name) for name in ("while", "while.body", "while.done"))
-    start = flatten([initial[leaf] for leaf in carried])
     pointers = [arrays[leaf].pointer for leaf in moving] + [emitter._buffer_pointer(state.seconds[leaf]) for leaf in moving]
-    before = b.block
-    b.branch(head)
-    b.position_at_end(head)
-    phis = [b.phi(value.type) for value in (*start, *pointers)]
-    for phi, value in zip(phis, (*start, *pointers)):
-        phi.add_incoming(value, before)
-    open_loop = OpenLoop(b, before)
-    scalar_phis, firsts, seconds = (
-        phis[: len(start)],
-        phis[len(start) : len(start) + len(moving)],
-        phis[len(start) + len(moving) :],
-    )
-    current: list[Leaf] = list(initial)
-    for leaf, array in arrays.items():
-        current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
-    for leaf, value in zip(carried, unflatten(scalar_phis, [initial[leaf] for leaf in carried])):
-        current[leaf] = value
-    (goes_on,) = emitter._emit_computation(condition, [current])
-    b.cbranch(goes_on, inside, done)
-    b.position_at_end(inside)
-    # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
-    emitter._moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
-    results = emitter._emit_computation(body, [current])
     trips = known_trip_count(loop)
-    open_loop.close(b, None if trips is None else trips.count, done)
-    latch = b.block
-    following = flatten([results[leaf] for leaf in carried])
-    for phi, value in zip(phis, (*following, *seconds, *firsts)):
-        phi.add_incoming(value, latch)
-    b.branch(head)
-    b.position_at_end(done)
+    scalars = [initial[leaf] for leaf in carried]
+    with while_loop(b, [*scalars, *pointers], most=None if trips is None else trips.count) as open_loop:
+        values = open_loop.values
+        split = len(carried)
+        firsts, seconds = values[split : split + len(moving)], values[split + len(moving) :]
+        current: list[Leaf] = list(initial)
+        for leaf, array in arrays.items():
+            current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
+        for leaf, value in zip(carried, values):
+            current[leaf] = value
+        (goes_on,) = emitter._emit_computation(condition, [current])
+        open_loop.leave_unless(goes_on)
+        # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
+        emitter._moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
+        results = emitter._emit_computation(body, [current])
+        open_loop.carry([*(results[leaf] for leaf in carried), *seconds, *firsts])
     for leaf, first in zip(moving, firsts):
         _bring_home(emitter, arrays[leaf], first, shapes[leaf].byte_size)
         current[leaf] = arrays[leaf]

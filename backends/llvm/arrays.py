@@ -10,6 +10,8 @@ from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
 from .index import Affine, Component, Index, as_vector, i64, linear_offset
+from .memory import element_address
+from .module import declaration
 from .types import (
     I1,
     I32,
@@ -140,10 +142,7 @@ class Array:
         position = i64(offset.base) if isinstance(offset, Affine) else offset
         if isinstance(position, ir.Constant) and position.constant == 0:
             return self.pointer
-        address = builder.gep(self.pointer, [position], inbounds=False, source_etype=scalar)
-        if isinstance(position.type, ir.VectorType):
-            address.type = ir.VectorType(POINTER, position.type.count)
-        return address
+        return element_address(builder, self.pointer, position, scalar)
 
 
 def part_size(scalar: ir.Type) -> int:
@@ -165,22 +164,14 @@ def reverse_lanes(builder: ir.IRBuilder, vector: ir.Value) -> ir.Value:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _lanes_constant(range(count - 1, -1, -1)))
 
 
-def _masked_function(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-    module = builder.module
-    if name in module.globals:
-        return module.globals[name]
-    return ir.Function(module, ir.FunctionType(result, arguments), name)
-
-
 def _all_lanes(lanes: int) -> ir.Constant:
     return ir.Constant(ir.VectorType(I1, lanes), [I1(1)] * lanes)
 
 
 def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
     """A contiguous vector; lanes outside the mask are zero and not read."""
-    function = _masked_function(
-        builder, f"llvm.masked.load.{type_suffix(vector)}.p0", vector, [POINTER, I32, mask.type, vector]
-    )
+    name = f"llvm.masked.load.{type_suffix(vector)}.p0"
+    function = declaration(builder.module, name, vector, [POINTER, I32, mask.type, vector])
     return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
 
 
@@ -190,9 +181,8 @@ def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask
         # LLVM writes one lane of a truncated vector as it was before the truncation, over the elements that follow.
         builder.store(builder.extract_element(value, I32(0)), address, align=align)
         return
-    function = _masked_function(
-        builder, f"llvm.masked.store.{type_suffix(value.type)}.p0", ir.VoidType(), [value.type, POINTER, I32, mask.type]
-    )
+    name = f"llvm.masked.store.{type_suffix(value.type)}.p0"
+    function = declaration(builder.module, name, ir.VoidType(), [value.type, POINTER, I32, mask.type])
     builder.call(function, [value, address, I32(align), mask])
 
 
@@ -210,22 +200,14 @@ def masked_gather(
     """One element from each lane's address; lanes outside the mask are zero and not read."""
     lanes = vector.count
     mask = _all_lanes(lanes) if mask is None else mask
-    function = _masked_function(
-        builder,
-        f"llvm.masked.gather.{type_suffix(vector)}.v{lanes}p0",
-        vector,
-        [addresses.type, I32, mask.type, vector],
-    )
+    name = f"llvm.masked.gather.{type_suffix(vector)}.v{lanes}p0"
+    function = declaration(builder.module, name, vector, [addresses.type, I32, mask.type, vector])
     return builder.call(function, [addresses, I32(align), mask, ir.Constant(vector, None)])
 
 
 def masked_scatter(builder: ir.IRBuilder, value: ir.Value, addresses: ir.Value, mask: ir.Value | None, align: int) -> None:
     lanes = value.type.count
     mask = _all_lanes(lanes) if mask is None else mask
-    function = _masked_function(
-        builder,
-        f"llvm.masked.scatter.{type_suffix(value.type)}.v{lanes}p0",
-        ir.VoidType(),
-        [value.type, addresses.type, I32, mask.type],
-    )
+    name = f"llvm.masked.scatter.{type_suffix(value.type)}.v{lanes}p0"
+    function = declaration(builder.module, name, ir.VoidType(), [value.type, addresses.type, I32, mask.type])
     builder.call(function, [value, addresses, I32(align), mask])

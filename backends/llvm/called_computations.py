@@ -1,7 +1,6 @@
 """Computations on scalars that hold arrays, or other operations that take more than registers.
 
-They are functions of their own, called for one element at a time. Who emits a module supplies them, as its attribute
-``called_computations``: a function of the builder, the computation and the arguments that returns the results.
+They are functions of their own, called for one element at a time. Whoever emits a module supplies them (`Module`).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from llvmlite import ir
 from ...hlo import TOKEN, Computation, Instruction, leaves
 from ...hlo.instruction import callees_first
 from .elementwise import ELEMENTWISE_EMITTERS
+from .module import Module
 from .types import RegisterValue
 
 # Operations, besides the elementwise ones, that registers are enough for where all shapes are scalars.
@@ -37,7 +37,7 @@ def emit_called(
     builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue], lanes: int
 ) -> list[RegisterValue]:
     """The results of a call, a list of one unless the computation returns a tuple."""
-    emit = getattr(builder.module, "called_computations", None)
-    if emit is None or lanes > 1:
+    module = builder.module
+    if lanes > 1 or not isinstance(module, Module) or module.called_computations is None:
         raise NotImplementedError(f"{computation!r} holds arrays: it has no native code for several elements at once")
-    return emit(builder, computation, arguments)
+    return module.called_computations(builder, computation, arguments)

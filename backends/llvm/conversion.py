@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...hlo import ElementType, component_type
 from .elementary.arithmetic import constant, intrinsic
+from .module import declaration
 from .small_types import FORMATS, POWERS_OF_TWO, is_small_float, is_small_integer
 from .types import (
     ComplexValue,
@@ -138,9 +139,7 @@ def _saturating(b: ir.IRBuilder, x: ir.Value, type_: ir.Type, target: ElementTyp
 
 def _saturating_call(b: ir.IRBuilder, sign: str, x: ir.Value, type_: ir.Type) -> ir.Value:
     name = f"llvm.fpto{sign}i.sat.{type_suffix(type_)}.{type_suffix(x.type)}"
-    module = b.module
-    function = module.globals.get(name) or ir.Function(module, ir.FunctionType(type_, [x.type]), name)
-    return b.call(function, [x])
+    return b.call(declaration(b.module, name, type_, [x.type]), [x])
 
 
 def integer_limits(element_type: ElementType) -> tuple[int, int]:

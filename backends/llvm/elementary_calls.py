@@ -13,9 +13,8 @@ from llvmlite import ir
 from ...hlo import Computation, Instruction, Module
 from ...hlo.operation import ELEMENTWISE
 from .elementary import ELEMENTARY_FUNCTIONS
-from .loops import flatten, unflatten
-from .shared_functions import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
-from .types import I32, ComplexValue, RegisterValue, type_suffix
+from .module import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
+from .types import I32, ComplexValue, RegisterValue, flatten, type_suffix, unflatten
 
 # Operations on complex numbers that are as long as an elementary function.
 _COMPLEX_FUNCTIONS = ELEMENTARY_FUNCTIONS.keys() | {"abs", "divide"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from .types import I1, I64, integer_constant, lane_numbers
+from .types import I1, I64, broadcast_lanes, integer_constant, lane_numbers
 
 Base = int | ir.Value
 
@@ -79,8 +79,6 @@ def as_vector(builder: ir.IRBuilder, component: Component, lanes: int) -> ir.Val
 
 
 def _in_lanes(builder: ir.IRBuilder, base: Base, lanes: int) -> ir.Value:
-    from .types import broadcast_lanes
-
     return broadcast_lanes(builder, i64(base), lanes)
 
 
@@ -109,8 +107,6 @@ def compare(builder: ir.IRBuilder, relation: str, component: Component, bound: i
         holds = builder.icmp_signed(relation, component.base, I64(bound))
         if lanes == 1:
             return holds
-        from .types import broadcast_lanes
-
         return broadcast_lanes(builder, holds, lanes)
     vector = as_vector(builder, component, lanes)
     return builder.icmp_signed(relation, vector, integer_constant(vector.type, bound))

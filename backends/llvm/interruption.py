@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from .branches import replaced_if
+from .module import declaration
 from .types import I32, I64
 
 CHECK_INTERRUPTS = "phlox.check_interrupts"
@@ -24,7 +26,7 @@ USUAL_TRIPS = 1 << 8
 
 
 class Interruption:
-    """How one function is left early, and what it is known to cost; an attribute of the function (`interruptible`).
+    """How one function is left early, and what it is known to cost.
 
     ``leave(builder)`` emits the return. ``can_leave`` says whether any code does so.
     """
@@ -44,9 +46,9 @@ class Interruption:
         """Count code that is not in the function, or is repeated by other means."""
         self._repeated += instructions
 
-    def called(self, builder: ir.IRBuilder, function: ir.Function) -> None:
+    def called(self, builder: ir.IRBuilder, function: InterruptibleFunction) -> None:
         """Count a call of a function that can be interrupted, too; the caller has left where it was."""
-        other: Interruption = function.interruption
+        other = function.interruption
         self.add(other.cost)
         self.can_leave |= other.can_leave
         if other.cost > _UNINTERRUPTED:
@@ -73,27 +75,37 @@ class Interruption:
 
     def check(self, builder: ir.IRBuilder, left: ir.Value) -> ir.Value:
         """Ask whether to go on if nothing is left of the counter; its value afterwards."""
-        module = builder.module
-        function = module.globals.get(CHECK_INTERRUPTS) or ir.Function(module, ir.FunctionType(I32, []), CHECK_INTERRUPTS)
-        before = builder.block
-        with builder.if_then(builder.icmp_signed("<", left, I64(0)), likely=False):
+        function = declaration(builder.module, CHECK_INTERRUPTS, I32, [])
+
+        def ask() -> list[ir.Value]:
             code = builder.call(function, [])
             self.leave_if(builder, builder.icmp_signed("!=", code, I32(0)))
-            asked = builder.block
-        following = builder.phi(I64)
-        following.add_incoming(left, before)
-        following.add_incoming(I64(_BUDGET), asked)
+            return [I64(_BUDGET)]
+
+        (following,) = replaced_if(builder, builder.icmp_signed("<", left, I64(0)), [left], ask, likely=False)
         return following
 
 
-def interruptible(function: ir.Function, leave: Callable[[ir.IRBuilder], None]) -> Interruption:
-    """Let the loops of a function be interrupted from now on."""
-    function.interruption = Interruption(function, leave)
-    return function.interruption
+class InterruptibleFunction(ir.Function):
+    """A function whose loops can be interrupted; it returns 0, or by ``leave(builder)`` another i32."""
+
+    def __init__(self, module: ir.Module, name: str, arguments: list[ir.Type], leave: Callable[[ir.IRBuilder], None]) -> None:
+        super().__init__(module, ir.FunctionType(I32, arguments), name)
+        self.interruption = Interruption(self, leave)
+
+
+def call_interruptible(builder: ir.IRBuilder, function: InterruptibleFunction, arguments: list[ir.Value]) -> None:
+    """Call a function; where it was interrupted, leave the caller, too, if that can be left."""
+    status, caller = builder.call(function, arguments), interruption_of(builder)
+    if caller is not None:
+        if function.interruption.can_leave:
+            caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
+        caller.called(builder, function)
 
 
 def interruption_of(builder: ir.IRBuilder) -> Interruption | None:
-    return getattr(builder.function, "interruption", None)
+    function = builder.function
+    return function.interruption if isinstance(function, InterruptibleFunction) else None
 
 
 class OpenLoop:

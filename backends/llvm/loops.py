@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from .index import Affine, Base, Index, i64
 from .interruption import USUAL_TRIPS, OpenLoop
-from .types import I64, ComplexValue, RegisterValue
+from .types import I64, RegisterValue, flatten, unflatten
 
 Body = Callable[[ir.Value, list[RegisterValue]], Sequence[RegisterValue]]
 
@@ -92,23 +92,63 @@ def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop") -> Iterat
     builder.position_at_end(done)
 
 
+class WhileLoop:
+    """A loop that is being emitted (`while_loop`); ``values`` are those of this iteration, and behind it the last."""
+
+    def __init__(self, builder: ir.IRBuilder, values: list[RegisterValue], done: ir.Block) -> None:
+        self.builder, self.values = builder, values
+        self.following: Sequence[RegisterValue] = values
+        self._done = done
+
+    def leave_unless(self, condition: ir.Value) -> None:
+        """Go on only where the condition holds."""
+        inside = self.builder.append_basic_block("loop.body")
+        self.builder.cbranch(condition, inside, self._done)
+        self.builder.position_at_end(inside)
+
+    def carry(self, values: Sequence[RegisterValue]) -> None:
+        """Set the next iteration's values."""
+        self.following = values
+
+
+@contextmanager
+def while_loop(
+    builder: ir.IRBuilder, initial: Sequence[RegisterValue], name: str = "while", most: int | None = None
+) -> Iterator[WhileLoop]:
+    """A loop around the body of the with statement, which says where it is left and what is carried on.
+
+    most: how many iterations there are at most; None if there may be any number.
+
+    >>> module = ir.Module("example")
+    >>> function = ir.Function(module, ir.FunctionType(I64, [I64]), "log2")
+    >>> builder = ir.IRBuilder(function.append_basic_block("entry"))
+    >>> with while_loop(builder, [function.args[0], I64(0)]) as loop:
+    ...     n, steps = loop.values
+    ...     loop.leave_unless(builder.icmp_unsigned(">", n, I64(1)))
+    ...     loop.carry([builder.lshr(n, I64(1)), builder.add(steps, I64(1))])
+    >>> _ = builder.ret(steps)
+    """
+    before = builder.block
+    head, done = builder.append_basic_block(name), builder.append_basic_block(f"{name}.done")
+    builder.branch(head)
+    builder.position_at_end(head)
+    flat = flatten(initial)
+    phis = [builder.phi(value.type) for value in flat]
+    for phi, value in zip(phis, flat):
+        phi.add_incoming(value, before)
+    open_loop = OpenLoop(builder, before)
+    loop = WhileLoop(builder, unflatten(phis, initial), done)
+    yield loop
+    following = flatten(loop.following)
+    open_loop.close(builder, most, done)
+    for phi, value in zip(phis, following, strict=True):
+        phi.add_incoming(value, builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)
+
+
 @contextmanager
 def loop_nest(builder: ir.IRBuilder, sizes: Sequence[int]) -> Iterator[Index]:
     """Nested loops over all indices of an array of these sizes, none of them 0."""
     with ExitStack() as nest:
         yield tuple(Affine(nest.enter_context(counted_loop(builder, size))) for size in sizes)
-
-
-def flatten(values: Sequence[RegisterValue]) -> list[ir.Value]:
-    """The registers, a complex number as its two parts."""
-    flat: list[ir.Value] = []
-    for value in values:
-        flat.extend(value) if isinstance(value, ComplexValue) else flat.append(value)
-    return flat
-
-
-def unflatten(flat: Sequence[ir.Value], like: Sequence[RegisterValue]) -> list[RegisterValue]:
-    following = iter(flat)
-    return [
-        ComplexValue(next(following), next(following)) if isinstance(value, ComplexValue) else next(following) for value in like
-    ]

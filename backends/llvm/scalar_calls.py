@@ -9,8 +9,8 @@ from llvmlite import ir
 from ...compile.memo import Memo
 from ...hlo import Computation, leaves
 from ...hlo.instruction import callees_first
-from .loops import flatten, unflatten
-from .types import RegisterValue, broadcast_lanes, register_type
+from .module import Module
+from .types import RegisterValue, broadcast_lanes, flatten, register_type, unflatten
 
 Emit = Callable[[ir.IRBuilder, Computation, list[RegisterValue], int], list[RegisterValue]]
 
@@ -34,7 +34,7 @@ def emit_scalar_call(
 ) -> list[RegisterValue]:
     """Call the function of a computation in every lane; ``emit`` writes its body, once for each number of lanes."""
     arguments = [broadcast_lanes(builder, argument, lanes) for argument in arguments]
-    functions = vars(builder.module).setdefault("scalar_functions", {})
+    functions = builder.module.scalar_functions
     if (computation, lanes) not in functions:
         functions[computation, lanes] = _define(builder.module, computation, arguments, lanes, emit)
     function, like = functions[computation, lanes]
@@ -44,7 +44,7 @@ def emit_scalar_call(
 
 
 def _define(
-    module: ir.Module, computation: Computation, arguments: list[RegisterValue], lanes: int, emit: Emit
+    module: Module, computation: Computation, arguments: list[RegisterValue], lanes: int, emit: Emit
 ) -> tuple[ir.Function, list[RegisterValue]]:
     """The function, and values that are made of registers as its results are."""
     returned = [register_type(shape.element_type, lanes) for shape in leaves(computation.shape)]

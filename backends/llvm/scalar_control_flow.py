@@ -6,15 +6,16 @@ They run for one element at a time: the lanes of a vector would go different way
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction
 from ...hlo.instruction import callees_first
+from .branches import chosen
 from .called_computations import holds_arrays
-from .interruption import OpenLoop
-from .loops import flatten, unflatten
-from .types import I32, RegisterValue
+from .loops import while_loop
+from .types import RegisterValue
 
 Emit = Callable[[Computation, list], list]  # computation, arguments -> results
 
@@ -39,26 +40,12 @@ def emit_scalar_while(
     builder: ir.IRBuilder, loop: Instruction, initial: RegisterValue | list, emit: Emit
 ) -> RegisterValue | list:
     """The final state of a while over scalars; ``emit(computation, arguments)`` emits the condition and the body."""
-    b, like = builder, _leaves(initial)
-    before = b.block
-    head, inside, done = (b.append_basic_block(name) for name in ("scalar.while", "scalar.while.body", "scalar.while.done"))
-    b.branch(head)
-    b.position_at_end(head)
-    phis = [b.phi(register.type) for register in flatten(like)]
-    for phi, register in zip(phis, flatten(like)):
-        phi.add_incoming(register, before)
-    open_loop = OpenLoop(b, before)
-    state = _nested(initial, iter(unflatten(phis, like)))
-    (goes_on,) = emit(loop.attributes["condition"], [state])
-    b.cbranch(goes_on, inside, done)
-    b.position_at_end(inside)
-    results = emit(loop.attributes["body"], [state])
-    following = flatten(_leaves(results if isinstance(initial, list) else results[0]))
-    open_loop.close(b, done=done)
-    for phi, register in zip(phis, following):
-        phi.add_incoming(register, b.block)
-    b.branch(head)
-    b.position_at_end(done)
+    with while_loop(builder, _leaves(initial), "scalar.while") as open_loop:
+        state = _nested(initial, iter(open_loop.values))
+        (goes_on,) = emit(loop.attributes["condition"], [state])
+        open_loop.leave_unless(goes_on)
+        results = emit(loop.attributes["body"], [state])
+        open_loop.carry(_leaves(results if isinstance(initial, list) else results[0]))
     return state
 
 
@@ -66,34 +53,17 @@ def emit_scalar_conditional(
     builder: ir.IRBuilder, conditional: Instruction, operands: Sequence[RegisterValue | list], emit: Emit
 ) -> RegisterValue | list:
     """The result of the branch that is chosen; only that one runs."""
-    b, branches = builder, conditional.called_computations
-    chosen, *inputs = operands
-    blocks = [b.append_basic_block("scalar.branch") for _ in branches]
-    done = b.append_basic_block("scalar.branch.done")
-    branch_to_chosen(b, conditional, chosen, blocks)
-    outcomes = []
-    for branch, value, block in zip(branches, inputs, blocks):
-        b.position_at_end(block)
-        results = emit(branch, [value])
-        outcomes.append((results if conditional.shape.is_tuple else results[0], b.block))
-        b.branch(done)
-    b.position_at_end(done)
-    like = _leaves(outcomes[0][0])
-    phis = [b.phi(register.type) for register in flatten(like)]
-    for value, block in outcomes:
-        for phi, register in zip(phis, flatten(_leaves(value))):
-            phi.add_incoming(register, block)
-    return _nested(outcomes[0][0], iter(unflatten(phis, like)))
+    selector, *inputs = operands
+    results: list[RegisterValue | list] = []
 
+    def run(branch: Computation, value: RegisterValue | list) -> list[RegisterValue]:
+        returned = emit(branch, [value])
+        results.append(returned if conditional.shape.is_tuple else returned[0])
+        return _leaves(results[-1])
 
-def branch_to_chosen(builder: ir.IRBuilder, conditional: Instruction, chosen: ir.Value, blocks: list[ir.Block]) -> None:
-    """Go on in the block that the predicate or the index chooses: in the last one where the index is out of range."""
-    if conditional.operands[0].shape.element_type.kind == "pred":
-        builder.cbranch(chosen, *blocks)
-        return
-    switch = builder.switch(chosen, blocks[-1])
-    for number, block in enumerate(blocks[:-1]):
-        switch.add_case(I32(number), block)
+    alternatives = [partial(run, *one) for one in zip(conditional.called_computations, inputs)]
+    merged = chosen(builder, selector, alternatives, "scalar.branch")
+    return _nested(results[0], iter(merged))
 
 
 def _leaves(value: RegisterValue | list) -> list[RegisterValue]:

@@ -7,6 +7,7 @@ dtype. A register holds one element or, with lanes above 1, a vector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -29,6 +30,21 @@ class ComplexValue(NamedTuple):
 
 
 RegisterValue = ir.Value | ComplexValue
+
+
+def flatten(values: Sequence[RegisterValue]) -> list[ir.Value]:
+    """The registers, a complex number as its two parts."""
+    flat: list[ir.Value] = []
+    for value in values:
+        flat.extend(value) if isinstance(value, ComplexValue) else flat.append(value)
+    return flat
+
+
+def unflatten(flat: Sequence[ir.Value], like: Sequence[RegisterValue]) -> list[RegisterValue]:
+    following = iter(flat)
+    return [
+        ComplexValue(next(following), next(following)) if isinstance(value, ComplexValue) else next(following) for value in like
+    ]
 
 
 TOKEN_VALUE = I1(0)

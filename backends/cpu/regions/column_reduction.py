@@ -14,8 +14,8 @@ from ...llvm.arrays import Array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.memory import stack_memory
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
-from ..arena import stack_memory
 from ..target import Target
 from .loop import VectorLoop
 from .reduction_parts import (

@@ -22,6 +22,7 @@ from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
+from ...llvm.memory import stack_memory
 from ...llvm.types import (
     I64,
     ComplexValue,
@@ -33,7 +34,6 @@ from ...llvm.types import (
     register_type,
     round_to_type,
 )
-from ..arena import stack_memory
 from ..target import Target
 from .loop import tail_mask
 

@@ -12,8 +12,8 @@ from ....hlo import Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Index
 from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.memory import stack_memory
 from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, vector_of
-from ..arena import stack_memory
 from ..target import Target
 from .sort_key import SortKey, order_bits
 

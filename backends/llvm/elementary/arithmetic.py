@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 
 from llvmlite import binding, ir
 
+from ..module import declaration
+
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
 
@@ -128,9 +130,7 @@ def intrinsic(builder, name, *operands):
     operands = _promote(operands)
     value_type = operands[0].type
     mangled = f"llvm.{name}.{type_suffix(value_type)}"
-    function = builder.module.globals.get(mangled)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(value_type, [value_type] * len(operands)), mangled)
+    function = declaration(builder.module, mangled, value_type, [value_type] * len(operands))
     return builder.call(function, operands)
 
 

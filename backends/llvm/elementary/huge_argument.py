@@ -8,7 +8,7 @@ from functools import cache
 
 from llvmlite import ir
 
-from ..shared_functions import SharedFunction, declared
+from ..module import SharedFunction, declaration, declared
 from .arithmetic import (
     DOUBLE,
     FLOAT,
@@ -77,10 +77,7 @@ def reduce_huge(builder, x):
     for i in range(4):
         address = builder.gep(table, [I64(0), builder.add(word, I64(i))], inbounds=True)
         words.append(builder.load(address))
-    name = "llvm.fshl.i64"
-    funnel_shift = builder.module.globals.get(name)
-    if funnel_shift is None:
-        funnel_shift = ir.Function(builder.module, ir.FunctionType(I64, [I64] * 3), name)
+    funnel_shift = declaration(builder.module, "llvm.fshl.i64", I64, [I64] * 3)
     window = [builder.call(funnel_shift, [words[i], words[i + 1], shift]) for i in range(3)]
 
     wide_mantissa = builder.zext(mantissa, I128)

@@ -1,13 +1,14 @@
-"""Functions that many modules call by name: declared where they are called, compiled once a process by who loads the code.
+"""LLVM modules and functions, with what phlox knows of the code that is written into them.
 
-A module whose attribute ``shared_functions`` holds a `SharedFunctions` gets declarations, and the requests are collected there;
-any other module gets the definitions, as internal functions of its own.
+Functions that many modules call by name are declared where they are called, and compiled once a process by whoever loads the
+code: a module that a backend compiles (`Module`) collects what is requested. Any other module gets their definitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from llvmlite import ir
 
@@ -42,12 +43,26 @@ class SharedFunctions:
 VECTORS_PER_CALL = 4
 
 
+class Module(ir.Module):
+    """A module that a backend compiles.
+
+    ``called_computations(builder, computation, arguments)`` returns the results of a computation that takes more than
+    registers; ``scalar_functions`` are the functions of large computations on scalars, as `scalar_calls` has written them.
+    """
+
+    def __init__(self, name: str, shared_functions: SharedFunctions) -> None:
+        super().__init__(name)
+        self.shared_functions = shared_functions
+        self.called_computations: Callable[..., list] | None = None
+        self.scalar_functions: dict[Any, Any] = {}
+
+
 def shared_functions_of(module: ir.Module) -> SharedFunctions | None:
-    return getattr(module, "shared_functions", None)
+    return module.shared_functions if isinstance(module, Module) else None
 
 
 def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:
-    """The function, as code of this module calls it."""
+    """The shared function, as code of this module calls it."""
     known = module.globals.get(shared.name)
     if known is not None:
         return known
@@ -59,6 +74,11 @@ def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:
         function.linkage = "internal"
         shared.emit(function)
     return function
+
+
+def declaration(module: ir.Module, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+    """A function that LLVM or whoever loads the code supplies, declared once in a module."""
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
 def align_stack(function: ir.Function, vector_bytes: int) -> None:
