@@ -19,6 +19,7 @@ from hand_written_kernels import (
     f8,
     function,
     kernel,
+    load_kernel,
     native,
     same,
     status_kernel,
@@ -34,7 +35,6 @@ from phlox.backends.cpu.call import (
     bind_entry,
     install_entry,
     make_vectorcall_type,
-    native_functions,
     remove_entries,
     unsupported_reason,
 )
@@ -86,9 +86,8 @@ def test_exception_set_by_the_kernel_stands():
     }
     """
     no_memory = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
-    code = native_functions.compile_object(text)
-    address = native_functions.load_object(code, {"interrupt": no_memory}, ("kernel",))["kernel"]
-    f = function(CallSignature((), result_structure="none"), (address, None), raise_error=raise_error)
+    kernel = load_kernel(text, interrupt=no_memory)
+    f = function(CallSignature((), result_structure="none"), (kernel, None), raise_error=raise_error)
     with pytest.raises(MemoryError):
         f()
 

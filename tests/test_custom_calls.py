@@ -110,7 +110,7 @@ def test_native_code_calls_native_targets_directly(register, library):
     register("myfunc", library["myfunc"])
     shapes = [Shape(F32, (2,)), Shape(F32, (2, 3))]
     code = program("myfunc", shapes, Shape(F32, (3, 3)), "cpu").executable.llvm_ir()
-    assert re.search(r"call void @\"?host_call\.0\"?\(", code)
+    assert re.search(r"call void @\"?native_call\.0\"?\(", code)
     register("myfunc", lambda x, y: np.zeros((3, 3), np.float32))
     code = program("myfunc", shapes, Shape(F32, (3, 3)), "cpu").executable.llvm_ir()
     assert re.search(r"call i32 @\"?phlox\.call_python\"?\(", code)

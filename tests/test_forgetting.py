@@ -11,7 +11,7 @@ import phlox
 import pytest
 from forgetting import WAYS
 from phlox import jit
-from phlox.backends.cpu.machine_code import _Code
+from phlox.backends.cpu.program_loader import ProgramCode
 from phlox.hlo import Instruction
 
 SUPPORT = Path(__file__).parent / "support"
@@ -26,10 +26,10 @@ def alive(kind):
 def test_code_and_programs_are_forgotten(way):
     for number in range(2):
         WAYS[way](number)
-    before = alive(_Code), alive(Instruction)
+    before = alive(ProgramCode), alive(Instruction)
     for number in range(2, 6):
         WAYS[way](number)
-    code, instructions = alive(_Code), alive(Instruction)
+    code, instructions = alive(ProgramCode), alive(Instruction)
     assert code <= before[0] and instructions < before[1] + 30
 
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from phlox import fori_loop, jit
+from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
 from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Builder, Shape, evaluate, scalar_computation
@@ -82,7 +83,8 @@ def test_nothing_is_written_outside_of_the_result():
         argument = np.arange(size, dtype=np.float32)
         memory = np.full(size + 64, 7, np.float32)
         tables = [(ctypes.c_void_p * 1)(address) for address in (argument.ctypes.data, memory[32:].ctypes.data)]
-        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(executable._kernel)
+        loaded = LoadedProgram(executable.program)
+        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(loaded.kernel)
         assert kernel(*tables) == 0
         np.testing.assert_array_equal(memory[32 : 32 + size], -argument)
         assert (memory[:32] == 7).all() and (memory[32 + size :] == 7).all()

@@ -138,10 +138,12 @@ def run_python(source, **environment):
 PROGRAM = """
     import numpy as np
     from phlox.backends.cpu.call import *
-    from phlox.backends.cpu.call import result_pool, native_functions
+    from phlox.backends.cpu.call import native_functions, result_pool
+    from phlox.backends.cpu.machine_code import compile_object
+    from phlox.backends.cpu.target import host_target
     Function = make_vectorcall_type(type("Base", (), {"call_in_python": lambda self: None}))
-    code = native_functions.compile_object("define i32 @kernel(ptr %a, ptr %r) {\\nret i32 0\\n}")
-    kernel = native_functions.load_object(code, {}, ("kernel",))["kernel"]
+    code = compile_object("define i32 @kernel(ptr %a, ptr %r) {\\nret i32 0\\n}", host_target())
+    kernel = native_functions.load_for_good(code, {}, ("kernel",))["kernel"]
     f = Function()
     install_entry(f, bind_entry(CallSignature((), results=(ResultSpec(np.dtype("f8"), (1 << 19,)),)), kernel, None))
     f()
@@ -188,7 +190,7 @@ def test_the_code_of_all_calls_can_be_kept():
     program = f"""
         from phlox.backends.cpu.call import native_functions
         assert native_functions.object_code_key() == {key!r}
-        def refuse(text):
+        def refuse(text, target):
             raise AssertionError("compiled again")
         native_functions.compile_object = refuse
         native_functions.use_object_code(bytes.fromhex({code.hex()!r}))

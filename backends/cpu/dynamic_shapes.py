@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...compile.dynamic_padding import PaddedModule
-from ...hlo import Module, Shape, array_leaves
-from ..arguments import check_arguments, parameter_leaves
+from ...hlo import Module, Shape
+from ..arguments import check_arguments
+from .executable import NativeExecutable
+from .native_program import NativeProgram, Padding
 
 
 class PaddedExecutable:
-    """A module with dynamic dimensions, by way of the executable of the padded one.
+    """A program with dynamic dimensions, by way of the executable of the padded one.
 
-    ``module`` is the module as given, ``padded`` the executable. Arguments are padded with zeros to their bounds before the
-    call; results are arrays of their sizes.
+    ``module`` is the module as given, where there is one, ``padded`` the executable. Arguments are padded with zeros to their
+    bounds before the call; results are arrays of their sizes.
     """
 
-    def __init__(self, module: Module, padding: PaddedModule, padded: Any) -> None:
-        self.module, self.padded, self.optimized = module, padded, padded.optimized
-        self._errors = padding.errors
-        self._parameters = parameter_leaves(module)
-        self._results = array_leaves(module.entry.shape)
+    def __init__(self, padded: NativeExecutable, padding: Padding, module: Module | None = None) -> None:
+        self.module, self.padded = module, padded
+        self.program = replace(padded.program, padding=padding)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """The results for one array for each leaf of the entry's parameters.
 
         Raises TypeError and ValueError for arguments that do not fit, ValueError where sizes at run time do not fit together.
         """
-        check_arguments(self.module.name, self._parameters, arguments)
+        check_arguments(self.program.name, self.program.padding.parameters, arguments)
         return self.run(arguments)
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """As a call, on checked arrays."""
-        shapes = [shape for _, shape in self._parameters]
+        padding = self.program.padding
+        shapes = [shape for _, shape in padding.parameters]
         arrays = [_padded(np.asarray(argument), shape) for argument, shape in zip(arguments, shapes)]
         sizes = [
             np.array(size, np.int32)
@@ -45,13 +47,17 @@ class PaddedExecutable:
         ]
         *results, error = self.padded(*arrays, *sizes)
         if error:
-            exception, message = self._errors[int(error) - 1]
-            raise exception(f"module {self.module.name}: {message}")
-        found = iter(results[len(self._results) :])
-        return tuple(_cut(array, shape, found) for array, shape in zip(results, self._results))
+            exception, message = padding.errors[int(error) - 1]
+            raise getattr(builtins, exception)(f"module {self.program.name}: {message}")
+        found = iter(results[len(padding.results) :])
+        return tuple(_cut(array, shape, found) for array, shape in zip(results, padding.results))
 
     def install(self, *arguments: Any, **options: Any) -> None:
         """Does nothing: padding takes the way by Python."""
+
+    @property
+    def optimized(self) -> Module:
+        return self.padded.optimized
 
     @property
     def bytes_touched(self) -> int:
@@ -70,6 +76,12 @@ class PaddedExecutable:
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of the padded ``arguments``, ``results`` and ``temporaries``."""
         return self.padded.memory_analysis()
+
+
+def executable_of(program: NativeProgram) -> NativeExecutable | PaddedExecutable:
+    """The program, loaded into this process. Raises as `LoadedProgram` does."""
+    executable = NativeExecutable(program)
+    return executable if program.padding is None else PaddedExecutable(executable, program.padding)
 
 
 def _padded(array: np.ndarray, shape: Shape) -> np.ndarray:

@@ -48,8 +48,9 @@ KERNEL_NAME = "kernel"
 class ModuleEmitter:
     """Emits the kernel of a module into a fresh LLVM module, or a further function into that of an ``outer`` emitter.
 
-    ``constants`` maps the names of external symbols to the arrays that they stand for, ``host_calls`` to the functions: the
-    caller binds them when it loads the code.
+    The code names what lies outside of it by symbols, which are bound when it is loaded: ``constants`` has the arrays under
+    their symbols, ``host_calls`` the symbols of instructions that are evaluated in Python, ``native_calls`` the custom-call
+    targets under the symbols of their functions.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class ModuleEmitter:
         self.parts = FunctionParts(self)
         if outer is not None:
             self.llvm, self.regions, self.row_groups = outer.llvm, outer.regions, RowGroups(outer.regions)
-            self.constants, self.host_calls = outer.constants, outer.host_calls
+            self.constants, self.host_calls, self.native_calls = outer.constants, outer.host_calls, outer.native_calls
             self._constant_pointers = outer._constant_pointers
             return
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
@@ -69,7 +70,8 @@ class ModuleEmitter:
         self.regions = RegionFunctions(self.llvm, target)
         self.row_groups = RowGroups(self.regions)
         self.constants: dict[str, np.ndarray] = {}
-        self.host_calls: dict[str, host_calls.HostCall | host_calls.NativeTarget] = {}
+        self.host_calls: dict[Instruction, str] = {}
+        self.native_calls: dict[str, str] = {}
         self._constant_pointers: dict[int, ir.Value] = {}
         self.llvm.called_computations = CalledComputations(self)
 
@@ -116,17 +118,16 @@ class ModuleEmitter:
         self.own_arena.release(self.builder)
         self.builder.ret(code)
 
-    def host_function(self, target: host_calls.NativeTarget, signature: ir.FunctionType) -> ir.Function:
-        """A function of the process, as the code calls it."""
-        name = f"host_call.{len(self.host_calls)}"
-        self.host_calls[name] = target
+    def host_function(self, target: str, signature: ir.FunctionType) -> ir.Function:
+        """The native function of this custom-call target, as the code calls it."""
+        name = f"native_call.{len(self.native_calls)}"
+        self.native_calls[name] = target
         return ir.Function(self.llvm, signature, name)
 
-    def host_object(self, host_call: host_calls.HostCall) -> ir.Value:
-        """The address of a Python object."""
-        name = f"host_call.{len(self.host_calls)}"
-        self.host_calls[name] = host_call
-        return ir.GlobalVariable(self.llvm, I8, name)
+    def host_object(self, instruction: Instruction) -> ir.Value:
+        """The address of the Python object that evaluates the instruction."""
+        name = self.host_calls.setdefault(instruction, f"host_call.{len(self.host_calls)}")
+        return self.llvm.globals.get(name) or ir.GlobalVariable(self.llvm, I8, name)
 
     def argument(self, number: int, shape: Shape) -> Leaf:
         """An argument's array, or its value, read at the function's entry."""

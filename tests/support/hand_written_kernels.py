@@ -14,6 +14,8 @@ from phlox.backends.cpu.call import (
     native_functions,
     unsupported_reason,
 )
+from phlox.backends.cpu.machine_code import compile_object
+from phlox.backends.cpu.target import host_target
 
 f8 = np.dtype("f8")
 native = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
@@ -43,8 +45,13 @@ class KernelError(Exception):
 def kernel(body, declarations=""):
     """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
     text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
-    address = native_functions.load_object(native_functions.compile_object(text), {}, ("kernel",))["kernel"]
-    return address, body
+    return load_kernel(text), body
+
+
+def load_kernel(text, **pointers):
+    """The address of the function ``kernel`` of LLVM assembly, which stays loaded; pointers are stored in its variables."""
+    code = compile_object(text, host_target())
+    return native_functions.load_for_good(code, pointers, ("kernel",))["kernel"]
 
 
 def pointer(name, array, index):

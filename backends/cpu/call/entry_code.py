@@ -38,7 +38,7 @@ FUNCTIONS = (
     "PyArray_Scalar",
 )
 # The objects it names, likewise.
-OBJECTS = ("miss_name", "none", "true", "system_error")
+OBJECTS = ("call_in_python", "none", "true", "system_error")
 
 _ENTRY = """
 ; What the instances of a vectorcall type point to: an entry that the call fits takes it, else call_in_python is called.
@@ -146,7 +146,7 @@ failed:
 
 ; self.call_in_python(*args, **kwargs)
 define internal ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names) noinline optnone {
-  %name = load ptr, ptr @miss_name
+  %name = load ptr, ptr @call_in_python
   %get = load ptr, ptr @PyObject_GetAttr
   %method = call ptr %get(ptr %self, ptr %name)
   %absent = icmp eq ptr %method, null

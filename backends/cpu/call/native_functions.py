@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import hashlib
 
-import llvmlite.binding as llvm
+from llvmlite import binding
 
 from ....runtime.locks import new_lock
-from ..llvm_work import require_memory
+from ..machine_code import LoadedCode, compile_object
+from ..target import host_target
 from . import entry_code, object_layout, python_calls, records
 
-# Emitted code holds the address of this string.
-_MISS_NAME = "call_in_python"
+# Native code holds the address of this string.
+_CALL_IN_PYTHON = "call_in_python"
 _lock = new_lock()
 _object_code: bytes | None = None
 _addresses: dict[str, int] | None = None
@@ -20,7 +21,7 @@ _addresses: dict[str, int] | None = None
 
 def object_code_key() -> str:
     """What the code of `object_code` depends on: its assembly, the processor, the version of LLVM; a hexadecimal digest."""
-    described = f"{entry_code.module_assembly(records.names())}\n{llvm.get_host_cpu_name()}\n{llvm.llvm_version_info}"
+    described = f"{entry_code.module_assembly(records.names())}\n{host_target()}\n{binding.llvm_version_info}"
     return hashlib.sha256(described.encode()).hexdigest()
 
 
@@ -32,7 +33,7 @@ def object_code() -> bytes:
     global _object_code
     with _lock:
         if _object_code is None:
-            _object_code = compile_object(entry_code.module_assembly(records.names()))
+            _object_code = compile_object(entry_code.module_assembly(records.names()), host_target())
         return _object_code
 
 
@@ -53,7 +54,7 @@ def entry_address() -> int:
 
 
 def python_call_addresses() -> dict[str, int]:
-    """The addresses of the functions of `python_calls` by name; code that is loaded later can call them by these names."""
+    """The addresses of the functions of `python_calls` by name."""
     addresses = _function_addresses()
     return {name: addresses[name] for name in python_calls.NAMES}
 
@@ -77,48 +78,21 @@ def _function_addresses() -> dict[str, int]:
         code = object_code()
         with _lock:
             if _addresses is None:
-                bindings = {"miss_name": id(_MISS_NAME), "none": id(None), "true": id(True), "system_error": id(SystemError)}
                 functions = (*entry_code.FUNCTIONS, *python_calls.FUNCTIONS)
-                bindings |= {name: object_layout.function_address(name) for name in functions}
-                bindings |= python_calls.variables()
-                addresses = load_object(code, bindings, ("entry", *python_calls.NAMES))
-                for name in python_calls.NAMES:
-                    llvm.add_symbol(name, addresses[name])
-                _addresses = addresses
+                pointers = {name: object_layout.function_address(name) for name in functions} | python_calls.variables()
+                pointers |= {"call_in_python": id(_CALL_IN_PYTHON)}
+                pointers |= {"none": id(None), "true": id(True), "system_error": id(SystemError)}
+                _addresses = load_for_good(code, pointers, ("entry", *python_calls.NAMES))
     return _addresses
 
 
-def compile_object(assembly: str) -> bytes:
-    """Compiles LLVM assembly to object code for this host."""
-    require_memory(assembly)
-    _initialize()
-    module = llvm.parse_assembly(assembly)
-    module.verify()
-    return bytes(_target_machine().emit_object(module))
-
-
-def load_object(code: bytes, bindings: dict[str, int], names: tuple[str, ...]) -> dict[str, int]:
+def load_for_good(code: bytes, pointers: dict[str, int], names: tuple[str, ...]) -> dict[str, int]:
     """Loads object code for as long as the process lives, and gives the addresses of the named functions and variables.
 
-    bindings: addresses to be stored in global pointers of the code.
+    pointers: what is stored in variables of the code.
     """
-    _initialize()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    for name, address in bindings.items():
-        ctypes.c_void_p.from_address(engine.get_global_value_address(name)).value = address
-    addresses = {name: int(engine.get_global_value_address(name)) for name in names}
-    # Objects that live as long as the interpreter point to this code, beyond the end of this module.
-    engine.detach()
+    loaded = LoadedCode(code, host_target(), {})
+    loaded.set_pointers(pointers)
+    addresses = {name: loaded.address(name) for name in names}
+    loaded.keep()
     return addresses
-
-
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def _target_machine() -> llvm.TargetMachine:
-    # jit selects the code model for code that is loaded anywhere in the address space.
-    return llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=1, jit=True)

@@ -16,6 +16,8 @@ import functools
 import os
 import sys
 
+from ..machine_code import compile_object
+from ..target import host_target
 from . import assembly, native_functions, object_layout
 
 # Results of at least this many bytes come from the pool.
@@ -370,14 +372,14 @@ def _limit() -> int:
 def _pool() -> dict[str, int]:
     """Loads the pool and gives the addresses of its symbols."""
     library = ctypes.CDLL(None) if os.name == "posix" else ctypes.CDLL("ucrtbase")
-    bindings = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("malloc", "free")}
+    pointers = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("malloc", "free")}
     if sys.platform == "linux":
-        bindings["madvise"] = ctypes.cast(library.madvise, ctypes.c_void_p).value
+        pointers["madvise"] = ctypes.cast(library.madvise, ctypes.c_void_p).value
     for name in ("PyArray_Empty", "PyDataMem_SetHandler", "Py_DecRef"):
-        bindings[name] = object_layout.function_address(name)
+        pointers[name] = object_layout.function_address(name)
     text = assembly.pointers(_POINTERS) + assembly.substitute(_ASSEMBLY, _NAMES)
     symbols = ("pooled_empty", "trim", "cached", "limit", "capsule", "handler", "handler_name")
-    addresses = native_functions.load_object(native_functions.compile_object(text), bindings, symbols)
+    addresses = native_functions.load_for_good(compile_object(text, host_target()), pointers, symbols)
     name = b"phlox_result_pool"
     ctypes.memmove(addresses["handler"], name, len(name))
     ctypes.c_int64.from_address(addresses["limit"]).value = min(_limit(), (1 << 63) - 1)

@@ -1,0 +1,169 @@
+"""Programs that can be called: with arrays, and by callables whose calls bypass Python."""
+
+from __future__ import annotations
+
+import ctypes
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...hlo import Module, Shape
+from .. import arguments as argument_checks
+from . import call as native_call
+from .arena import OUT_OF_MEMORY
+from .call import ArrayGuard, CallSignature, ResultSpec
+from .call.native_functions import python_call_addresses
+from .call.python_calls import RUN_KERNEL
+from .machine_code import assembly
+from .native_program import NativeProgram
+from .program_loader import LoadedProgram
+
+# Calls that touch more memory than this do so without the global interpreter lock; releasing it costs about as much as copying
+# this many bytes.
+_RELEASE_GIL_BYTES = 1 << 18
+
+
+class NativeExecutable:
+    """A program, loaded; call it with one ndarray for each leaf of the parameters.
+
+    Calls that may take long, by their memory or because the program says so, release the global interpreter lock. Raises as
+    `LoadedProgram` does.
+    """
+
+    def __init__(self, program: NativeProgram, call: CallSignature | None = None) -> None:
+        self.program, self._call_signature = program, call
+        self._loaded = LoadedProgram(program)
+        self._raise_error = partial(_raise_kernel_error, f"the temporaries of {program.name}, {program.temporary_bytes} bytes")
+        self._flat_call = self._make_flat_call()
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        return self._flat_call(*arguments)
+
+    def install(
+        self,
+        instance: Any,
+        statics: Sequence[object] = (),
+        captures: Sequence[np.ndarray] = (),
+        structure: Callable[[tuple[Any, ...]], Any] | None = None,
+        raise_error: Callable[[int], Any] | None = None,
+    ) -> None:
+        """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
+
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing where the interpreter takes no native
+        entries.
+        """
+        if native_call.unsupported_reason() is not None:
+            return
+        if self._call_signature is None:
+            raise ValueError("install requires that the module was compiled for a call signature")
+        entry = native_call.bind_entry(
+            replace(self._call_signature, release_gil=self._releases_gil),
+            self._loaded.kernel,
+            self._loaded.references,
+            statics=statics,
+            captures=captures,
+            structure=structure,
+            raise_error=raise_error or self._raise_error,
+        )
+        native_call.install_entry(instance, entry)
+
+    def _make_flat_call(self) -> Callable[..., tuple[Any, ...]]:
+        """Calls with flat arrays, by the native entry where there is one."""
+        call = _FlatCall(self)
+        if native_call.unsupported_reason() is not None:
+            return call
+        signature = CallSignature(
+            arguments=tuple(ArrayGuard(shape.dtype, shape.dimensions, _order(shape)) for _, shape in self.program.parameters),
+            results=tuple(ResultSpec(shape.dtype, shape.dimensions) for shape in self.program.results),
+            result_structure="tuple",
+            release_gil=self._releases_gil,
+        )
+        entry = native_call.bind_entry(signature, self._loaded.kernel, self._loaded.references, raise_error=self._raise_error)
+        native_call.install_entry(call, entry)
+        return call
+
+    def run(self, arguments: Sequence[np.ndarray]) -> tuple[Any, ...]:
+        """Run on checked arrays, by way of Python."""
+        references = self._loaded.references  # held until the code has run
+        inputs = [np.asarray(argument) for argument in arguments]
+        outputs = [np.empty(shape.dimensions, shape.dtype) for shape in self.program.results]
+        # A Python function for ctypes, which raises the exception that the kernel may leave.
+        run = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(python_call_addresses()[RUN_KERNEL])
+        code = run(self._loaded.kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))
+        del references
+        if code:
+            self._raise_error(code)
+        return tuple(output if output.ndim else output[()] for output in outputs)
+
+    @property
+    def _releases_gil(self) -> bool:
+        return self.program.may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
+
+    @property
+    def bytes_touched(self) -> int:
+        """Bytes of arguments, results and temporaries together."""
+        return sum(self.memory_analysis().values())
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Bytes of ``arguments``, ``results`` and ``temporaries`` (the arena that buffers share)."""
+        return {
+            "arguments": sum(shape.byte_size for _, shape in self.program.parameters),
+            "results": sum(shape.byte_size for shape in self.program.results),
+            "temporaries": self.program.temporary_bytes,
+        }
+
+
+class CpuExecutable(NativeExecutable):
+    """The program of a module. ``module`` is the module as given, ``optimized`` what was compiled."""
+
+    def __init__(
+        self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram, call: CallSignature | None
+    ) -> None:
+        self.module, self.optimized = module, optimized
+        self._compressed_ir = zlib.compress(llvm_ir.encode(), 1)  # it is asked for rarely, and larger than the code
+        super().__init__(program, call)
+
+    def as_text(self) -> str:
+        """The optimized module in HLO text."""
+        return self.optimized.as_text()
+
+    def llvm_ir(self) -> str:
+        """The LLVM assembly that the code was made of."""
+        return zlib.decompress(self._compressed_ir).decode()
+
+    def assembly(self) -> str:
+        """The machine code as assembly text (generated anew)."""
+        return assembly(self.llvm_ir(), self.program.target)
+
+
+class _FlatCallBase:
+    """The Python side of calls with flat arrays: what no native entry takes."""
+
+    def __init__(self, executable: NativeExecutable) -> None:
+        self._executable = executable
+
+    def call_in_python(self, *arguments: Any) -> tuple[Any, ...]:
+        executable = self._executable
+        argument_checks.check_arguments(executable.program.name, executable.program.parameters, arguments)
+        return executable.run([np.require(argument, requirements="A") for argument in arguments])
+
+
+_FlatCall = native_call.make_vectorcall_type(_FlatCallBase)
+
+
+def _order(shape: Shape) -> str:
+    return "C" if shape.is_row_major else "F"
+
+
+def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+
+
+def _raise_kernel_error(what: str, code: int) -> None:
+    if code == OUT_OF_MEMORY:
+        raise MemoryError(f"no memory for {what}")
+    raise SystemError(f"a compiled function ended with code {code}")

@@ -1,0 +1,103 @@
+"""Instructions that depend on what is outside of the program: text in a program, Python functions once it is loaded.
+
+Native code calls such a function with the address of a table of pointers, first to the operands' arrays, then to the results'.
+An exception stays set in the thread and ends the kernel, and whoever called that raises it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...hlo import Computation, Evaluator, Instruction, Module, Shape, array_leaves, make_instruction, parse_module
+from ...hlo.evaluation import evaluate_instruction
+from ...hlo.ops.collective_handles import visible_start
+from ...runtime import current_environment, find_target
+from ..arguments import flatten, pack
+
+
+def instructions_text(instructions: Iterable[Instruction]) -> str:
+    """HLO text of a module whose root is the tuple of these instructions. Their operands are parameters.
+
+    The operand of a done is its start where the program shows which that is: what the done waits for depends on it.
+    """
+    parameters: dict[Instruction, Instruction] = {}
+    alone: dict[Instruction, Instruction] = {}
+
+    def operand_of(instruction: Instruction, operand: Instruction) -> Instruction:
+        start = visible_start(instruction) if instruction.opcode.endswith("-done") else None
+        if start in alone and start.shape == operand.shape:
+            return alone[start]
+        if operand not in parameters:
+            number = {"number": len(parameters)}
+            parameters[operand] = make_instruction("parameter", (), number, operand.shape, operand.name)
+        return parameters[operand]
+
+    for instruction in instructions:
+        alone[instruction] = instruction.with_operands(operand_of(instruction, operand) for operand in instruction.operands)
+    root = make_instruction("tuple", alone.values())
+    entry = Computation("host_calls", (*parameters.values(), *alone.values(), root), root)
+    return Module("host_calls", entry).as_text(metadata=True)
+
+
+def host_calls(text: str) -> list[HostCall]:
+    """A function for each of the instructions of such a text.
+
+    Raises NotImplementedError for a custom-call whose target is not registered in this process.
+    """
+    instructions = parse_module(text).entry.root.operands
+    for instruction in instructions:
+        if instruction.opcode == "custom-call":
+            find_target(instruction.attributes["custom_call_target"])
+    return [HostCall(instruction) for instruction in instructions]
+
+
+class HostCall:
+    """A Python function that evaluates one instruction, of the address of a table.
+
+    The evaluation gets copies of the operands, so it may keep them.
+    """
+
+    def __init__(self, instruction: Instruction) -> None:
+        self._instruction = instruction
+        self._operands = [operand.shape for operand in instruction.operands]
+        self._arrays = [shape for operand in self._operands for shape in array_leaves(operand)]
+        self._results = array_leaves(instruction.shape)
+        self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
+
+    @property
+    def address(self) -> int:
+        """The address of the object."""
+        return id(self)
+
+    def __call__(self, table: int) -> None:
+        pointers = list(self._table_type.from_address(table))
+        count = len(self._arrays)
+        arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
+        operands = tuple([pack(shape, arrays) for shape in self._operands])
+        evaluator = Evaluator(environment=current_environment())
+        with np.errstate(all="ignore"):
+            value = evaluate_instruction(self._instruction, operands, evaluator)
+        for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
+            self._store(_view(pointer, shape), result)
+
+    def _store(self, target: np.ndarray, result: Any) -> None:
+        array = np.asarray(result)
+        if array.shape != target.shape or array.dtype != target.dtype:
+            required = f"{target.dtype} of shape {target.shape}"
+            raise TypeError(f"{self._instruction.opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
+        target[...] = array
+
+
+def _view(pointer: int, shape: Shape) -> np.ndarray:
+    """The array at this address, in the shape's layout."""
+    if shape.size == 0:
+        return np.empty(shape.dimensions, shape.dtype)
+    memory = (ctypes.c_uint8 * shape.byte_size).from_address(pointer)
+    major_to_minor = shape.minor_to_major[::-1]
+    sizes = [shape.dimensions[dimension] for dimension in major_to_minor]
+    array = np.frombuffer(memory, np.uint8).view(shape.dtype).reshape(sizes)
+    return array.transpose([major_to_minor.index(dimension) for dimension in range(shape.rank)])

@@ -1,0 +1,181 @@
+"""A compiled program as a value: nothing in it depends on the process that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...hlo import Layout, Shape
+from ...hlo.element_type import ELEMENT_TYPES
+from .target import Target
+
+# What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
+# bytes. A change of any of these makes it another number.
+VERSION = 1
+
+_MAGIC = b"phlox native program\n"
+_ALIGNMENT = 64
+
+
+class ProgramError(ValueError):
+    """Bytes that are no program, or are damaged; a program of another version or for another machine."""
+
+
+@dataclass(frozen=True)
+class SharedCode:
+    """Functions that many programs call; they may call those of others."""
+
+    names: tuple[str, ...]
+    object_code: bytes
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What is around a program on padded arrays: shapes with dynamic dimensions, and what it raises.
+
+    The program takes the parameters' leaves padded to their bounds, then the size (s32[]) of each dynamic dimension. It returns
+    the same of the results, then an s32[]: 0, or n where ``errors[n - 1]`` has a built-in exception's name, and its message.
+    """
+
+    parameters: tuple[tuple[str, Shape], ...]
+    results: tuple[Shape, ...]
+    errors: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class NativeProgram:
+    """Object code, what it needs of the process that loads it, and how it is called.
+
+    ``entry`` names the kernel, ``i32 (ptr arguments, ptr results)``: arrays of pointers to the data of the leaves of
+    ``parameters``, each with a name for messages, and of ``results``. It returns 0, or a code that stands for an error. Its
+    temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves their memory in a variable from call to call.
+    ``may_take_long`` says that a call may run many instructions.
+
+    The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
+    ``host_instructions`` (HLO text, see `host_instructions`), in its order; ``native_calls`` are functions of custom-call
+    targets, by their names; ``shared`` has functions that are loaded once a process, behind those that they call. Others
+    stand in `call.python_calls` and in the C library.
+    """
+
+    name: str
+    target: Target
+    object_code: bytes
+    entry: str
+    parameters: tuple[tuple[str, Shape], ...]
+    results: tuple[Shape, ...]
+    temporary_bytes: int
+    keeps_block: bool
+    may_take_long: bool
+    constants: tuple[tuple[str, memoryview], ...] = ()
+    host_calls: tuple[str, ...] = ()
+    host_instructions: str = ""
+    native_calls: tuple[tuple[str, str], ...] = ()
+    shared: tuple[SharedCode, ...] = ()
+    padding: Padding | None = None
+
+    def to_bytes(self) -> bytes:
+        """The program as bytes, for `from_bytes` in any process."""
+        blobs = [self.object_code, *[data for _, data in self.constants], *[functions.object_code for functions in self.shared]]
+        padding = self.padding
+        header = {
+            "name": self.name,
+            "target": asdict(self.target),
+            "entry": self.entry,
+            **_interface(self.parameters, self.results),
+            "temporary_bytes": self.temporary_bytes,
+            "keeps_block": self.keeps_block,
+            "may_take_long": self.may_take_long,
+            "constants": [name for name, _ in self.constants],
+            "host_calls": self.host_calls,
+            "host_instructions": self.host_instructions,
+            "native_calls": self.native_calls,
+            "shared": [functions.names for functions in self.shared],
+            "padding": padding and {**_interface(padding.parameters, padding.results), "errors": padding.errors},
+            "sizes": [len(blob) for blob in blobs],
+        }
+        parts = [json.dumps(header).encode(), *blobs]
+        body = len(parts[0]).to_bytes(8, "little") + b"".join(bytes(part) + bytes(-len(part) % _ALIGNMENT) for part in parts)
+        return _MAGIC + VERSION.to_bytes(4, "little") + hashlib.sha256(body).digest() + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> NativeProgram:
+        """The program that `to_bytes` gave these bytes for.
+
+        Raises ProgramError for other bytes, and for those of another version.
+        """
+        body = _checked_body(data)
+        size = int.from_bytes(body[:8], "little")
+        header = json.loads(bytes(body[8 : 8 + size]))
+        blobs = _blobs(body, 8 + size + -size % _ALIGNMENT, header["sizes"])
+        padding = header["padding"]
+        return cls(
+            name=header["name"],
+            target=Target(**header["target"]),
+            object_code=bytes(next(blobs)),
+            entry=header["entry"],
+            **_parsed_interface(header),
+            temporary_bytes=header["temporary_bytes"],
+            keeps_block=header["keeps_block"],
+            may_take_long=header["may_take_long"],
+            constants=tuple((name, next(blobs)) for name in header["constants"]),
+            host_calls=tuple(header["host_calls"]),
+            host_instructions=header["host_instructions"],
+            native_calls=_pairs(header["native_calls"]),
+            shared=tuple(SharedCode(tuple(names), bytes(next(blobs))) for names in header["shared"]),
+            padding=padding and Padding(**_parsed_interface(padding), errors=_pairs(padding["errors"])),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NativeProgram.from_bytes, (self.to_bytes(),)
+
+
+def _checked_body(data: bytes) -> memoryview:
+    """What is behind the magic word, the version and the sum of the bytes. Raises ProgramError."""
+    view, start = memoryview(data), len(_MAGIC)
+    if bytes(view[:start]) != _MAGIC:
+        raise ProgramError("the bytes of a compiled program are required; these do not begin as such")
+    version = int.from_bytes(view[start : start + 4], "little")
+    if version != VERSION:
+        raise ProgramError(f"a compiled program of version {VERSION} is required, this one has version {version}")
+    body = view[start + 36 :]
+    if hashlib.sha256(body).digest() != bytes(view[start + 4 : start + 36]):
+        raise ProgramError("the bytes of this compiled program are damaged, or not complete")
+    return body
+
+
+def _blobs(body: memoryview, start: int, sizes: list[int]) -> Iterator[memoryview]:
+    for size in sizes:
+        yield body[start : start + size]
+        start += size + -size % _ALIGNMENT
+
+
+def _interface(parameters: tuple[tuple[str, Shape], ...], results: tuple[Shape, ...]) -> dict[str, Any]:
+    return {
+        "parameters": [(name, _shape_data(shape)) for name, shape in parameters],
+        "results": [_shape_data(shape) for shape in results],
+    }
+
+
+def _parsed_interface(header: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "parameters": tuple((name, _shape(*data)) for name, data in header["parameters"]),
+        "results": tuple(_shape(*data) for data in header["results"]),
+    }
+
+
+def _shape_data(shape: Shape) -> tuple[Any, ...]:
+    """The shape in JSON's types; of its layout the order alone, which is what an array in memory has of it."""
+    order = None if shape.layout is None else shape.layout.minor_to_major
+    return shape.element_type.name, shape.dimensions, order, shape.dynamic_dimensions
+
+
+def _shape(element_type: str, dimensions: list[int], order: list[int] | None, dynamic_dimensions: list[bool]) -> Shape:
+    layout = None if order is None else Layout(tuple(order))
+    return Shape(ELEMENT_TYPES[element_type], tuple(dimensions), layout, tuple(dynamic_dimensions))
+
+
+def _pairs(values: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((first, second) for first, second in values)
