@@ -9,6 +9,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ..hlo import Instruction, leaves
+from ..hlo.operation import RENAMES, TUPLING
 from .memo import Memo
 
 
@@ -38,7 +39,7 @@ def only_names(instruction: Instruction) -> bool:
     """Whether all that the instruction does is to give its operands' values other names."""
     if instruction.opcode == "reshape":
         return is_free_reshape(instruction)
-    return instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier", "bitcast")
+    return not {RENAMES, TUPLING}.isdisjoint(instruction.operation.traits)
 
 
 def defining_value(value: Value) -> Value:
@@ -56,7 +57,7 @@ def defining_value(value: Value) -> Value:
         elif opcode == "get-tuple-element":
             (operand,) = instruction.operands
             value = Value(operand, operand.shape.leaf_offsets[instruction.attributes["index"]] + leaf)
-        elif opcode in ("opt-barrier", "bitcast") or opcode == "reshape" and is_free_reshape(instruction):
+        elif RENAMES in instruction.operation.traits or opcode == "reshape" and is_free_reshape(instruction):
             value = Value(instruction.operands[0], leaf)
         elif opcode == "while" and leaf in invariant_leaves(instruction):
             value = Value(instruction.operands[0], leaf)

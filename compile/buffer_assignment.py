@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.address_space import check_memory
-from ..hlo.operation import ELEMENTWISE
+from ..hlo.operation import ELEMENTWISE, GIVEN
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
 from .memo import Memo
@@ -67,8 +67,10 @@ def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruct
 
 def in_place_operands(instruction: Instruction) -> Iterator[int]:
     """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
-    if instruction.opcode == "dynamic-update-slice" or instruction.opcode == "scatter" and not instruction.shape.is_tuple:
-        yield 0
+    updated = instruction.operation.updated_operand
+    if updated is not None:
+        if not instruction.shape.is_tuple:
+            yield updated
     elif ELEMENTWISE in instruction.operation.traits:
         for position, operand in enumerate(instruction.operands):
             if operand.shape.dimensions == instruction.shape.dimensions:
@@ -230,7 +232,7 @@ class _ComputationPlan:
 
     def _hand_on(self, operand: Value, buffer: Buffer, user: Instruction) -> bool:
         value = defining_value(operand)
-        if value in self.preferred or value.instruction.opcode in ("parameter", "constant"):
+        if value in self.preferred or value.instruction.has_trait(GIVEN):
             return False
         if self.last_read.get(value, -1) != self.position[user] or not self._fits(value, buffer):
             return False

@@ -6,14 +6,10 @@ import numpy as np
 
 from ..hlo import Computation, Evaluator, Instruction, Module, make_instruction, rebuild
 from ..hlo.evaluation import evaluate_instruction
-from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from .pass_manager import module_pass
 from .traversal import on_operands, transform_computations
 
 LARGEST_FOLDED = 1024  # elements, of the operands together and of the result
-
-# Besides the elementwise and data movement operations.
-_FOLDED = frozenset({"reduce", "dot", "bitcast-convert", "gather", "reduce-window"})
 
 
 @module_pass("fold-constants")
@@ -39,10 +35,7 @@ def _fold(computation: Computation) -> Computation:
 
 
 def _folded(instruction: Instruction) -> Instruction | None:
-    traits = instruction.operation.traits
-    if ELEMENTWISE not in traits and DATA_MOVEMENT not in traits and instruction.opcode not in _FOLDED:
-        return None
-    if instruction.shape.is_tuple:
+    if not instruction.operation.is_foldable or instruction.shape.is_tuple:
         return None
     size = sum(operand.shape.size for operand in instruction.operands if not operand.shape.is_tuple)
     if instruction.opcode != "reshape" and (size > LARGEST_FOLDED or instruction.shape.size > size):

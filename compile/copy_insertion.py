@@ -9,10 +9,9 @@ from typing import Any
 
 from ..hlo import Computation, Instruction, Module, leaves, make_instruction
 from ..hlo.instruction import rebuild
+from ..hlo.operation import CONTROL_FLOW, GIVEN
 from .aliasing import Value, defining_value
 from .traversal import called_functions, on_operands
-
-CONTROL_FLOW = ("while", "conditional")
 
 
 def insert_copies(module: Module) -> Module:
@@ -53,7 +52,7 @@ class _Prepared:
             changed: dict[str, Any] = {}
             if instruction.opcode == "call":
                 changed["to_apply"] = self.function(instruction.attributes["to_apply"])
-            elif instruction.opcode in CONTROL_FLOW:
+            elif CONTROL_FLOW in instruction.operation.traits:
                 for name, value in instruction.attributes.items():
                     if isinstance(value, Computation):
                         changed[name] = self._part(value, is_body=name == "body")
@@ -81,10 +80,9 @@ def _with_copied_results(computation: Computation, is_body: bool) -> Computation
         if shape.rank == 0:
             continue
         value = defining_value(Value(root, leaf))
-        opcode = value.instruction.opcode
         if is_body and value == Value(computation.parameters[0], leaf):
             continue
-        if opcode in ("parameter", "constant") or value in taken:
+        if value.instruction.has_trait(GIVEN) or value in taken:
             to_copy.add(leaf)
         taken.add(value)
     if not to_copy:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..hlo import Instruction
-from ..hlo.operation import ELEMENTWISE
-from .loop_invariant_code_motion import EXPENSIVE
-
-# Operations whose elements are found by index arithmetic, in any loop nest. A reshape is one only where it adds or removes
-# dimensions of size 1; any other reshape is free as a second name of a buffer.
-_INDEXED = frozenset({"broadcast", "iota", "transpose", "slice", "pad", "reverse", "concatenate", "dynamic-slice", "gather"})
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 
 # A concatenate of more operands is one of concatenates: each operand has loops of its own in one native function.
 MOST_CONCATENATED = 128
-
-# The cost of one element, in cheap vector instructions. Elementwise operations that are not listed cost 1.
-COSTS: Mapping[str, float] = {
-    **{opcode: 20.0 for opcode in EXPENSIVE},
-    "divide": 6.0, "sqrt": 6.0, "remainder": 10.0, "rsqrt": 10.0,
-    "broadcast": 0.0, "reshape": 0.0, "slice": 0.0, "dynamic-slice": 0.0, "bitcast-convert": 0.0,
-    "iota": 0.5, "transpose": 1.0, "reverse": 1.0, "concatenate": 3.0, "pad": 3.0, "gather": 6.0,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,7 +25,6 @@ class FusionPolicy:
     maximum_instructions: int = 200
     maximum_operands_and_results: int = 24
     multi_output: bool = True
-    costs: Mapping[str, float] = field(default_factory=lambda: COSTS)
 
     def is_fusible(self, instruction: Instruction) -> bool:
         """Whether the instruction's elements can be computed inside another loop nest, each from its index."""
@@ -53,11 +38,11 @@ class FusionPolicy:
             return is_degenerate_reshape(instruction)
         if opcode == "bitcast-convert":
             return instruction.operands[0].shape.dimensions == shape.dimensions
-        return opcode in _INDEXED
+        return DATA_MOVEMENT in instruction.operation.traits and instruction.operation.updated_operand is None
 
     def cost(self, instruction: Instruction) -> float:
         """The cost of one element, its operands' elements given."""
-        return self.costs.get(instruction.opcode, 1.0)
+        return instruction.operation.cost
 
 
 def is_degenerate_reshape(instruction: Instruction) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..hlo import Computation, Instruction, Module, Shape, make_instruction
 from ..hlo.instruction import callees_first, post_order
-from ..hlo.operation import ELEMENTWISE
+from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE, FUNCTION_CALL
 from .pass_manager import module_pass
-from .traversal import CONTROL_FLOW, on_operands, runs_effects, transformed_callees, with_entry
+from .traversal import on_operands, runs_effects, transformed_callees, with_entry
 
 
 def inlined(
@@ -61,8 +61,6 @@ _LARGEST_GROWTH = 4
 # In others a computation that is used in several places stays a function of its own, unless it has as few instructions as this.
 _LARGEST_REPEATED = 32
 
-_INLINED = {"call": "to_apply", "fusion": "calls"}
-
 
 @module_pass("inline-calls")
 def inline_calls(module: Module) -> Module:
@@ -83,7 +81,7 @@ class _Inliner:
         self._done: dict[Computation, Computation] = {}
         self._sizes: dict[Computation, int] = {}  # of computations that are done, with what their control flow runs
         self._used: Counter[Computation] = Counter()
-        self._computations = callees_first(module.entry, follows=lambda instruction: instruction.opcode in _RUNS)
+        self._computations = callees_first(module.entry, follows=_runs)
         written, full_sizes = 0, dict[Computation, int]()
         for computation in self._computations:
             written += len(computation.instructions)
@@ -101,7 +99,7 @@ class _Inliner:
         return with_entry(self._module, self._done[self._module.entry])
 
     def _inlined(self, computation: Computation) -> Computation:
-        if not any(i.opcode == "map" or i.opcode in _RUNS for i in computation.instructions):
+        if not any(i.opcode == "map" or _runs(i) for i in computation.instructions):
             return computation
         values: dict[Instruction, Instruction] = {}
         instructions: dict[Instruction, None] = {}
@@ -118,8 +116,8 @@ class _Inliner:
     ) -> Instruction:
         """The instruction's value, computed from these operands; what it needs for its effects is added to those before it."""
         opcode = instruction.opcode
-        if opcode in _INLINED:
-            original = instruction.attributes[_INLINED[opcode]]
+        if FUNCTION_CALL in instruction.operation.traits:
+            (original,) = instruction.called_computations
             callee = self._done[original]
             if self._stays(original):
                 if callee is original and opcode == "call":
@@ -147,7 +145,12 @@ class _Inliner:
         return self._grows and self._used[original] > 1 and self._sizes[self._done[original]] > _LARGEST_REPEATED
 
 
-_RUNS = frozenset(CONTROL_FLOW) | _INLINED.keys()
+def _runs(instruction: Instruction) -> bool:
+    """Whether the instruction runs computations as they are, not on scalars."""
+    return not _RUNNING.isdisjoint(instruction.operation.traits)
+
+
+_RUNNING = frozenset({CONTROL_FLOW, FUNCTION_CALL})
 
 
 def _run_by(computation: Computation) -> list[Computation]:
@@ -156,4 +159,4 @@ def _run_by(computation: Computation) -> list[Computation]:
 
 
 def _run_by_instruction(instruction: Instruction) -> list[Computation]:
-    return instruction.called_computations if instruction.opcode in _RUNS else []
+    return instruction.called_computations if _runs(instruction) else []

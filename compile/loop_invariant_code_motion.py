@@ -9,15 +9,6 @@ from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
 from .trip_count import known_trip_count, loop_invariant_elements
 
-# Free: index arithmetic or an alias. Never moved for its own sake, since reading the result costs more than computing it.
-_FREE = frozenset({
-    "constant", "iota", "broadcast", "reshape", "get-tuple-element", "tuple", "slice", "bitcast", "parameter",
-})  # fmt: skip
-EXPENSIVE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "cosine", "divide", "erf", "exponential",
-    "exponential-minus-one", "log", "log-plus-one", "logistic", "power", "remainder", "rsqrt", "sine", "sinh", "sqrt", "tan",
-    "tanh",
-})  # fmt: skip
 # So many cheap elementwise operations on arrays are worth one array read in every round.
 _ENOUGH_CHEAP_OPERATIONS = 4
 
@@ -100,14 +91,18 @@ def _may_run_for_ever(instruction: Instruction) -> bool:
 
 
 def _own_cost(instruction: Instruction) -> int:
-    opcode = instruction.opcode
-    if opcode in _FREE:
+    cost = instruction.operation.cost
+    if _is_free(instruction):
         return 0
-    if opcode in EXPENSIVE:
-        return _ENOUGH_CHEAP_OPERATIONS
-    if ELEMENTWISE in instruction.operation.traits:
+    if ELEMENTWISE in instruction.operation.traits and cost < _ENOUGH_CHEAP_OPERATIONS:
         return 1 if not instruction.shape.is_tuple and instruction.shape.dimensions else 0
     return _ENOUGH_CHEAP_OPERATIONS
+
+
+def _is_free(instruction: Instruction) -> bool:
+    """Whether it is index arithmetic or an alias: never moved for its own sake, since reading the result costs more."""
+    cost = instruction.operation.cost
+    return cost is not None and cost < 1
 
 
 def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[Instruction, int]) -> list[Instruction]:
@@ -127,7 +122,7 @@ def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[In
         if instruction in seen or costs[instruction] < _ENOUGH_CHEAP_OPERATIONS:
             continue
         seen.add(instruction)
-        if instruction.opcode in _FREE or instruction.shape.is_tuple:
+        if _is_free(instruction) or instruction.shape.is_tuple:
             pending.extend(instruction.operands)
         else:
             wanted[instruction] = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 from itertools import accumulate
 
 from ..hlo import Builder, Computation, Instruction, Module, leaves
-from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from .common_subexpression_elimination import ComputationKeys
 from .fusion_policy import FusionPolicy
 from .pass_manager import module_pass
@@ -52,13 +51,9 @@ def _rolled(computation: Computation, keys: ComputationKeys) -> Computation:
 
 def _weight(instruction: Instruction) -> int:
     """About how long the instruction takes to compile."""
-    traits = instruction.operation.traits
-    if ELEMENTWISE in traits or DATA_MOVEMENT in traits or instruction.opcode in _WEIGHTLESS:
+    if instruction.operation.cost is not None:
         return 1
     return _WEIGHT_OF_A_LOOP_NEST + sum(len(computation.instructions) for computation in instruction.called_computations)
-
-
-_WEIGHTLESS = frozenset({"constant", "get-tuple-element", "iota", "parameter", "tuple"})
 
 
 def _rolled_once(computation: Computation, keys: ComputationKeys) -> Computation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hlo import Computation, Instruction, Module, leaves, rebuild
-from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE, GIVEN, TUPLING
 from .inlining import inlined
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
@@ -11,6 +11,7 @@ from .trip_count import known_trip_count
 
 _MOST_ROUNDS = 8
 _MOST_INSTRUCTIONS = 512  # of all rounds together
+_FREELY_FUSED = frozenset({ELEMENTWISE, GIVEN, TUPLING})
 _SMALL = 64  # elements; whatever happens to fewer takes no time
 
 
@@ -45,10 +46,8 @@ def _is_worth_it(loop: Instruction) -> bool:
 
 def _fuses(instruction: Instruction) -> bool:
     """Whether the instruction becomes part of a fusion with whatever stands before and behind it, or is small."""
-    if instruction.opcode in ("parameter", "tuple", "get-tuple-element", "constant"):
-        return True
     traits = instruction.operation.traits
-    if ELEMENTWISE in traits or instruction.opcode in ("broadcast", "iota"):
+    if not _FREELY_FUSED.isdisjoint(traits) or instruction.opcode in ("broadcast", "iota"):
         return True
     sizes = (shape.size for value in (instruction, *instruction.operands) for shape in leaves(value.shape))
     return DATA_MOVEMENT in traits and max(sizes) <= _SMALL

@@ -7,17 +7,9 @@ from typing import Any
 
 from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.instruction import callees_first
-from ..hlo.operation import CALLS, EFFECTFUL
+from ..hlo.operation import CALLS, CONTROL_FLOW, EFFECTFUL
 from ..hlo.shape import has_dynamic_dimensions
 from .memo import Memo
-
-# The attributes whose computations are control flow: their instructions work on arrays as those of the entry do.
-# Computations of reduce, map, sort, ... run once for each element and are left to the backend; fused ones are finished.
-CONTROL_FLOW: dict[str, tuple[str, ...]] = {
-    "while": ("condition", "body"),
-    "conditional": ("true_computation", "false_computation", "branch_computations"),
-    "call": ("to_apply",),
-}
 
 
 def transform_computations(
@@ -25,7 +17,10 @@ def transform_computations(
     transform: Callable[[Computation], Computation],
     transform_entry: Callable[[Computation], Computation] | None = None,
 ) -> Module:
-    """The module with each control flow computation transformed, callees before their callers; the entry in its own way."""
+    """The module with each control flow computation transformed, callees before their callers; the entry in its own way.
+
+    Computations that run for each element are left to the backend; fused ones are finished.
+    """
     transformed: dict[Computation, Computation] = {}
     for computation in control_flow_computations(module):
         current = transform_callees(computation, transformed.__getitem__)
@@ -36,7 +31,12 @@ def transform_computations(
 
 def control_flow_computations(module: Module) -> list[Computation]:
     """The entry and what control flow runs, callees before their callers."""
-    return callees_first(module.entry, follows=lambda instruction: instruction.opcode in CONTROL_FLOW)
+    return callees_first(module.entry, follows=is_control_flow)
+
+
+def is_control_flow(instruction: Instruction) -> bool:
+    """Whether the computations of an instruction are control flow: those that loops and branches run, and that are called."""
+    return CONTROL_FLOW in instruction.operation.traits or instruction.opcode == "call"
 
 
 def called_functions(module: Module) -> list[Computation]:
@@ -50,7 +50,7 @@ def transform_callees(computation: Computation, transform: Callable[[Computation
     """The computation with the control flow computations that it calls transformed."""
     changed: dict[Instruction, dict[str, Any]] = {}
     for instruction in computation.instructions:
-        if instruction.opcode in CONTROL_FLOW:
+        if is_control_flow(instruction):
             attributes = transformed_callees(instruction, transform)
             if attributes:
                 changed[instruction] = attributes
@@ -62,7 +62,9 @@ def transform_callees(computation: Computation, transform: Callable[[Computation
 def transformed_callees(instruction: Instruction, transform: Callable[[Computation], Computation]) -> dict[str, Any]:
     """The attributes of the instruction that change where its control flow computations are transformed."""
     changed: dict[str, Any] = {}
-    for name in CONTROL_FLOW.get(instruction.opcode, ()):
+    if not is_control_flow(instruction):
+        return changed
+    for name in instruction.operation.names_of_computations:
         old = instruction.attributes[name]
         new: Any
         if isinstance(old, tuple):

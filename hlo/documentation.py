@@ -45,7 +45,7 @@ def families() -> dict[str, list[Operation]]:
     """The operations of each family, by the name of its file in ``hlo/ops``, in alphabetical order."""
     found: dict[str, list[Operation]] = {}
     for record in OPERATIONS.values():
-        found.setdefault(record.shape_function.__module__.rpartition(".")[2], []).append(record)
+        found.setdefault(record.family, []).append(record)
     return dict(sorted(found.items()))
 
 

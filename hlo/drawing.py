@@ -14,7 +14,7 @@ import numpy as np
 
 from .attributes import CalledComputation
 from .instruction import Computation, Instruction, Module
-from .operation import CALLS, DATA_MOVEMENT, ELEMENTWISE
+from .operation import APPLIES, CALLS, DATA_MOVEMENT, ELEMENTWISE, GIVEN
 
 CHARACTER, LINE, PADDING, GAP, ROW_GAP, MARGIN = 6.4, 14, 10, 18, 34, 16
 LONGEST = 48  # characters in a line of a box
@@ -28,7 +28,8 @@ FILLS = {
     "elementwise": "#fff6c9",
     "other": "#f4f4f4",
 }
-CONTRACTIONS = frozenset({"dot", "convolution", "cholesky", "triangular-solve", "fft"})
+# The files of operations that are mostly sums of products.
+CONTRACTIONS = frozenset({"contractions", "convolution", "fourier", "linear_algebra", "ragged_dot", "scaled_dot"})
 
 
 @dataclass(eq=False)
@@ -79,7 +80,7 @@ def module_svg(module: Module) -> str:
 
 
 def _is_one_operation(computation: Computation) -> bool:
-    return sum(instruction.opcode not in ("parameter", "constant") for instruction in computation.instructions) == 1
+    return sum(not instruction.has_trait(GIVEN) for instruction in computation.instructions) == 1
 
 
 # --- boxes ---
@@ -158,17 +159,15 @@ def _lines(instruction: Instruction) -> tuple[str, ...]:
 
 
 def _family(instruction: Instruction) -> str:
-    opcode = instruction.opcode
-    if opcode in ("parameter", "constant"):
-        return opcode
-    if opcode in CONTRACTIONS:
+    if instruction.has_trait(GIVEN):
+        return instruction.opcode
+    if instruction.operation.family in CONTRACTIONS:
         return "contraction"
-    if opcode.startswith("reduce") or opcode in ("sort", "scatter", "select-and-scatter", "map"):
-        return "reduction"
-    for trait, family in ((CALLS, "control flow"), (ELEMENTWISE, "elementwise"), (DATA_MOVEMENT, "data movement")):
-        if instruction.has_trait(trait):
-            return family
-    return "other"
+    return next((family for trait, family in _FAMILIES.items() if instruction.has_trait(trait)), "other")
+
+
+# The first one counts.
+_FAMILIES = {APPLIES: "reduction", CALLS: "control flow", ELEMENTWISE: "elementwise", DATA_MOVEMENT: "data movement"}
 
 
 # --- places ---

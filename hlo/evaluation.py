@@ -9,7 +9,7 @@ import numpy as np
 
 from .dynamic_evaluation import actual_operation, is_dynamic
 from .instruction import Computation, Instruction, make_instruction
-from .operation import ELEMENTWISE
+from .operation import ELEMENTWISE, GIVEN
 from .shape import AnyShape, shape_of
 
 Observer = Callable[[Computation, Instruction, Any], None]
@@ -66,11 +66,7 @@ class Evaluator:
 
 
 def _runs_on_arrays(instruction: Instruction) -> bool:
-    if instruction.opcode in ("parameter", "constant", "tuple"):
-        return True
-    if instruction.opcode == "get-tuple-element":
-        return False
-    return instruction.has_trait(ELEMENTWISE)
+    return instruction.opcode == "tuple" or not {ELEMENTWISE, GIVEN}.isdisjoint(instruction.operation.traits)
 
 
 def evaluate_instruction(instruction: Instruction, operands: tuple[Any, ...], run: Evaluator) -> Any:

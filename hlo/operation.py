@@ -34,17 +34,32 @@ from .attributes import AttributeKind, CalledComputation
 from .dynamic_operations import DYNAMIC_OPERATIONS, KEPT_DYNAMIC_OPERATIONS
 from .element_type import ElementType
 from .errors import ShapeError
-from .shape import AnyShape, has_dynamic_dimensions
+from .shape import AnyShape, has_dynamic_dimensions, leaves
 
 # Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
+# TRANSCENDENTAL: elementwise, and not a matter of a few additions and multiplications.
 # DATA_MOVEMENT: every element of the result is an element of an operand, found by index arithmetic alone.
-# CALLS: runs computations given as attributes. EFFECTFUL: must run exactly as often as written, in order.
+# GIVEN: the value is there before the computation runs, in memory that is not the computation's own.
+# FOLDABLE: its value may be computed while compiling, as that of all that are elementwise or move data.
+# TUPLING: makes a tuple of values, or takes one out. RENAMES: the result is the first operand, in the same memory.
+# CALLS: runs computations given as attributes, which is added to the traits of all that do. CONTROL_FLOW: they work on arrays,
+# and the operation decides how often they run. FUNCTION_CALL: the result is that of the one computation, on the operands.
+# APPLIES: they work on scalars, and run for each element.
+# EFFECTFUL: must run exactly as often as written, in order.
 # HOST_CALL: depends on what is outside of the program (``run.environment``); compiled code calls the evaluation back.
 ELEMENTWISE = "elementwise"
+TRANSCENDENTAL = "transcendental"
 COMMUTATIVE = "commutative"
 ASSOCIATIVE = "associative"
 DATA_MOVEMENT = "data movement"
+FOLDABLE = "foldable"
+GIVEN = "given"
+TUPLING = "tupling"
+RENAMES = "renames"
 CALLS = "calls"
+CONTROL_FLOW = "control flow"
+FUNCTION_CALL = "function call"
+APPLIES = "applies"
 EFFECTFUL = "effectful"
 HOST_CALL = "host call"
 
@@ -74,6 +89,7 @@ class InvalidSample:
     shape: AnyShape | None = None
 
 
+Work = Callable[[tuple[AnyShape, ...], AnyShape, dict[str, Any]], int]
 Identity = Callable[[ElementType], bool | int | float | complex | None]
 
 
@@ -88,7 +104,10 @@ class Operation:
     ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
     operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
     ``takes_dynamic_dimensions`` tells that shape function and evaluation know them (see dynamic_operations.py).
-    ``identity(element_type)`` is the number that combines with any x to x, in either order; None where there is none.
+    ``cost`` is about how many cheap vector instructions one element of the result takes, its operands' elements given; None for
+    operations that need loops of their own. ``updated_operand`` is the number of the operand of which the (one) result is a
+    copy with some elements replaced. ``identity(element_type)`` is the number that combines with any x to x, in either order;
+    None where there is none.
     """
 
     opcode: str
@@ -102,10 +121,18 @@ class Operation:
     wants_stated_shape: bool = False
     evaluation_wants: frozenset[str] = frozenset()
     takes_dynamic_dimensions: bool = False
+    cost: float | None = None
+    updated_operand: int | None = None
     identity: Identity = no_identity
+    work_function: Work | None = None
 
     def __repr__(self) -> str:
         return f"<operation {self.opcode}>"
+
+    @property
+    def family(self) -> str:
+        """The name of the file in ``hlo/ops`` that declares it."""
+        return self.shape_function.__module__.rpartition(".")[2]
 
     @property
     def documentation(self) -> str:
@@ -115,6 +142,11 @@ class Operation:
     def fixed_operand_count(self) -> int | None:
         """How many operands it takes; None where it takes any number."""
         return None if self.is_variadic else len(self.operand_names)
+
+    @cached_property
+    def is_foldable(self) -> bool:
+        """Whether compilers may evaluate it ahead, or leave it out where its result has no elements."""
+        return not self.traits.isdisjoint({ELEMENTWISE, DATA_MOVEMENT, FOLDABLE})
 
     @cached_property
     def names_of_computations(self) -> tuple[str, ...]:
@@ -189,6 +221,27 @@ class Operation:
         self.evaluation_wants = frozenset({"shape", "run", "operand_shapes"} & set(names)) - frozenset(self.attributes)
         return function
 
+    def work(self, operands: tuple[AnyShape, ...], shape: AnyShape, attributes: dict[str, Any]) -> int | None:
+        """How much there is to do on operands of these shapes; None where the operation does not say.
+
+        For operations that call computations this is how often these run, for others how many floating-point operations there
+        are, or transcendental functions.
+        """
+        if self.work_function is not None:
+            return self.work_function(operands, shape, attributes)
+        if APPLIES in self.traits:
+            return operands[0].size
+        if CALLS in self.traits:
+            return 1
+        if ELEMENTWISE in self.traits:
+            return sum(leaf.size for leaf in leaves(shape))
+        return 0 if self.cost is not None or {RENAMES, HOST_CALL} & self.traits else None
+
+    def counting(self, function: Work) -> Work:
+        """Decorator: this function of the operands' shapes, the result's and the attributes says how much work there is."""
+        self.work_function = function
+        return function
+
     def sampling(self, function: Callable[[], Iterable[Sample | InvalidSample]]) -> Callable:
         """Decorator: this function returns the operation's samples."""
         self.samples_function = function
@@ -209,23 +262,31 @@ def operation(
     *operand_names: str,
     builder: str = "",
     traits: Iterable[str] = (),
+    cost: float | None = None,
+    updated_operand: int | None = None,
     identity: Identity = no_identity,
     **attributes: AttributeKind,
 ) -> Callable[[Callable[..., AnyShape]], Operation]:
-    """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS."""
+    """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS.
+
+    An elementwise operation costs 1, unless it says otherwise.
+    """
 
     def declare(shape_function: Callable[..., AnyShape]) -> Operation:
         if opcode in OPERATIONS:
             raise ValueError(f"operation {opcode} is declared twice")
+        calls = {CALLS} if any(isinstance(kind, CalledComputation) for kind in attributes.values()) else ()
         record = Operation(
             opcode,
             builder or "".join(part.capitalize() for part in opcode.split("-")),
             operand_names,
             attributes,
-            frozenset(traits),
+            frozenset({*traits, *calls}),
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
             takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS | KEPT_DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
+            updated_operand=updated_operand,
+            cost=1.0 if cost is None and ELEMENTWISE in traits else cost,
             identity=identity,
         )
         OPERATIONS[opcode] = record

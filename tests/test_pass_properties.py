@@ -6,7 +6,7 @@ from phlox import hlo
 from phlox.compile import DEFAULT, FixedPoint, optimize, run_named_passes
 from phlox.compile.fusion import fusion_pass
 from phlox.compile.fusion_policy import FusionPolicy, is_degenerate_reshape
-from phlox.compile.traversal import CONTROL_FLOW
+from phlox.compile.traversal import is_control_flow
 from phlox.hlo.operation import ELEMENTWISE
 from random_programs import assert_identical, modules, results
 
@@ -53,9 +53,8 @@ def assert_fused_form(module):
     for computation in module.computations():
         for instruction in computation.instructions:
             assert owner.setdefault(instruction, computation) is computation
-            for name in CONTROL_FLOW.get(instruction.opcode, ()):
-                value = instruction.attributes[name]
-                top_level += value if isinstance(value, tuple) else [] if value is None else [value]
+            if is_control_flow(instruction):
+                top_level += instruction.called_computations
     for instruction in (i for computation in set(top_level) for i in computation.instructions):
         assert instruction.opcode == "reshape" or not policy.is_fusible(instruction), instruction
         if instruction.opcode != "fusion":

@@ -3,8 +3,11 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from phlox.hlo import ELEMENT_TYPES, OPERATIONS, ShapeError, evaluate_operation
-from phlox.hlo.operation import ASSOCIATIVE
+from operation_checks import module_of, operations_in_table
+from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
+from phlox.hlo import ELEMENT_TYPES, F32, OPERATIONS, Builder, Shape, ShapeError, evaluate_operation, scalar_computation
+from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, TRANSCENDENTAL
+from phlox.tracer.calls.cost import cost_analysis
 
 TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.dtype is not None]
 HAVE_IDENTITIES = [record for record in OPERATIONS.values() if any(record.identity(t) is not None for t in TYPES)]
@@ -63,3 +66,68 @@ def test_associative_operations_have_an_identity(record):
         has_none = element_type.name == "f8e8m0fnu" and record.opcode == "add"
         has_none |= element_type.is_complex and record.opcode == "multiply"
         assert (record.identity(element_type) is None) == has_none, element_type
+
+
+# --- cost ---
+
+
+def test_elementary_functions_cost_more_than_a_few_additions():
+    """What the emitter computes by polynomials is dear, and nothing else that is elementwise is transcendental."""
+    assert all(OPERATIONS[opcode].cost > 4 for opcode in ELEMENTARY_FUNCTIONS)
+    transcendental = {opcode for opcode, record in OPERATIONS.items() if TRANSCENDENTAL in record.traits}
+    assert transcendental == set(ELEMENTARY_FUNCTIONS) - {"remainder"}
+    assert all(OPERATIONS[opcode].cost > 4 and ELEMENTWISE in OPERATIONS[opcode].traits for opcode in transcendental)
+
+
+def test_calls_are_the_operations_with_computations():
+    for record in OPERATIONS.values():
+        assert (CALLS in record.traits) == bool(record.names_of_computations), record
+
+
+def work_of(build, *shapes):
+    b = Builder("f")
+    cost = cost_analysis(b.build_module(build(b, *(b.parameter(Shape(F32, shape)) for shape in shapes))))
+    return int(cost["flops"]), int(cost["transcendentals"])
+
+
+def conv(b, x, kernel):
+    return b.ConvWithGeneralPadding(x, kernel, (1, 1), [(0, 0), (0, 0)])
+
+
+def total(b, x, window):
+    return b.ReduceWindow(x, b.constant(np.float32(0)), scalar_computation("add", F32), window, window, "VALID")
+
+
+@pytest.mark.parametrize(
+    ("build", "shapes", "flops", "transcendentals"),
+    [
+        (lambda b, x: b.Add(x, x), [(3, 5)], 15, 0),
+        (lambda b, x: b.Asinh(x), [(3, 5)], 0, 15),
+        (lambda b, x: b.Transpose(x, (1, 0)), [(3, 5)], 0, 0),
+        (lambda b, x, y: b.Dot(x, y), [(3, 5), (5, 7)], 2 * 3 * 5 * 7, 0),
+        # 4 images of 2 channels, 6 kernels of 3 by 5: 8 by 6 places.
+        (conv, [(4, 2, 10, 10), (6, 2, 3, 5)], 2 * 4 * 6 * 8 * 6 * 2 * 3 * 5, 0),
+        (lambda b, x: total(b, x, (2, 5)), [(6, 20)], 3 * 4 * 2 * 5, 0),
+        (lambda b, x: b.Sort([x], scalar_computation_less(), 0), [(8,)], 8 * 3, 0),
+        (lambda b, x: b.Real(b.Fft(b.Complex(x, x), "FFT", (8,))), [(3, 8)], 3 * 5 * 8 * 3 + 2 * 3 * 8, 0),
+        (lambda b, x: b.Cholesky(x, True), [(2, 6, 6)], 2 * 6**3 // 3, 0),
+        (lambda b, a, x: b.TriangularSolve(a, x, True, True, False, "NO_TRANSPOSE"), [(6, 6), (6, 4)], 6 * 6 * 4, 0),
+    ],
+)
+def test_work(build, shapes, flops, transcendentals):
+    assert work_of(build, *shapes) == (flops, transcendentals)
+
+
+def test_every_operation_counts_or_is_a_gap():
+    gaps = operations_in_table("Cost analysis")
+    for record in OPERATIONS.values():
+        for sample in record.samples():
+            instruction = module_of(record.opcode, [sample])[1][0]
+            work = record.work(tuple(o.shape for o in instruction.operands), instruction.shape, instruction.attributes)
+            assert (work is None) == (record.opcode in gaps), record
+            assert work is None or (isinstance(work, int) and work >= 0)
+
+
+def scalar_computation_less():
+    b = Builder("less")
+    return b.build(b.Lt(b.parameter(Shape(F32)), b.parameter(Shape(F32))))

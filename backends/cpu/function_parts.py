@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Shape
+from ...hlo.operation import CONTROL_FLOW
 from ..llvm.arrays import Array
 from ..llvm.interruption import InterruptibleFunction
 from ..llvm.memory import resize_stack_memory, stack_memory
@@ -31,7 +32,6 @@ _LARGEST_WEIGHT_OF_ONE = 200
 _SLOT_BYTES = 16
 # What a module emitter knows of the function that it writes into.
 _PLACE = ("builder", "arguments", "results", "arena", "own_arena", "frame", "argument_pointers", "result_pointers")
-_CONTROL_FLOW = ("while", "conditional")
 
 
 class Argument(NamedTuple):
@@ -91,7 +91,7 @@ class FunctionParts:
         return known
 
     def _weight_of_one(self, instruction: Instruction) -> int:
-        if instruction.opcode in _CONTROL_FLOW:
+        if instruction.has_trait(CONTROL_FLOW):
             return min(_LARGEST_WEIGHT_OF_ONE, sum(map(self._weight, instruction.called_computations)))
         if instruction.opcode == "tuple":
             return len(instruction.operands)
@@ -228,7 +228,7 @@ def _emitted_within(computation: Computation) -> set[Computation]:
     found, waiting = {computation}, [computation]
     while waiting:
         for instruction in waiting.pop().instructions:
-            if instruction.opcode in _CONTROL_FLOW:
+            if instruction.has_trait(CONTROL_FLOW):
                 waiting += set(instruction.called_computations) - found
                 found.update(instruction.called_computations)
     return found

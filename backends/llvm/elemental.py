@@ -12,7 +12,7 @@ from functools import partial
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction, component_type
-from ...hlo.operation import ELEMENTWISE
+from ...hlo.operation import CONTROL_FLOW, ELEMENTWISE, FUNCTION_CALL
 from ...hlo.shape import row_major_strides
 from ...hlo.slices import slice_dimensions
 from . import index as indices
@@ -404,12 +404,12 @@ def emit_scalar_computation(
             values[instruction] = operands[0]  # between rank-0 shapes these change nothing
         elif opcode in ("bitcast", "bitcast-convert"):
             values[instruction] = _same_bits(builder, instruction, operands[0], lanes)
-        elif opcode in ("call", "fusion"):
-            callee = instruction.attributes["to_apply" if opcode == "call" else "calls"]
+        elif instruction.has_trait(FUNCTION_CALL):
+            (callee,) = instruction.called_computations
             emit = partial(emit_scalar_call, emit=emit_scalar_computation) if is_function(callee) else emit_scalar_computation
             results = emit(builder, callee, operands, lanes)
             values[instruction] = results if callee.shape.is_tuple else results[0]
-        elif opcode in ("while", "conditional"):
+        elif instruction.has_trait(CONTROL_FLOW):
             values[instruction] = _scalar_control_flow(builder, instruction, operands, lanes)
         else:
             values[instruction] = emit_elementwise(builder, instruction, operands, lanes)

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction
 from ...hlo.instruction import callees_first
+from ...hlo.operation import CONTROL_FLOW
 from .branches import chosen
 from .called_computations import holds_arrays
 from .loops import while_loop
@@ -23,7 +24,7 @@ Emit = Callable[[Computation, list], list]  # computation, arguments -> results
 def has_control_flow(computations: Iterable[Computation]) -> bool:
     """Whether one of the computations has a while or conditional, or applies what runs for one element at a time."""
     return any(
-        instruction.opcode in ("while", "conditional") or any(map(holds_arrays, instruction.called_computations))
+        instruction.has_trait(CONTROL_FLOW) or any(map(holds_arrays, instruction.called_computations))
         for computation in computations
         for inside in callees_first(computation)
         for instruction in inside.instructions

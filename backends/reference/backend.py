@@ -12,6 +12,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.address_space import check_address_space, check_memory
 from ...hlo.instruction import callees_first
+from ...hlo.operation import TUPLING
 from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from ..requirements import require_runnable
@@ -116,7 +117,7 @@ def _held_bytes(computation: hlo.Computation) -> int:
     held: dict[hlo.Computation, int] = {}
     for one in callees_first(computation):
         # Tuples and their elements are the same arrays again.
-        own = [i.shape for i in one.instructions if i.opcode not in ("parameter", "tuple", "get-tuple-element")]
+        own = [i.shape for i in one.instructions if i.opcode != "parameter" and not i.has_trait(TUPLING)]
         called = [held[callee] for instruction in one.instructions for callee in instruction.called_computations]
         held[one] = sum(_byte_size(hlo.leaves(shape)) for shape in own) + max(called, default=0)
     return held[computation]

@@ -11,7 +11,7 @@ from ...hlo import Builder, Computation, Instruction, Module, rebuild
 from ...hlo.instruction import post_order
 from ...hlo.shape import AnyShape
 from ..pass_manager import module_pass
-from ..traversal import CONTROL_FLOW, control_flow_computations, on_operands, transformed_callees, with_entry
+from ..traversal import control_flow_computations, is_control_flow, on_operands, transformed_callees, with_entry
 
 # (builder for the new instructions, the instruction that they replace, its operands) to its new value.
 Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
@@ -78,7 +78,7 @@ class _Walk:
 
     def _expanded(self, instruction: Instruction, operands: tuple[Instruction, ...], steps: tuple[_Step, ...]) -> Instruction:
         """The instruction on these operands, which are expanded already, without any operation that has a rule for it."""
-        if instruction.opcode in CONTROL_FLOW:
+        if is_control_flow(instruction):
             attributes = transformed_callees(instruction, lambda callee: self.computation(callee, steps))
             result = on_operands(instruction, operands, attributes)
         else:

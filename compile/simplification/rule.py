@@ -29,7 +29,7 @@ from ...hlo import (
     make_instruction,
     rebuild,
 )
-from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from ...hlo.operation import ELEMENTWISE, GIVEN
 from ...hlo.shape import AnyShape
 from ..pass_manager import module_pass
 from ..traversal import on_operands, transform_computations, users_of
@@ -115,7 +115,7 @@ def simplify_computation(computation: Computation) -> Computation:
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
-        if current.opcode == "parameter" or current.opcode == "constant":
+        if GIVEN in current.operation.traits:
             return current
         for _ in range(LONGEST_CHAIN):
             replacement = _rewrite_once(current, rules, users)
@@ -166,10 +166,9 @@ def _placed(instruction: Instruction, source: SourceLocation | None) -> Instruct
 
 def _is_replaceable(instruction: Instruction) -> bool:
     """Whether an instruction with no elements may be replaced by any other that has none."""
-    traits, opcode = instruction.operation.traits, instruction.opcode
-    if opcode == "broadcast":
+    if instruction.opcode == "broadcast":
         return instruction.operands[0].opcode != "constant"
-    return opcode in ("dot", "reduce") or ELEMENTWISE in traits or DATA_MOVEMENT in traits
+    return instruction.operation.is_foldable
 
 
 # --- what rules are written with ---

@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import CalledComputation, Integer
 from ..element_type import F32, S32, TOKEN, U32
 from ..errors import require
-from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import EFFECTFUL, HOST_CALL, RENAMES, InvalidSample, Sample, operation
 from ..shape import TOKEN_SHAPE, Layout, Shape, TupleShape, compatible
 from .collective_handles import begins_collective, begun_call, finished_call
 from .constraints import require_signature
@@ -28,7 +28,7 @@ def _nothing(shape):
 
 
 @operation(
-    "async-start", "*arguments", builder="AsyncStart", traits={CALLS, EFFECTFUL, HOST_CALL}, calls=CalledComputation()
+    "async-start", "*arguments", builder="AsyncStart", traits={EFFECTFUL, HOST_CALL}, calls=CalledComputation()
 )  # fmt: skip
 def async_start(*arguments, calls, stated):
     """AsyncStart(computation, args...): begins a call; the result is ``((args...), result of the call, contexts...)``.
@@ -88,7 +88,7 @@ def _require_started(opcode, operand):
     require(form, f"{opcode}: operand must be the result of async-start, ((operands...), result, contexts...), got {operand}")
 
 
-@operation("async-update", "operand", builder="AsyncUpdate")
+@operation("async-update", "operand", builder="AsyncUpdate", traits={RENAMES})
 def async_update(operand, *, stated):
     """AsyncUpdate(operand): a call that was begun, a step later. The shape is the operand's."""
     _require_started("async-update", operand)
@@ -123,7 +123,7 @@ def _():
     yield InvalidSample([TupleShape((Shape(F32), Shape(F32), Shape(U32)))], {}, "must be the result of async-start")
 
 
-@operation("copy-start", "operand", builder="CopyStart", cross_program_prefetch_index=Integer(None))
+@operation("copy-start", "operand", builder="CopyStart", cost=1.0, cross_program_prefetch_index=Integer(None))
 def copy_start(operand, *, cross_program_prefetch_index, stated):
     """CopyStart(operand): begins a copy; the result is ``(copy, operand, context)``.
 
@@ -152,7 +152,7 @@ def _():
     yield InvalidSample([array], {}, "the shape must be", shape=TupleShape((Shape(F32, (3, 2)), array, Shape(U32))))
 
 
-@operation("copy-done", "operand", builder="CopyDone")
+@operation("copy-done", "operand", builder="CopyDone", cost=1.0)
 def copy_done(operand):
     """CopyDone(operand): waits for a copy that was begun, and returns it."""
     form = operand.is_tuple and len(operand.elements) == 3 and compatible(operand.elements[0], operand.elements[1])
@@ -173,7 +173,7 @@ def _():
     yield InvalidSample([TupleShape((array, Shape(F32), Shape(U32)))], {}, "must be the result of copy-start")
 
 
-@operation("after-all", "*operands", builder="AfterAll")
+@operation("after-all", "*operands", builder="AfterAll", cost=0.0)
 def after_all(*operands):
     """AfterAll(operands...): a token that is there when all operands are, or at once where there are none."""
     return TOKEN_SHAPE
@@ -191,7 +191,7 @@ def _():
     yield Sample([Shape(F32, (3,)), None])
 
 
-@operation("add-dependency", "operand", "token", builder="AddDependency")
+@operation("add-dependency", "operand", "token", builder="AddDependency", traits={RENAMES})
 def add_dependency(operand, token):
     """AddDependency(operand, token): the operand, for users that must wait for the token."""
     require(not token.is_tuple and token.element_type is TOKEN, f"add-dependency: token must be a token[], got {token}")

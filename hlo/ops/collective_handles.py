@@ -12,12 +12,10 @@ import numpy as np
 
 from ..element_type import PRED, TOKEN
 from ..instruction import Instruction
+from ..operation import RENAMES
 from ..shape import AnyShape, Shape, TupleShape, compatible, leaves
 
 Arrays = tuple[Any, ...]
-
-# What a done passes on from its start, without changing it.
-_PASSING_ON = {"copy", "bitcast", "opt-barrier", "async-update", "add-dependency"}
 
 
 def placeholder(shape: AnyShape, handle: int) -> Any:
@@ -68,7 +66,7 @@ def _largest(shape: Shape) -> int:
 def visible_start(done: Instruction) -> Instruction | None:
     """The start that the done's operand is, or is a copy of; None where it comes by way of others."""
     opcode, start = done.opcode.removesuffix("done") + "start", done.operands[0]
-    while start.opcode in _PASSING_ON:
+    while start.has_trait(RENAMES) or start.opcode == "copy":
         start = start.operands[0]
     return start if start.opcode == opcode else None
 

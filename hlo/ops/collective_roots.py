@@ -11,7 +11,7 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation
 from ..element_type import F32, S32
 from ..errors import require
-from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import APPLIES, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .collective_groups import GLOBAL_GROUPS, GROUPS, Meeting, one_or_all, require_arrays, require_groups, zeros
 from .collectives import reduced, require_reducer
@@ -78,8 +78,8 @@ def _(*operands, has_dynamic_root, run, shape, **attributes):
 
 
 @operation(
-    "collective-reduce", "*operands", builder="CollectiveReduce", traits={*COLLECTIVE, CALLS}, **GLOBAL_GROUPS, **_DYNAMIC_ROOT,
-    to_apply=CalledComputation(),
+    "collective-reduce", "*operands", builder="CollectiveReduce", traits={*COLLECTIVE, APPLIES},
+    **GLOBAL_GROUPS, **_DYNAMIC_ROOT, to_apply=CalledComputation(),
 )  # fmt: skip
 def collective_reduce(*operands, has_dynamic_root, to_apply, **attributes):
     """CollectiveReduce(operands..., computation): an all-reduce of which only the root of each group gets the result.

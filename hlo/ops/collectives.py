@@ -10,7 +10,7 @@ import numpy as np
 from ..attributes import CalledComputation, IntegerList
 from ..element_type import BF16, F32, S32, U32
 from ..errors import require
-from ..operation import CALLS, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import APPLIES, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, compatible
 from .collective_groups import GLOBAL_GROUPS, Meeting, finish, one_or_all, require_arrays, require_groups
 from .constraints import one_or_tuple, require_dimensions, require_signature
@@ -70,7 +70,7 @@ def _all_reduce_shape(opcode, operands, to_apply, attributes):
 
 
 @operation(
-    "all-reduce", "*operands", builder="AllReduce", traits={*COLLECTIVE, CALLS}, **GLOBAL_GROUPS, to_apply=CalledComputation()
+    "all-reduce", "*operands", builder="AllReduce", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS, to_apply=CalledComputation()
 )
 def all_reduce(*operands, to_apply, **attributes):
     """AllReduce(operands..., computation): combines the operands of all devices of a group, element by element.
@@ -104,7 +104,7 @@ def _(*operands, to_apply, run, shape, **attributes):
 
 
 @operation(
-    "all-reduce-start", "*operands", builder="AllReduceStart", traits={*COLLECTIVE, CALLS}, **GLOBAL_GROUPS,
+    "all-reduce-start", "*operands", builder="AllReduceStart", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS,
     to_apply=CalledComputation(),
 )  # fmt: skip
 def all_reduce_start(*operands, to_apply, **attributes):
@@ -173,7 +173,7 @@ def _():
 
 
 @operation(
-    "reduce-scatter", "*operands", builder="ReduceScatter", traits={*COLLECTIVE, CALLS}, **GLOBAL_GROUPS,
+    "reduce-scatter", "*operands", builder="ReduceScatter", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS,
     dimensions=IntegerList(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce_scatter(*operands, dimensions, to_apply, stated, **attributes):

@@ -88,6 +88,13 @@ def convolution(lhs, rhs, *, window, dim_labels, feature_group_count, batch_grou
     return Shape(lhs.element_type if stated is None else stated.element_type, tuple(result), None, tuple(dynamic))
 
 
+@convolution.counting
+def _(operands, shape, attributes):
+    """A multiplication and an addition for each element of the kernel of an output feature; padding counts as elements."""
+    kernel = operands[1]
+    return 2 * shape.size * (kernel.size // max(1, kernel.dimensions[attributes["dim_labels"].kernel_output_feature]))
+
+
 @convolution.evaluation
 def _(lhs, rhs, *, window, dim_labels, feature_group_count, batch_group_count, shape):
     """One product of matrices for each group and position in the window, over all places of the window at once."""

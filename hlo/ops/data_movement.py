@@ -27,7 +27,7 @@ from .constraints import (
 from .reshaping import reshaped_groups
 
 
-@operation("broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, dimensions=IntegerList())
+@operation("broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, cost=0.0, dimensions=IntegerList())
 def broadcast(operand, *, dimensions, stated):
     """BroadcastInDim(operand, shape, broadcast_dimensions): operand dimension i becomes result dimension dimensions[i].
 
@@ -81,7 +81,7 @@ def _():
     yield InvalidSample([Shape(F32, (3, 3))], {"dimensions": (0, 0)}, "must be distinct", shape=Shape(F32, (3, 3)))
 
 
-@operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT})
+@operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT}, cost=0.0)
 def reshape(operand, *, stated):
     """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements.
 
@@ -119,7 +119,7 @@ def _():
     yield InvalidSample([Shape(F32, (4,))], {}, "cannot change the element type", shape=Shape(S32, (4,)))
 
 
-@operation("transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, dimensions=IntegerList())
+@operation("transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, cost=1.0, dimensions=IntegerList())
 def transpose(operand, *, dimensions):
     """Transpose(operand, permutation): result dimension i is operand dimension dimensions[i].
 
@@ -151,7 +151,7 @@ def _():
     yield InvalidSample([Shape(F32, (3, 5))], {"dimensions": (0,)}, "must be a permutation")
 
 
-@operation("slice", "operand", builder="Slice", traits={DATA_MOVEMENT}, slice=SliceDimensions())
+@operation("slice", "operand", builder="Slice", traits={DATA_MOVEMENT}, cost=0.0, slice=SliceDimensions())
 def slice_(operand, *, slice):
     """Slice(operand, start_indices, limit_indices, strides): every stride-th element from start up to below limit.
 
@@ -198,7 +198,7 @@ def _():
     yield InvalidSample([Shape(F32, (4,))], {"slice": []}, "1 ranges are required")
 
 
-@operation("pad", "operand", "padding_value", builder="Pad", traits={DATA_MOVEMENT}, padding=PaddingDimensions())
+@operation("pad", "operand", "padding_value", builder="Pad", traits={DATA_MOVEMENT}, cost=3.0, padding=PaddingDimensions())
 def pad(operand, padding_value, *, padding):
     """Pad(operand, padding_value, padding_config): elements added at both edges and between the elements.
 
@@ -254,7 +254,7 @@ def _():
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (1,))], {"padding": [(0, 0, 0)]}, "must be a scalar")
 
 
-@operation("concatenate", "operand", "*more", builder="ConcatInDim", traits={DATA_MOVEMENT}, dimensions=IntegerList())
+@operation("concatenate", "operand", "*more", builder="ConcatInDim", traits={DATA_MOVEMENT}, cost=3.0, dimensions=IntegerList())
 def concatenate(*operands, dimensions):
     """ConcatInDim(operands, dimension): the operands one after another along one dimension.
 
@@ -296,7 +296,7 @@ def _():
     yield InvalidSample([Shape(F32, (2,))], {"dimensions": (1,)}, "must be in")
 
 
-@operation("reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, dimensions=IntegerList())
+@operation("reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, cost=1.0, dimensions=IntegerList())
 def reverse(operand, *, dimensions):
     """Rev(operand, dimensions): index i becomes N - 1 - i along each of the dimensions.
 
@@ -323,7 +323,7 @@ def _():
     yield InvalidSample([Shape(F32, (3,))], {"dimensions": (0, 0)}, "must be distinct")
 
 
-@operation("iota", builder="Iota", traits={DATA_MOVEMENT}, iota_dimension=Integer())
+@operation("iota", builder="Iota", traits={DATA_MOVEMENT}, cost=0.5, iota_dimension=Integer())
 def iota(*, iota_dimension, stated):
     """Iota(shape, iota_dimension): each element is its own index along one dimension.
 
@@ -356,7 +356,7 @@ def _():
 
 
 @operation(
-    "dynamic-slice", "operand", "*start_indices", builder="DynamicSlice", traits={DATA_MOVEMENT},
+    "dynamic-slice", "operand", "*start_indices", builder="DynamicSlice", traits={DATA_MOVEMENT}, cost=0.0,
     sizes=IntegerList(spelling="dynamic_slice_sizes"),
 )  # fmt: skip
 def dynamic_slice(operand, *start_indices, sizes):
@@ -410,7 +410,10 @@ def _():
     yield InvalidSample([Shape(F32, (4,))], {"sizes": (2,)}, "one start index for each")
 
 
-@operation("dynamic-update-slice", "operand", "update", "*start_indices", builder="DynamicUpdateSlice", traits={DATA_MOVEMENT})
+@operation(
+    "dynamic-update-slice", "operand", "update", "*start_indices", builder="DynamicUpdateSlice", traits={DATA_MOVEMENT},
+    cost=1.0, updated_operand=0,
+)  # fmt: skip
 def dynamic_update_slice(operand, update, *start_indices):
     """DynamicUpdateSlice(operand, update, start_indices): the operand with a block replaced by update.
 

@@ -6,7 +6,7 @@ Source of the semantics: "DotGeneral" in XLA's Operation Semantics.
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,11 @@ def _dynamic_dimensions(lhs: Shape, rhs: Shape, numbers: DotDimensions) -> tuple
     batch = [lhs.is_dynamic(left) or rhs.is_dynamic(right) for left, right in zip(numbers.lhs_batch, numbers.rhs_batch)]
     rows = [lhs.is_dynamic(d) for d in numbers.lhs_free(lhs.rank)]
     return (*batch, *rows, *[rhs.is_dynamic(d) for d in numbers.rhs_free(rhs.rank)])
+
+
+def multiplications_and_additions(operands: tuple[AnyShape, ...], shape: AnyShape, attributes: dict[str, Any]) -> int:
+    """How many a dot of these shapes takes: two for each term."""
+    return 2 * shape.size * prod(operands[0].dimensions[d] for d in attributes["lhs_contracting_dimensions"])
 
 
 def sums_of_products(lhs: np.ndarray, rhs: np.ndarray, numbers: DotDimensions, shape: Shape) -> np.ndarray:

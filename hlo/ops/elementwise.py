@@ -9,6 +9,7 @@ the quotient of the most negative integer and -1 is itself, the remainder 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -39,6 +40,8 @@ from ..operation import (
     ASSOCIATIVE,
     COMMUTATIVE,
     ELEMENTWISE,
+    FOLDABLE,
+    TRANSCENDENTAL,
     Identity,
     InvalidSample,
     Operation,
@@ -88,7 +91,15 @@ def _elementwise_samples(arity: int, kinds: tuple[str, ...]) -> Iterator[Sample 
         yield InvalidSample([Shape(first, (3,)), Shape(first, (4,))], {}, "must have the same shape")
 
 
-def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable, result: Callable | None = None) -> Operation:
+def _unary(
+    opcode: str,
+    builder: str,
+    kinds: tuple[str, ...],
+    evaluate: Callable,
+    result: Callable | None = None,
+    traits: tuple[str, ...] = (),
+    cost: float = 1.0,
+) -> Operation:
     """Declare a unary operation; ``result`` maps the operand's element type to the result's, where they differ."""
 
     def shape_function(operand: AnyShape) -> Shape:
@@ -97,7 +108,7 @@ def _unary(opcode: str, builder: str, kinds: tuple[str, ...], evaluate: Callable
         return shape if result is None else shape.with_element_type(result(shape.element_type))
 
     shape_function.__doc__ = f"{builder}(operand): element by element, {UNARY_MEANINGS[opcode]}."
-    record = operation(opcode, "operand", builder=builder, traits={ELEMENTWISE})(shape_function)
+    record = operation(opcode, "operand", builder=builder, traits={ELEMENTWISE, *traits}, cost=cost)(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(1, kinds)])
     return record
@@ -110,42 +121,48 @@ def _binary(
     evaluate: Callable,
     traits: tuple[str, ...] = (),
     identity: Identity = no_identity,
+    cost: float = 1.0,
 ) -> Operation:
     def shape_function(lhs: AnyShape, rhs: AnyShape) -> Shape:
         require_kind(opcode, "lhs", lhs, kinds)
         return require_same_shape(opcode, lhs=lhs, rhs=rhs)
 
     shape_function.__doc__ = f"{builder}(lhs, rhs): element by element, {BINARY_MEANINGS[opcode]}.\n\n{BINARY_SHAPES}"
-    record = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits}, identity=identity)(shape_function)
+    declare = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits}, cost=cost, identity=identity)
+    record = declare(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(2, kinds)])
     return record
 
 
+# As long as most of them are.
+_COST_OF_TRANSCENDENTAL = 20.0
+_transcendental = partial(_unary, traits=(TRANSCENDENTAL,), cost=_COST_OF_TRANSCENDENTAL)
+
 ABS = _unary("abs", "Abs", NUMBERS, numerics.absolute, component_type)
 NEGATE = _unary("negate", "Neg", NUMBERS, np.negative)
 SIGN = _unary("sign", "Sign", NUMBERS, numerics.sign)
-EXPONENTIAL = _unary("exponential", "Exp", FLOATS, np.exp)
-EXPONENTIAL_MINUS_ONE = _unary("exponential-minus-one", "Expm1", FLOATS, numerics.exponential_minus_one)
-LOG = _unary("log", "Log", FLOATS, np.log)
-LOG_PLUS_ONE = _unary("log-plus-one", "Log1p", FLOATS, numerics.log_plus_one)
-SQRT = _unary("sqrt", "Sqrt", FLOATS, np.sqrt)
-RSQRT = _unary("rsqrt", "Rsqrt", FLOATS, numerics.rsqrt)
-CBRT = _unary("cbrt", "Cbrt", ("float",), np.cbrt)
-SINE = _unary("sine", "Sin", FLOATS, np.sin)
-COSINE = _unary("cosine", "Cos", FLOATS, np.cos)
-TAN = _unary("tan", "Tan", FLOATS, np.tan)
-ACOS = _unary("acos", "Acos", FLOATS, np.arccos)
-ASIN = _unary("asin", "Asin", FLOATS, np.arcsin)
-ATAN = _unary("atan", "Atan", FLOATS, np.arctan)
-COSH = _unary("cosh", "Cosh", FLOATS, np.cosh)
-SINH = _unary("sinh", "Sinh", FLOATS, np.sinh)
-TANH = _unary("tanh", "Tanh", FLOATS, np.tanh)
-ACOSH = _unary("acosh", "Acosh", FLOATS, np.arccosh)
-ASINH = _unary("asinh", "Asinh", FLOATS, np.arcsinh)
-ATANH = _unary("atanh", "Atanh", FLOATS, np.arctanh)
-LOGISTIC = _unary("logistic", "Logistic", FLOATS, numerics.logistic)
-ERF = _unary("erf", "Erf", ("float",), numerics.erf)
+EXPONENTIAL = _transcendental("exponential", "Exp", FLOATS, np.exp)
+EXPONENTIAL_MINUS_ONE = _transcendental("exponential-minus-one", "Expm1", FLOATS, numerics.exponential_minus_one)
+LOG = _transcendental("log", "Log", FLOATS, np.log)
+LOG_PLUS_ONE = _transcendental("log-plus-one", "Log1p", FLOATS, numerics.log_plus_one)
+SQRT = _transcendental("sqrt", "Sqrt", FLOATS, np.sqrt, cost=6.0)
+RSQRT = _transcendental("rsqrt", "Rsqrt", FLOATS, numerics.rsqrt, cost=10.0)
+CBRT = _transcendental("cbrt", "Cbrt", ("float",), np.cbrt)
+SINE = _transcendental("sine", "Sin", FLOATS, np.sin)
+COSINE = _transcendental("cosine", "Cos", FLOATS, np.cos)
+TAN = _transcendental("tan", "Tan", FLOATS, np.tan)
+ACOS = _transcendental("acos", "Acos", FLOATS, np.arccos)
+ASIN = _transcendental("asin", "Asin", FLOATS, np.arcsin)
+ATAN = _transcendental("atan", "Atan", FLOATS, np.arctan)
+COSH = _transcendental("cosh", "Cosh", FLOATS, np.cosh)
+SINH = _transcendental("sinh", "Sinh", FLOATS, np.sinh)
+TANH = _transcendental("tanh", "Tanh", FLOATS, np.tanh)
+ACOSH = _transcendental("acosh", "Acosh", FLOATS, np.arccosh)
+ASINH = _transcendental("asinh", "Asinh", FLOATS, np.arcsinh)
+ATANH = _transcendental("atanh", "Atanh", FLOATS, np.arctanh)
+LOGISTIC = _transcendental("logistic", "Logistic", FLOATS, numerics.logistic)
+ERF = _transcendental("erf", "Erf", ("float",), numerics.erf)
 CEIL = _unary("ceil", "Ceil", ("float",), np.ceil)
 FLOOR = _unary("floor", "Floor", ("float",), np.floor)
 ROUND = _unary("round-nearest-afz", "Round", ("float",), numerics.round_away_from_zero)
@@ -163,12 +180,12 @@ ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA, identities.of_sums)
 SUBTRACT = _binary("subtract", "Sub", NUMBERS, np.subtract)
 MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA, identities.of_products)
 MULTIPLY_HIGH = _binary("mulhi", "MulHi", INTEGERS, numerics.multiply_high, (COMMUTATIVE,))
-DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide)
-REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder)
-POWER = _binary("power", "Pow", NUMBERS, numerics.power)
+DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide, cost=6.0)
+REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder, cost=10.0)
+POWER = _binary("power", "Pow", NUMBERS, numerics.power, (TRANSCENDENTAL,), cost=_COST_OF_TRANSCENDENTAL)
 MAXIMUM = _binary("maximum", "Max", ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA, identities.of_maxima)
 MINIMUM = _binary("minimum", "Min", ("pred", *INTEGERS, "float"), numerics.minimum, _ALGEBRA, identities.of_minima)
-ATAN2 = _binary("atan2", "Atan2", FLOATS, numerics.atan2)
+ATAN2 = _binary("atan2", "Atan2", FLOATS, numerics.atan2, (TRANSCENDENTAL,), cost=_COST_OF_TRANSCENDENTAL)
 AND = _binary("and", "And", ("pred", *INTEGERS), np.bitwise_and, _ALGEBRA, identities.of_conjunctions)
 OR = _binary("or", "Or", ("pred", *INTEGERS), np.bitwise_or, _ALGEBRA, identities.of_disjunctions)
 XOR = _binary("xor", "Xor", ("pred", *INTEGERS), np.bitwise_xor, _ALGEBRA, identities.of_disjunctions)
@@ -392,7 +409,7 @@ def _():
     yield InvalidSample([Shape(F32)], {"exponent_bits": 5, "mantissa_bits": -1}, "mantissa_bits must not be negative")
 
 
-@operation("bitcast-convert", "operand", builder="BitcastConvertType")
+@operation("bitcast-convert", "operand", builder="BitcastConvertType", traits={FOLDABLE}, cost=0.0)
 def bitcast_convert(operand, *, stated):
     """BitcastConvertType(operand, new_element_type): the same bits read as another type.
 

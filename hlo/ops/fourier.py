@@ -5,6 +5,8 @@ Source of the semantics: "Fft" in XLA's Operation Semantics.
 
 from __future__ import annotations
 
+from math import log2, prod
+
 import numpy as np
 
 from ..attributes import Choice, IntegerList
@@ -63,6 +65,16 @@ def fft(operand, *, fft_type, fft_length):
         return operand.without_layout()
     last = half_length(fft_length[-1]) if fft_type == "RFFT" else fft_length[-1]
     return Shape(numbers[operand.element_type], (*operand.dimensions[:-1], last), None, operand.dynamic_dimensions)
+
+
+@fft.counting
+def _(operands, shape, attributes):
+    """5 n log2(n) of n elements, as is usual for the radix 2; of real numbers half as many."""
+    lengths = attributes["fft_length"]
+    elements, (operand,) = prod(lengths), operands
+    transforms = prod(operand.dimensions[: operand.rank - len(lengths)])
+    share = 1.0 if attributes["fft_type"] in ("FFT", "IFFT") else 0.5
+    return int(share * transforms * 5 * elements * log2(max(1, elements)))
 
 
 @fft.evaluation

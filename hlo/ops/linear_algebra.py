@@ -42,6 +42,12 @@ def cholesky(a, *, lower):
     return a.without_layout()
 
 
+@cholesky.counting
+def _(operands, shape, attributes):
+    """A third of the cube of the order, for each matrix."""
+    return shape.size * shape.dimensions[-1] // 3
+
+
 @cholesky.evaluation
 def _(a, *, lower):
     a = np.asarray(a)
@@ -88,6 +94,12 @@ def triangular_solve(a, b, *, left_side, lower, unit_diagonal, transpose_a):
         same = all(a.is_dynamic(d) == b.is_dynamic(d) for d in range(a.rank - 2)) and a.is_dynamic(-1) == b.is_dynamic(side)
         require(same, f"triangular-solve: a {a} and b {b} must be dynamic in the same dimensions")
     return b.without_layout()
+
+
+@triangular_solve.counting
+def _(operands, shape, attributes):
+    """A multiplication and an addition for each element of the triangle, for each right-hand side."""
+    return shape.size * operands[0].dimensions[-1]
 
 
 @triangular_solve.evaluation

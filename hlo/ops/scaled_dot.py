@@ -14,7 +14,7 @@ from ..errors import require
 from ..operation import InvalidSample, Sample, operation
 from ..shape import AnyShape, Shape
 from .constraints import require_kind
-from .dot_dimensions import DotDimensions, dot_shape, sums_of_products
+from .dot_dimensions import DotDimensions, dot_shape, multiplications_and_additions, sums_of_products
 
 
 @operation(
@@ -48,6 +48,9 @@ def _require_blocks(name: str, operand: AnyShape, scale: AnyShape) -> None:
     for d, (size, blocks) in enumerate(zip(operand.dimensions, scale.dimensions)):
         fits = size % blocks == 0 if blocks else size == 0
         require(fits, f"scaled-dot: dimension {d} of {name}, {operand}, must be a multiple of that of {name}_scale, {scale}")
+
+
+scaled_dot.counting(multiplications_and_additions)
 
 
 @scaled_dot.evaluation

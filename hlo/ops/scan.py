@@ -10,13 +10,13 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation, Choice, Integer, IntegerList
 from ..element_type import F32, S32
 from ..errors import require
-from ..operation import CALLS, InvalidSample, Sample, operation
+from ..operation import InvalidSample, Sample, operation
 from ..shape import AnyShape, Shape, TupleShape
 from .constraints import one_or_tuple, require_array, require_dimensions, require_signature
 
 
 @operation(
-    "scan", "*operands", builder="Scan", traits={CALLS},
+    "scan", "*operands", builder="Scan",
     dimensions=IntegerList(), num_carries=Integer(), is_reverse=Boolean(False),
     is_associative=Choice("", "true", "false", default=""), to_apply=CalledComputation(),
 )  # fmt: skip

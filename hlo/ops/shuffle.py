@@ -65,7 +65,7 @@ def _coordinates(shuffled: tuple[int, ...], indices: np.ndarray) -> list[np.ndar
 
 
 @operation(
-    "shuffle", "operand", builder="Shuffle",
+    "shuffle", "operand", builder="Shuffle", cost=1.0,
     dimensions=IntegerList(), mode=Choice("rotate", "permute"), shifts=IntegerList(()), indices=ShapedLiteral(None),
 )  # fmt: skip
 def shuffle(operand, *, dimensions, mode, shifts, indices):

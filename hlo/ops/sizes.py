@@ -19,7 +19,7 @@ from ..shape import Shape, TupleShape
 from .constraints import require_array, require_dimensions, require_scalar, require_stated_array
 
 
-@operation("get-dimension-size", "operand", builder="GetDimensionSize", dimensions=IntegerList())
+@operation("get-dimension-size", "operand", builder="GetDimensionSize", cost=0.0, dimensions=IntegerList())
 def get_dimension_size(operand, *, dimensions):
     """GetDimensionSize(operand, dimension): the size of one dimension, as s32[]; of a dynamic one that at run time."""
     require_array("get-dimension-size", "operand", operand)
@@ -44,7 +44,7 @@ def _():
     yield InvalidSample([TupleShape(())], {"dimensions": (0,)}, "must be an array")
 
 
-@operation("set-dimension-size", "operand", "size", builder="SetDimensionSize", dimensions=IntegerList())
+@operation("set-dimension-size", "operand", "size", builder="SetDimensionSize", cost=0.0, dimensions=IntegerList())
 def set_dimension_size(operand, size, *, dimensions, stated):
     """SetDimensionSize(operand, size, dimension): the operand with a dimension of this size, known at run time.
 
@@ -96,7 +96,7 @@ def _():
     yield InvalidSample([TupleShape(()), Shape(S32)], first, "must be an array")
 
 
-@operation("dynamic-reshape", "operand", "*dim_sizes", builder="DynamicReshape")
+@operation("dynamic-reshape", "operand", "*dim_sizes", builder="DynamicReshape", cost=0.0)
 def dynamic_reshape(operand, *dim_sizes, stated):
     """DynamicReshape(operand, dim_sizes, new_size_bounds): the elements in dimensions of sizes known at run time.
 

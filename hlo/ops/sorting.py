@@ -10,14 +10,14 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8, U16, element_type_of
 from ..errors import require
-from ..operation import CALLS, InvalidSample, Sample, operation
+from ..operation import APPLIES, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_dimensions, require_kind, require_signature
 
 
 @operation(
-    "sort", "*operands", builder="Sort", traits={CALLS},
+    "sort", "*operands", builder="Sort", traits={APPLIES},
     dimensions=IntegerList(), is_stable=Boolean(False), to_apply=CalledComputation(),
 )  # fmt: skip
 def sort(*operands, dimensions, is_stable, to_apply):
@@ -39,6 +39,13 @@ def sort(*operands, dimensions, is_stable, to_apply):
     require_signature("sort", "to_apply", to_apply, scalars, PRED_SCALAR)
     dynamic = merged_dynamic_dimensions(operands)
     return one_or_tuple([array.with_dimensions(array.dimensions, dynamic) for array in operands])
+
+
+@sort.counting
+def _(operands, shape, attributes):
+    """The comparisons of merging: a power of two of them for each level of halves."""
+    (dimension,) = attributes["dimensions"]
+    return operands[0].size * max(0, operands[0].dimensions[dimension] - 1).bit_length()
 
 
 @sort.evaluation

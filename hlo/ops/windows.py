@@ -8,20 +8,21 @@ init value is an identity of the computation, this is the same as if they held t
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from ..attributes import CalledComputation
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8
 from ..errors import require
-from ..operation import CALLS, InvalidSample, Sample, operation
-from ..shape import Shape, merged_dynamic_dimensions
+from ..operation import APPLIES, FOLDABLE, InvalidSample, Sample, operation
+from ..shape import Shape, leaves, merged_dynamic_dimensions
 from ..window import Window, WindowDimension, make_window, output_sizes, require_window, running_dimension, with_padding
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scalar, require_signature, scalars_of
 
 
 @operation(
-    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", traits={CALLS},
+    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", traits={APPLIES, FOLDABLE},
     window=Window(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce_window(*operands, window, to_apply):
@@ -51,6 +52,11 @@ def reduce_window(*operands, window, to_apply):
     sizes = output_sizes(window, arrays[0].dimensions)
     dynamic = merged_dynamic_dimensions(arrays)
     return one_or_tuple([array.with_dimensions(sizes, dynamic) for array in arrays])
+
+
+@reduce_window.counting
+def _(operands, shape, attributes):
+    return leaves(shape)[0].size * prod(dimension.size for dimension in attributes["window"])
 
 
 @reduce_window.evaluation
@@ -104,7 +110,7 @@ def _steps(window, sizes, outputs):
 
 
 @operation(
-    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter", traits={CALLS},
+    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter", traits={APPLIES},
     window=Window(), select=CalledComputation(), scatter=CalledComputation(),
 )  # fmt: skip
 def select_and_scatter(operand, source, init_value, *, window, select, scatter):

@@ -138,3 +138,8 @@ def gap_rows(section):
 
 def operations_without_native_code():
     return {name.strip("`") for name, backend, *_ in gap_rows("Operations") if backend == "cpu"}
+
+
+def operations_in_table(section):
+    """The operations in the first column of a table in docs/gaps.md."""
+    return {name.strip("` ") for first, *_ in gap_rows(section) for name in first.split(",")}
