@@ -4,6 +4,7 @@ import ast
 import os
 import sys
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,12 @@ ALLOWED = {
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
     "client": {"client", "backends.registry", "backends.arguments", "hlo", "runtime"},
-    "tracer": {"tracer", "backends.registry", "backends.module_signature", "compile", "hlo", "runtime"},
+    "tracer": {"tracer", "hlo"},
+    "tracer.recording": {"tracer.recording", "compile", "hlo"},
+    "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},
+    "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "hlo"},
+    "tracer.calls": {"tracer.calls", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
+    "tracer.functions": {"tracer.functions", "tracer.calls.custom_call", "tracer.indexing", "tracer.recording", "hlo"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
     "": {"client", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
@@ -112,6 +118,87 @@ def test_importing_phlox_needs_its_dependencies_only(name):
     for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8"), inside_functions=False):
         if not imported.startswith("."):
             assert imported.split(".")[0] in allowed, f"{name} imports {imported} outside of any function"
+
+
+# Folders without import circles, whose files keep their underscore names to themselves.
+ORDERLY = ("tracer",)
+
+
+def files_of(folder):
+    return [name for name in MODULES if within(name, {folder}) is not None]
+
+
+@pytest.mark.parametrize("folder", ORDERLY)
+def test_no_file_imports_itself_on_a_way_round(folder):
+    """Imports inside of functions count, too; those of types do not."""
+    imported = {}
+    for name in files_of(folder):
+        found = {other[1:] for other in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8"))}
+        # The packages around what is imported run, too; those around the importing file are running already.
+        found |= {".".join(other.split(".")[:depth]) for other in found for depth in range(1, other.count(".") + 1)}
+        imported[name] = {other for other in found if other in MODULES and within(name, {other}) is None}
+    try:
+        list(TopologicalSorter(imported).static_order())
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
+
+
+def unexplained_imports(source):
+    """The lines of imports inside of functions with no comment beside or above them."""
+    lines = source.splitlines()
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = {node.lineno for f in functions for node in ast.walk(f) if isinstance(node, ast.Import | ast.ImportFrom)}
+    return sorted(line for line in found if "#" not in lines[line - 1] and not lines[line - 2].lstrip().startswith("#"))
+
+
+@pytest.mark.parametrize("folder", ORDERLY)
+def test_imports_inside_functions_say_why(folder):
+    for name in files_of(folder):
+        assert not unexplained_imports(MODULES[name].read_text(encoding="utf-8")), name
+
+
+def test_unexplained_imports_are_found():
+    assert unexplained_imports("import a\ndef f():\n    import b\n    # because\n    import c\n    import d  # why\n") == [3]
+
+
+def private_names_of_others(source):
+    """The underscore names that a file imports or reads and does not define itself."""
+    tree = ast.parse(source)
+    defined, used = set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            defined.add(node.value)  # of __slots__
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            used.update((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+                defined.add(node.attr)
+            else:
+                used[node.attr] = node.lineno
+    return {
+        name: line
+        for name, line in used.items()
+        if name.startswith("_") and not name.startswith("__") and name not in defined and name not in FOREIGN_PRIVATE
+    }
+
+
+FOREIGN_PRIVATE = {"_NoValue", "_getframe", "_replace", "_make"}  # of NumPy, sys and named tuples
+
+
+@pytest.mark.parametrize("folder", ORDERLY)
+def test_underscore_names_stay_in_their_file(folder):
+    for name in files_of(folder):
+        found = private_names_of_others(MODULES[name].read_text(encoding="utf-8"))
+        assert not found, f"{name} uses private names of other files: {found}"
+
+
+def test_private_names_are_found():
+    source = "from .a import _b, c\nclass D:\n    def _e(self):\n        self._f = c._g\n        return self._e(), c.__name__"
+    assert set(private_names_of_others(source)) == {"_b", "_g"}
 
 
 def test_relative_imports_are_resolved():

@@ -31,10 +31,9 @@ from typing import Any
 import numpy as np
 
 from .functions import creation
-from .functions.ufunc_calls import call_ufunc, ufunc_method
-from .recording import function_tables
-from .recording.function_tables import gaps
-from .recording.trace import current_trace
+from .functions.ufunc_calls import call_ufunc
+from .recording.current_trace import current_trace
+from .recording.function_tables import FUNCTIONS, call_ufunc_method, gaps
 
 __all__ = ["gaps", "indices"]
 
@@ -56,7 +55,7 @@ class TracedUfunc:
     def _method(self, method: str, *inputs: Any, **arguments: Any) -> Any:
         if current_trace() is None:
             return getattr(self.ufunc, method)(*inputs, **arguments)
-        return ufunc_method(self.ufunc, method, *inputs, **arguments)
+        return call_ufunc_method(self.ufunc, method, *inputs, **arguments)
 
     def reduce(self, array: Any, *arguments: Any, **keywords: Any) -> Any:
         return self._method("reduce", array, *arguments, **keywords)
@@ -102,8 +101,8 @@ def _public(module: Any) -> dict[str, Any]:
         value = vars(module).get(name)
         if isinstance(value, np.ufunc):
             found[name] = TracedUfunc(value)
-        elif callable(value) and not isinstance(value, type) and value in function_tables.FUNCTIONS:
-            found[name] = _dispatched(value, function_tables.FUNCTIONS[value])
+        elif callable(value) and not isinstance(value, type) and value in FUNCTIONS:
+            found[name] = _dispatched(value, FUNCTIONS[value])
         elif value is not None and (callable(value) or isinstance(value, (int, float))):
             found[name] = value
     return found

@@ -11,7 +11,8 @@ import numpy as np
 from ..recording import pytree
 from ..recording.callables import callable_name
 from ..recording.errors import StaticArgumentError
-from .leaves import MEMORY_FLAGS, Leaf, leaf_key, make_leaf, static_key, static_leaf
+from ..recording.ndarrays import MEMORY_FLAGS
+from .leaves import Leaf, leaf_key, make_leaf, static_key, static_leaf
 from .traced_function import CallForm
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -148,7 +149,7 @@ class ArgumentReader:
 
         def put_together(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
             remaining = iter(values)
-            containers = {name: pytree._unflatten(structure, remaining) for name, structure in structures.items()}
+            containers = {name: pytree.unflatten_from(structure, remaining) for name, structure in structures.items()}
             given = list(containers.values())
             return tuple(given[:count]), dict(zip(kwargs, given[count:])), containers
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from ... import hlo
 from ...runtime import find_target
-from ..recording.trace import current_trace
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.operands import as_traced
 
 
 def custom_call(target: str, *arrays: Any, result: Any, backend_config: str = "", has_side_effect: bool = False) -> Any:
@@ -40,9 +42,6 @@ def custom_call(target: str, *arrays: Any, result: Any, backend_config: str = ""
     if trace is None:
         values = tuple([np.asarray(array)[()] for array in arrays])
         return found(values, [hlo.shape_of(value) for value in values], shape, config)
-    from ..recording.array import TracedArray
-    from ..recording.operands import as_traced
-
     operands = [trace.instruction_of(as_traced(array)) for array in arrays]
     call = trace.emit(
         "custom-call", *operands, shape=shape, custom_call_target=target, backend_config=config,

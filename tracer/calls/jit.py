@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from ...backends.registry import get_backend, make_callable_type
 from ...runtime.locks import compilation_lock
 from ..recording.callables import callable_name, describe_as, is_ordinary
-from ..recording.errors import ConcretizationError
-from ..recording.trace import current_trace, replaced_concretization
+from ..recording.current_trace import current_trace
+from ..recording.errors import ConcretizationError, StaleCapture
 from .arguments import ArgumentReader, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
 from .native_call import call_signature, install
 from .nested_call import call_in_trace
-from .specialization import Specialization, StaleCapture
+from .specialization import Specialization
 from .stages import Compiled, Lowered, Traced
 from .traced_function import CallForm, Recording, record
 
@@ -146,14 +146,9 @@ class JittedFunctionBase:
                 return form, None
             try:
                 return form, record(self._function, self.__name__, form)
-            except Exception as error:
-                needed = error if isinstance(error, ConcretizationError) else replaced_concretization(error)
-                if needed is not None and self._make_static(form, needed):
-                    continue
-                if needed is None or needed is error:
+            except ConcretizationError as error:
+                if not self._make_static(form, error):
                     raise
-                failure = needed
-            raise failure from None
 
     def _make_static(self, form: CallForm, error: ConcretizationError) -> bool:
         """Whether the error comes from Python integers that can be made static; they are from now on."""

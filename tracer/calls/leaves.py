@@ -17,15 +17,10 @@ from numpy.typing import DTypeLike
 
 from ... import hlo
 from ..recording.errors import StaticArgumentError
-
-# Flags of PyArrayObject that decide how its memory is handed over (NumPy C-API, "Array flags").
-C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
-MEMORY_FLAGS = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED
+from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
 
 PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 STATIC_TYPES = (str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range)
-# Subclasses of ndarray that change nothing about what its elements mean.
-PLAIN_SUBCLASSES = (np.memmap,)
 
 
 class ShapeDtype:
@@ -192,40 +187,11 @@ def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
     if isinstance(value, STATIC_TYPES):
         return static_leaf(value, path)
     if isinstance(value, np.generic):
-        return TracedLeaf(path, hlo.Shape(_element_type(value.dtype, f"argument {path}")), "numpy scalar")
+        return TracedLeaf(path, hlo.Shape(element_type_of(value.dtype, f"argument {path}")), "numpy scalar")
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
-        shape = hlo.Shape(_element_type(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
+        shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
     raise TypeError(_not_an_argument(value, path))
-
-
-def array_form(array: np.ndarray, what: str) -> tuple[hlo.Shape, Callable[[np.ndarray], np.ndarray] | None]:
-    """The HLO shape that stands for an array, and how to copy it into that form, None where its memory can be used.
-
-    Fortran order becomes a layout; what is neither contiguous, aligned nor in native byte order is copied to C order. Raises
-    TypeError, beginning with ``what``, for dtypes without an XLA type and for subclasses of ndarray.
-    """
-    if type(array) is not np.ndarray and not isinstance(array, PLAIN_SUBCLASSES):
-        advice = "np.asarray(...)"
-        if isinstance(array, np.ma.MaskedArray):
-            advice = "its .filled(...) array, or its .data and .mask"
-        raise TypeError(
-            f"{what} is a {type(array).__module__}.{type(array).__qualname__}, a subclass of numpy.ndarray with rules of its "
-            "own; "
-            f"pass {advice}"
-        )
-    element_type = _element_type(array.dtype, what)
-    flags = array.flags
-    usable = flags.aligned and array.dtype.isnative
-    if usable and flags.c_contiguous:
-        return hlo.Shape(element_type, array.shape), None if type(array) is np.ndarray else np.asarray
-    if usable and flags.f_contiguous:
-        return hlo.Shape(element_type, array.shape, hlo.Layout(tuple(range(array.ndim)))), None
-    return hlo.Shape(element_type, array.shape), _c_order_copy
-
-
-def _c_order_copy(array: np.ndarray) -> np.ndarray:
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def _python_scalar(value: Any, path: str) -> np.generic:
@@ -235,22 +201,6 @@ def _python_scalar(value: Any, path: str) -> np.generic:
         raise OverflowError(
             f"argument {path}: the Python int {value} does not fit int64; pass an array or NumPy scalar of another dtype"
         ) from None
-
-
-def _element_type(dtype: np.dtype, what: str) -> hlo.ElementType:
-    advice = {
-        "O": "pass arrays of numbers (np.asarray(x, dtype=float))",
-        "U": "strings can only be static arguments",
-        "S": "strings can only be static arguments",
-        "M": "pass its .view('int64')",
-        "m": "pass its .view('int64')",
-        "V": "pass its fields one by one",
-    }
-    try:
-        return hlo.element_type_of(dtype)
-    except TypeError:
-        hint = advice.get(dtype.kind, "pass float64 or complex128")
-        raise TypeError(f"{what} has dtype {dtype}, which has no XLA element type; {hint}") from None
 
 
 def _not_an_argument(value: Any, path: str) -> str:

@@ -7,17 +7,15 @@ static arguments that may change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import hlo
 from ...backends import registry
 from ..recording import pytree
+from .arguments import ArgumentReader
 from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
+from .specialization import Specialization
 from .traced_function import CallForm, Recording
-
-if TYPE_CHECKING:
-    from .arguments import ArgumentReader
-    from .specialization import Specialization
 
 
 def call_signature(

@@ -7,7 +7,9 @@ from typing import Any
 
 from ...compile.traversal import has_effects
 from ..recording import pytree
-from ..recording.trace import Storage, Trace, current_trace, identifier
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.trace import Storage, Trace, identifier
 
 
 def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -16,8 +18,6 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
     What the function takes from its arguments and from outside become the call's operands; what it changes in place, further
     results. Arguments that it returns are the caller's arrays themselves.
     """
-    from ..recording.array import TracedArray
-
     outer = current_trace()
     with Trace(identifier(name), parent=outer) as inner, inner.running:
         leaves, structure = pytree.flatten(function(*args, **kwargs))

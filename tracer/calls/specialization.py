@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...backends.registry import Executable
 from ..recording import pytree
-from .leaves import MEMORY_FLAGS, TracedLeaf, leaf_key
+from ..recording.errors import StaleCapture
+from ..recording.ndarrays import MEMORY_FLAGS
+from .leaves import TracedLeaf, leaf_key
 from .traced_function import Recording
-
-if TYPE_CHECKING:
-    from ...backends.registry import Executable
-
-
-class StaleCapture(Exception):
-    """A captured array has another shape, dtype or memory order than when the function was traced."""
 
 
 class Specialization:

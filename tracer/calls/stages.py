@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import hlo
 from ...backends.registry import get_backend
 from ...hlo.drawing import module_svg
 from ..recording import pytree
+from .arguments import ArgumentReader
 from .cost import cost_analysis
 from .leaves import Leaf, TracedLeaf, explain_difference
 from .specialization import Specialization
 from .traced_function import CallForm, Recording
-
-if TYPE_CHECKING:
-    from .arguments import ArgumentReader
 
 
 class Stage:

@@ -13,8 +13,10 @@ import numpy as np
 
 from ... import hlo
 from ..recording import pytree
-from ..recording.errors import TracerError, at
-from ..recording.trace import Capture, Storage, Trace, function_location, identifier
+from ..recording.array import TracedArray
+from ..recording.errors import ConcretizationError, TracerError, at
+from ..recording.source_lines import function_location
+from ..recording.trace import Capture, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 
 # Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
@@ -79,12 +81,22 @@ def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Seq
     """Trace the function for this form of call.
 
     same_as: for each traced leaf the number of the first leaf that is the same array; by default all differ. Raises what the
-    function raises, and TracerError.
+    function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
-    from ..recording.array import TracedArray
-
     __tracebackhide__ = True
-    with Trace(identifier(name)) as trace, trace.running:
+    trace = Trace(identifier(name))
+    try:
+        return _record(trace, function, form, same_as)
+    except Exception as error:
+        replaced = None if isinstance(error, ConcretizationError) else trace.replaced_concretization(error)
+        if replaced is None:
+            raise
+    raise replaced from None
+
+
+def _record(trace: Trace, function: Callable[..., Any], form: CallForm, same_as: Sequence[int] | None) -> Recording:
+    __tracebackhide__ = True
+    with trace, trace.running:
         values: list[Any] = []
         leaves: list[TracedLeaf] = []
         handles: list[TracedArray] = []
@@ -111,8 +123,7 @@ def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Seq
         before = _container_leaves(form, containers, values)
         result = function(*args, **kwargs)
         _check_containers(form, containers, before)
-        recording = _finish(trace, result, function, leaves, unique, parameters)
-    return recording
+        return _finish(trace, result, function, leaves, unique, parameters)
 
 
 def _container_leaves(form: CallForm, containers: dict[str, Any], values: list[Any]) -> dict[str, list[Any]]:
@@ -195,8 +206,6 @@ def _outputs(
     function: Callable[..., Any],
 ) -> list[Output]:
     """What each leaf of the result is; appends the instructions that compute them to the roots, the same array once."""
-    from ..recording.array import TracedArray
-
     outputs: list[Output] = []
     numbers: dict[int, int] = {}
     for position, leaf in enumerate(leaves):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ..recording import pytree
+from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.errors import CarryTypeError, at
-from ..recording.trace import PackedInputs, Storage, Trace, function_location
-
-if TYPE_CHECKING:
-    from ..recording.array import TracedArray
+from ..recording.operands import as_traced
+from ..recording.source_lines import function_location
+from ..recording.trace import PackedInputs, Storage, Trace
 
 # Values that may stand in loop states and branch results without being arrays; they must stay the same.
 CONSTANT_TYPES = (str, bytes, np.dtype, type)
@@ -70,8 +70,6 @@ def is_constant(leaf: Any) -> bool:
 
 def state_handles(trace: Trace, types: Sequence[ValueType], origins: Sequence[str]) -> list[TracedArray]:
     """Traced arrays for the first elements of the trace's input."""
-    from ..recording.array import TracedArray
-
     return [
         TracedArray.from_instruction(trace, trace.own_input(index), value.weak_type, value.is_scalar, origin)
         for index, (value, origin) in enumerate(zip(types, origins))
@@ -105,8 +103,6 @@ def write_back(outer: Trace, storages: Sequence[Storage], values: Sequence[hlo.I
 
 def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
     """A leaf of a state or of a branch's result as a traced array. Raises CarryTypeError for what is no array."""
-    from ..recording.operands import as_traced
-
     if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)) and not hasattr(leaf, "storage"):
         raise CarryTypeError(
             f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required"

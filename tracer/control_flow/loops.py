@@ -17,8 +17,11 @@ import numpy as np
 
 from ... import hlo
 from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
-from ..recording.trace import PackedInputs, Storage, Trace, current_trace, identifier
+from ..recording.operands import as_traced
+from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .loop_state import (
     ValueType,
     computed_at,
@@ -79,8 +82,6 @@ def counted_loop(
     outer: Trace, name: str, lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any, place: str
 ) -> Any:
     """A loop whose counter runs from lower to below upper."""
-    from ..recording.array import TracedArray
-
     start, stop = _bound(outer, lower, name), _bound(outer, upper, name)
 
     def condition(state: Any) -> Any:
@@ -103,9 +104,6 @@ def counted_loop(
 
 def _bound(outer: Trace, value: Any, name: str) -> Any:
     """A loop bound: a Python int, or a traced s64 that behaves as a Python int."""
-    from ..recording.array import TracedArray
-    from ..recording.operands import as_traced
-
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if not isinstance(value, (TracedArray, np.ndarray)):
@@ -151,8 +149,6 @@ class _Loop:
 
     def run(self) -> Any:
         """Record the loop; the last state."""
-        from ..recording.array import TracedArray
-
         condition_in_body = False
         while True:
             inputs = PackedInputs(
@@ -200,8 +196,6 @@ class _Loop:
         return pytree.unflatten(self.structure, leaves)
 
     def _handles_of(self, trace: Trace, values: Sequence[hlo.Instruction]) -> list[Any]:
-        from ..recording.array import TracedArray
-
         return [
             TracedArray.from_instruction(trace, value, kind.weak_type, kind.is_scalar, origin)
             for value, kind, origin in zip(values, self.types, self.origins)
@@ -322,8 +316,6 @@ def _branches(
     operands: tuple[Any, ...],
     names: Sequence[str],
 ) -> Any:
-    from ..recording.array import TracedArray
-
     inputs = PackedInputs()
     traces: list[Trace] = []
     results: list[list[Any]] = []

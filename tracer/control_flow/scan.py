@@ -10,8 +10,10 @@ import numpy as np
 
 from ... import hlo
 from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
-from ..recording.trace import Storage, Trace, current_trace
+from ..recording.trace import Storage, Trace
 from .loop_state import copied_state, function_place, is_constant, traced_leaf
 from .loops import counted_loop
 
@@ -54,8 +56,6 @@ def scan(
 
     carry = counted_loop(outer, "scan", 0, count, body, init, function_place(body_fun))
     y_structure, buffers = collected["ys"]
-    from ..recording.array import TracedArray
-
     ys = [TracedArray(buffer, buffer.instruction.shape) if isinstance(buffer, Storage) else buffer for buffer in buffers]
     return carry, pytree.unflatten(y_structure, ys)
 
@@ -122,8 +122,6 @@ def _pair(result: Any, body_fun: Callable[..., Any]) -> tuple[Any, Any]:
 
 def _element(trace: Trace, array: Any, position: hlo.Instruction) -> Any:
     """Element ``position``, known to be in range, along the first axis."""
-    from ..recording.array import TracedArray
-
     zero = trace.constant(np.int64(0))
     starts = [position, *[zero] * (len(array.shape) - 1)]
     row = trace.emit("dynamic-slice", trace.instruction_of(array), *starts, sizes=(1, *array.shape[1:]))

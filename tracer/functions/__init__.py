@@ -1,8 +1,8 @@
 """What NumPy's functions do with traced arrays; importing this package fills `phlox.tracer.recording.function_tables`."""
 
-from ..recording import array  # noqa: F401  isort:skip  (first: the modules below make arrays)
 from . import (  # noqa: F401
     arithmetic,
+    array_methods,
     creation,
     decompositions,
     einsum,

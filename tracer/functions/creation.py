@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
@@ -23,12 +24,14 @@ from ..recording.operands import (
     constant,
     convert,
     instruction_of,
+    normalize_axis,
     prepare,
+    require_out,
     result,
     sequence,
     shape_argument,
 )
-from .shape_manipulation import reshaped
+from .shape_manipulation import permuted, reshaped
 
 Instruction = hlo.Instruction
 
@@ -160,9 +163,6 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
-    from ..indexing.basic import assigned_value
-    from ..recording.operands import require_out
-
     dst, src = require_out(dst), prepare(src)
     promotion.require_cast(class_of(src), dst.dtype, casting)
     trace = require_trace(dst)
@@ -170,7 +170,7 @@ def copyto(dst, src, casting="same_kind", where=True):
     if where is not True:
         mask = broadcast(trace.builder, instruction_of(trace, prepare(where), hlo.PRED), dst.shape)
         value = trace.emit("select", mask, value, dst.instruction(trace))
-    dst._set_value(value)
+    dst.set_value(value)
 
 
 @implements(np.putmask)
@@ -349,9 +349,6 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    from ..recording.operands import normalize_axis
-    from .shape_manipulation import permuted
-
     first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
@@ -392,7 +389,7 @@ def fill_diagonal(a, val, wrap=False):
     trace = require_trace(a)
     b = trace.builder
     value = broadcast(b, instruction_of(trace, val, a.element_type), a.shape)
-    a._set_value(b.emit("select", _band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
+    a.set_value(b.emit("select", _band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
 
 
 # --- grids ---

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ... import hlo
@@ -138,8 +139,6 @@ def sign_bit(b: Builder, x: Instruction) -> Instruction:
 
 def finfo(x: Instruction) -> Any:
     """`finfo` of the operand's element type."""
-    import ml_dtypes
-
     return ml_dtypes.finfo(x.shape.dtype)
 
 

@@ -105,7 +105,7 @@ def put(a, ind, v, mode="raise"):
         repeated = b.emit("concatenate", *[values] * -(-count // given), dimensions=(0,)) if given < count else values
         values = b.emit("slice", repeated, slice=[(0, count, 1)])
     update_selected(trace, selection_along(flat, 0, index), values, second(a.element_type))
-    a._set_value(b.reshape(flat.instruction(trace), a.shape))
+    a.set_value(b.reshape(flat.instruction(trace), a.shape))
 
 
 # --- along an axis ---
@@ -183,7 +183,7 @@ def put_along_axis(arr, indices, values, axis):
     if 0 in shape:
         return
     others = [d for d in range(arr.ndim) if d != axis_number]
-    arr._set_value(trace.emit(
+    arr.set_value(trace.emit(
         "scatter", arr.instruction(trace), stretched, updates, update_window_dims=(), inserted_window_dims=(axis_number,),
         scatter_dims_to_operand_dims=(axis_number,), input_batching_dims=others, scatter_indices_batching_dims=others,
         index_vector_dim=arr.ndim, to_apply=second(arr.element_type),

@@ -23,7 +23,7 @@ from ..recording.operands import (
     shape_of,
     store,
 )
-from .shape_manipulation import reshaped
+from .shape_manipulation import part, reshaped
 
 Instruction = hlo.Instruction
 
@@ -267,8 +267,6 @@ def repeat(a, repeats, axis=None):
         spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
         places = [dimension if dimension <= axis else dimension + 1 for dimension in range(len(shape))]
         return result(trace, b.reshape(b.broadcast(operand, spread, places), (*shape[:axis], size * count, *shape[axis + 1 :])))
-    from .shape_manipulation import part
-
     parts = []
     for position, count in enumerate(counts):
         one = part(trace, operand, axis, position, position + 1)

@@ -24,6 +24,7 @@ from ..recording.operands import (
     store,
 )  # fmt: skip
 from ..recording.trace import Trace
+from .emission import conjugate
 from .shape_manipulation import reshaped
 from .ufunc_calls import outer as ufunc_outer
 
@@ -142,8 +143,6 @@ _contraction(np.matmul)(matmul_instruction)
 
 
 def _conjugated(trace: Trace, operand: Instruction) -> Instruction:
-    from .emission import conjugate
-
     return conjugate(trace.builder, operand)
 
 

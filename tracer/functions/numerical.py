@@ -37,7 +37,7 @@ def _part(opcode: str):
             other = trace.emit("imag" if is_real else "real", base)
             return trace.emit("complex", value, other) if is_real else trace.emit("complex", other, value)
 
-        return TracedArray.view_of(val, val.shape, read, write, val._strides, part_type)
+        return TracedArray.view_of(val, val.shape, read, write, val.unusual_strides, part_type)
 
     return implementation
 

@@ -15,7 +15,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray
-from ..recording.function_tables import UFUNCS, implements, ufunc_kernel
+from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -38,6 +38,7 @@ Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
 
 
+@implements_method(np.ufunc.reduce)
 def reduce_ufunc(
     ufunc: np.ufunc,
     array: Any,

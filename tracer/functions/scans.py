@@ -13,7 +13,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray
-from ..recording.function_tables import UFUNCS, implements, ufunc_kernel
+from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.operands import as_traced, constant, convert, normalize_axis, result, store, value
 from ..recording.trace import Trace
 from .reductions import accumulation_type, combiner
@@ -21,6 +21,7 @@ from .reductions import accumulation_type, combiner
 Instruction = hlo.Instruction
 
 
+@implements_method(np.ufunc.accumulate)
 def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> TracedArray:
     """``ufunc.accumulate``: element i of the result combines the elements 0 to i along the axis."""
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)

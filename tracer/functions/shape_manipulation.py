@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.shape import row_major_strides
-from ..indexing.basic import read_index
+from ..indexing.basic import read_basic
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import axes_in_memory, is_contiguous
@@ -129,7 +129,7 @@ def permuted(a: TracedArray, order: Any) -> TracedArray:
         return value if same else trace.emit("transpose", value, dimensions=inverse)
 
     steps = a.element_strides
-    strides = a._strides if same else tuple(steps[axis] for axis in order)
+    strides = a.unusual_strides if same else tuple(steps[axis] for axis in order)
     return TracedArray.view_of(a, tuple(a.shape[axis] for axis in order), read, write, strides)
 
 
@@ -281,7 +281,7 @@ implements(np.atleast_3d)(_at_least(3, lambda shape: {0: (1, 1, 1), 1: (1, *shap
 def flip(m, axis=None):
     m = as_traced(m)
     axes = normalize_axes(axis, m.ndim)
-    return read_index(
+    return read_basic(
         m, tuple(slice(None, None, -1) if dimension in axes else slice(None) for dimension in range(m.ndim)) + (...,)
     )
 

@@ -1,4 +1,4 @@
-"""Calls of ufuncs, and their methods reduce, accumulate, outer and at.
+"""Calls of ufuncs, and their methods outer and at.
 
 Every call goes the same way: NumPy says in which dtypes it computes (`promotion.resolve`), operands are converted and
 broadcast, the ufunc's kernel emits HLO, and the results go to ``out=`` where it is given. Without ``out=``, elements
@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..indexing.basic import is_basic, is_mask_entry
+from ..indexing.index_arrays import select_arrays, update_selected
+from ..indexing.mask_assignment import write_advanced
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import CONTRACTIONS, UFUNCS, Kernel, ufunc_kernel
+from ..recording.function_tables import CONTRACTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -38,40 +41,7 @@ Instruction = hlo.Instruction
 _COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 
 
-def call_operator(ufunc: np.ufunc, operands: tuple) -> Any:
-    """A Python operator. Where all operands are weak the result is, as Python's own arithmetic would leave it."""
-    if ufunc is np.power and len(operands) == 2:
-        special = _simple_power(*operands)
-        if special is not None:
-            ufunc, operands = special
-    results = call_ufunc(ufunc, operands)
-    if all(_is_weak(operand) for operand in operands):
-        for one in results if isinstance(results, tuple) else (results,):
-            one.weak_type = one.element_type is not hlo.PRED
-    return results
-
-
-def _is_weak(operand: Any) -> bool:
-    return operand.weak_type if type(operand) is TracedArray else type(operand) in (int, float, complex)
-
-
-def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
-    """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
-    if type(base) is not TracedArray or type(exponent) not in (int, float):
-        return None
-    kind = base.element_type.kind
-    if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
-        return np.square, (base,)
-    if kind in ("float", "complex"):
-        if exponent == 0.5:
-            return np.sqrt, (base,)
-        if exponent == 1:
-            return np.positive, (base,)
-        if exponent == -1:
-            return np.reciprocal, (base,)
-    return None
-
-
+@implements_method(np.ufunc.__call__)
 def call_ufunc(
     ufunc: np.ufunc,
     inputs: tuple,
@@ -196,7 +166,7 @@ def _deliver(trace: Trace, value: Instruction, out: TracedArray | None, operands
     """The result as a fresh array, or written to out."""
     if out is None:
         return laid_out(result(trace, value), operands, order)
-    out._set_value(value)
+    out.set_value(value)
     return out
 
 
@@ -246,24 +216,7 @@ def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instructio
 # --- methods ---
 
 
-def ufunc_method(ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-    """``ufunc.<method>(*inputs, ...)`` on traced arrays."""
-    from .reductions import reduce_ufunc
-    from .scans import accumulate_ufunc
-
-    if method == "reduce":
-        return reduce_ufunc(ufunc, *inputs, **arguments)
-    if method == "accumulate":
-        return accumulate_ufunc(ufunc, *inputs, **arguments)
-    if method == "outer":
-        return outer(ufunc, *inputs, **arguments)
-    if method == "at":
-        return at(ufunc, *inputs)
-    raise NotImplementedError(
-        f"np.{ufunc.__name__}.{method} is not implemented for traced arrays: it needs the operation scatter"
-    )
-
-
+@implements_method(np.ufunc.outer)
 def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
     """The ufunc of all pairs of an element of first and one of second."""
     if ufunc.nin != 2:
@@ -273,11 +226,9 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
     return call_ufunc(ufunc, (column, second), **arguments)
 
 
+@implements_method(np.ufunc.at)
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     """In place, ``array[index] = ufunc(array[index], *operands)``, once for each time that an element is selected."""
-    from ..indexing.basic import is_basic, is_mask_entry
-    from ..indexing.mask_assignment import write_advanced
-
     array = require_out(array)
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
@@ -295,8 +246,6 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
 
 def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple) -> None:
     """A scatter whose computation is the ufunc, in its loop's types; the results are cast as NumPy does here: unsafely."""
-    from ..indexing.index_arrays import select_arrays, update_selected
-
     values = [prepare(operand) for operand in operands]
     types = promotion.loop_types(ufunc, (array.dtype, *map(class_of, values)))
     trace, own = require_trace(array), array.element_type

@@ -1,1 +1,3 @@
-"""Indexing of traced arrays: views, gathers and scatters, masks."""
+"""Indexing of traced arrays: views, gathers and scatters, masks. Importing this package makes arrays answer to ``x[...]``."""
+
+from . import access  # noqa: F401

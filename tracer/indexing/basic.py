@@ -5,8 +5,7 @@ integer, or a traced scalar), a step and a length, and which dimensions the resu
 becomes HLO in one way for reading and one for writing. Source of the semantics: NumPy's "Indexing on ndarrays".
 
 Integers known only at run time are wrapped when negative, and raise IndexError through the trace's error flag when out
-of range. Indices that hold arrays are the subject of `advanced_indexing` and `mask_assignment`; a traced mask, read, gives
-a `MaskedSelection`, because the result's shape would depend on contents.
+of range. Indices that hold arrays are the subject of the other modules of this folder.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError
+from ..recording.operands import broadcast, has_traced, instruction_of, prepare
 from ..recording.trace import Trace
 
 Instruction = hlo.Instruction
@@ -151,10 +151,8 @@ def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) 
 # --- reading ---
 
 
-def read_index(array: TracedArray, index: Any) -> TracedArray:
+def read_basic(array: TracedArray, index: Any) -> TracedArray:
     """``array[index]``: a view, or a scalar where integers select a single element."""
-    if not is_basic(index):
-        return _read_advanced(array, index)
     selection = select(array, index)
     if array.is_scalar and not selection.kept and not selection.has_ellipsis:
         return array
@@ -204,19 +202,6 @@ def _forward(r: Range) -> tuple[int, int, int]:
     return low, high + 1, abs(r.step) if r.length > 1 else 1
 
 
-def _read_advanced(array: TracedArray, index: Any) -> Any:
-    from .index_arrays import read_arrays
-    from .masked_selection import MaskedSelection
-
-    mask, *others = index if isinstance(index, tuple) else (index,)
-    if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
-        require_mask_fits(array, mask.shape, 0)
-        if len(others) <= array.ndim - mask.ndim:
-            # Both as they are now: x[mask] is a copy in NumPy.
-            return MaskedSelection(array.copy(), mask.copy())
-    return read_arrays(array, index)
-
-
 def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
         if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
@@ -231,21 +216,12 @@ def require_index_types(index: Any) -> None:
 # --- writing ---
 
 
-def write_index(array: TracedArray, index: Any, value: Any) -> None:
+def write_basic(array: TracedArray, index: Any, value: Any) -> None:
     """``array[index] = value``, the value broadcast and converted as NumPy does."""
-    if array.is_scalar:
-        raise TypeError(f"'{array.dtype.type.__module__}.{array.dtype.type.__name__}' object does not support item assignment")
-    if not array.is_writeable:
-        raise ValueError("assignment destination is read-only")
-    if not is_basic(index):
-        from .mask_assignment import write_advanced
-
-        write_advanced(array, index, value)
-        return
     selection = select(array, index)
     trace = require_trace(array)
     converted = assigned_value(trace, value, selection.shape, array.element_type)
-    array._set_value(put(trace, array.instruction(trace), selection, converted))
+    array.set_value(put(trace, array.instruction(trace), selection, converted))
 
 
 def assigned_value(trace: Trace, value: Any, shape: tuple[int, ...], element_type: hlo.ElementType) -> Instruction:
@@ -253,8 +229,6 @@ def assigned_value(trace: Trace, value: Any, shape: tuple[int, ...], element_typ
 
     Raises ValueError where it cannot be broadcast, TypeError for complex numbers of Python's stored as real ones.
     """
-    from ..recording.operands import broadcast, instruction_of, prepare
-
     value = prepare(value)
     if promotion.scalar_class(value) is complex and not element_type.is_complex:
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
@@ -324,8 +298,6 @@ def _put_spread(trace: Trace, base: Instruction, ranges: tuple[Range, ...], valu
 
 def is_mask_entry(entry: Any) -> bool:
     """Whether an entry of an index is a boolean array (or scalar), traced or not."""
-    from ..recording.operands import has_traced
-
     if isinstance(entry, (bool, np.bool_)):
         return True
     if isinstance(entry, (list, tuple)):

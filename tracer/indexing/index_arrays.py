@@ -17,14 +17,14 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import ConcretizationError
+from ..recording.errors import ConcretizationError, StaleCapture
 from ..recording.operands import as_traced, broadcast, broadcast_shapes, has_traced, sequence
 from ..recording.trace import Trace
 from .basic import (
     assigned_value,
     is_basic_entry,
     is_mask_entry,
-    read_index,
+    read_basic,
     require_index_types,
     require_mask_size,
     selects_all,
@@ -76,7 +76,7 @@ def select_arrays(array: TracedArray, index: Any) -> ArraySelection:
     if not any(entry is Ellipsis for entry in basic):
         basic += (Ellipsis,)
     whole = used <= array.ndim and all(map(selects_all, basic)) and sum(1 for entry in basic if entry is Ellipsis) == 1
-    base = array if whole else read_index(array, basic)
+    base = array if whole else read_basic(array, basic)
 
     shapes: list[tuple[int, ...]] = []
     arrays: list[tuple[int, int, Any]] = []  # dimension of the base, axis of the array, contents
@@ -163,8 +163,6 @@ def known_contents(trace: Trace, array: Any) -> np.ndarray:
         )  # fmt: skip
     contents = np.array(array)
     if isinstance(array, np.ndarray) and array.size:
-        from ..calls.specialization import StaleCapture
-
         b, captured = trace.builder, trace.capture(array)
         if contents.dtype.kind not in "biu":
             contents = contents != 0
@@ -324,7 +322,7 @@ def update_selected(trace: Trace, selection: ArraySelection, updates: Instructio
         update_window_dims=selection.window_dims, inserted_window_dims=sorted(selection.dimensions),
         scatter_dims_to_operand_dims=selection.dimensions, index_vector_dim=vector_dim, to_apply=combine,
     )  # fmt: skip
-    base._set_value(updated if given is own else b.get_tuple_element(updated, 0))
+    base.set_value(updated if given is own else b.get_tuple_element(updated, 0))
 
 
 def selection_along(array: TracedArray, axis: int, indices: Instruction) -> ArraySelection:

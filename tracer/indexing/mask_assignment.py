@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..functions.scans import scan_instruction
 from ..recording.array import TracedArray, require_trace
 from ..recording.operands import as_traced, broadcast, instruction_of, prepare, shape_of
 from ..recording.trace import Trace
@@ -79,7 +78,7 @@ def _first_dimension(array: TracedArray, entries: list[Any], position: int, mask
 def _select(trace: Trace, array: TracedArray, mask: Any, first: int, value: Instruction) -> None:
     b, after = trace.builder, array.ndim - first - mask.ndim
     predicate = b.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * after])
-    array._set_value(b.emit("select", broadcast(b, predicate, array.shape), value, array.instruction(trace)))
+    array.set_value(b.emit("select", broadcast(b, predicate, array.shape), value, array.instruction(trace)))
 
 
 def _dealt_out(trace: Trace, mask: TracedArray, values: Instruction) -> Instruction:
@@ -91,8 +90,7 @@ def _dealt_out(trace: Trace, mask: TracedArray, values: Instruction) -> Instruct
     shape = (*mask.shape, *rest)
     if mask.size == 0:
         return broadcast(b, b.constant(0, values.shape.element_type), shape)
-    counts = b.convert(b.reshape(mask.instruction(trace), (mask.size,)), hlo.S64)
-    counts = scan_instruction(trace, np.add, counts, 0)
+    counts = np.cumsum(mask.reshape(-1), dtype=np.int64).instruction(trace)
     total = b.reshape(b.emit("slice", counts, slice=[(mask.size - 1, mask.size, 1)]), ())
     message = f"NumPy boolean array indexing assignment cannot assign {given} input values to the values where the mask is true"
     different = b.emit("compare", total, b.constant(np.int64(given)), direction="NE")

@@ -17,7 +17,9 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError
-from ..recording.operands import as_traced, class_of, has_traced, shape_of
+from ..recording.function_tables import ufunc_kernel
+from ..recording.operands import as_traced, class_of, has_traced, normalize_axes, shape_of
+from ..recording.operators import Operators
 
 _HINT = "the number of selected elements is not known while tracing; np.where(mask, ..., ...) keeps the shape"
 
@@ -44,7 +46,11 @@ def _same_attributes(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return True
 
 
-class MaskedSelection:
+def _reduction(function: Callable) -> Callable:
+    return lambda self, axis=None, **arguments: self.reduce(function, axis, **arguments)
+
+
+class MaskedSelection(Operators):
     """The elements of an array (of shape mask.shape + rest) that the mask selects, of shape (unknown, *rest).
 
     >>> from phlox import jit
@@ -58,7 +64,6 @@ class MaskedSelection:
     """
 
     __slots__ = ("whole", "mask")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, whole: TracedArray, mask: TracedArray) -> None:
         self.whole, self.mask = whole, mask
@@ -126,11 +131,21 @@ class MaskedSelection:
 
     # --- arithmetic ---
 
+    def takes(self, operand: Any) -> bool:
+        return True  # what it does not take raises an error that says so
+
+    def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", *operands)
+
+    def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
         if method == "reduce" and not arguments.get("out"):
-            return self._reduce(ufunc.reduce, *inputs[1:], **arguments)
-        if method != "__call__":
-            raise NotImplementedError(f"np.{ufunc.__name__}.{method} of x[mask] is not implemented for traced arrays: {_HINT}")
+            return self.reduce(ufunc.reduce, *inputs[1:], **arguments)
+        if method != "__call__" or ufunc.signature is not None:
+            method = "" if method == "__call__" else f".{method}"
+            raise NotImplementedError(f"np.{ufunc.__name__}{method} of x[mask] is not implemented for traced arrays: {_HINT}")
         out = arguments.pop("out", None)
         if arguments.get("where", True) is not True:
             raise NotImplementedError(f"where= with x[mask] is not implemented for traced arrays: {_HINT}")
@@ -170,9 +185,8 @@ class MaskedSelection:
             )
         if len(shape) > len(self.rest) + 1:
             raise NotImplementedError(f"broadcasting x[mask] to more dimensions is not implemented for traced arrays: {_HINT}")
-        if (
-            len(shape) == len(self.rest) + 1
-        ):  # the dimension of the selected elements, of size 1: those of the mask, each of size 1
+        if len(shape) == len(self.rest) + 1:
+            # The dimension of the selected elements, of size 1: those of the mask, each of size 1.
             return as_traced(array).reshape((1,) * self.mask.ndim + shape[1:])
         return array
 
@@ -183,8 +197,6 @@ class MaskedSelection:
 
     def _axes(self, axis: Any) -> Any:
         """Axes of the selection as axes of the whole array; those of the mask belong together."""
-        from ..recording.operands import normalize_axes
-
         masked = tuple(range(self.mask.ndim))
         found: list[int] = []
         for one in normalize_axes(axis, self.ndim):
@@ -195,7 +207,7 @@ class MaskedSelection:
             )
         return tuple(found)
 
-    def _reduce(self, function: Callable, axis: Any = 0, **arguments: Any) -> TracedArray:
+    def reduce(self, function: Callable, axis: Any = 0, **arguments: Any) -> TracedArray:
         if arguments.get("keepdims"):
             raise NotImplementedError(f"keepdims=True with x[mask] is not implemented for traced arrays: {_HINT}")
         arguments.pop("keepdims", None)
@@ -204,14 +216,14 @@ class MaskedSelection:
         arguments = {name: value for name, value in arguments.items() if value is not np._NoValue}
         return function(self.whole, axis=self._axes(axis), where=np.broadcast_to(self._spread(), self.whole.shape), **arguments)
 
-    def _extremum(self, function: Callable, axis: Any, worst: Any, arguments: dict[str, Any]) -> TracedArray:
+    def _extremum(self, function: Callable, axis: Any, ufunc: np.ufunc, arguments: dict[str, Any]) -> TracedArray:
         if arguments.get("initial", np._NoValue) is np._NoValue:
             trace = require_trace(self.mask)
             nothing = ~np.any(self.mask)
             message = f"zero-size array to reduction operation {function.__name__} which has no identity"
             trace.add_error_flag(nothing.instruction(trace), ValueError, message)
-            arguments = {**arguments, "initial": worst(self.dtype)}
-        return self._reduce(function, axis, **arguments)
+            arguments = {**arguments, "initial": ufunc_kernel(ufunc).identity(self.dtype)}
+        return self.reduce(function, axis, **arguments)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
         method = _METHODS.get(function)
@@ -219,15 +231,19 @@ class MaskedSelection:
             raise NotImplementedError(f"np.{function.__name__} of x[mask] is not implemented for traced arrays: {_HINT}")
         return getattr(arguments[0], method)(*arguments[1:], **keywords)
 
-    def min(self, axis: Any = None, **arguments: Any) -> TracedArray:
-        from ..functions.arithmetic import greatest
+    sum = _reduction(np.sum)
+    prod = _reduction(np.prod)
+    mean = _reduction(np.mean)
+    std = _reduction(np.std)
+    var = _reduction(np.var)
+    any = _reduction(np.any)
+    all = _reduction(np.all)
 
-        return self._extremum(np.min, axis, greatest, arguments)
+    def min(self, axis: Any = None, **arguments: Any) -> TracedArray:
+        return self._extremum(np.min, axis, np.minimum, arguments)
 
     def max(self, axis: Any = None, **arguments: Any) -> TracedArray:
-        from ..functions.arithmetic import least
-
-        return self._extremum(np.max, axis, least, arguments)
+        return self._extremum(np.max, axis, np.maximum, arguments)
 
     def astype(self, dtype: Any, copy: bool = True) -> MaskedSelection:
         return MaskedSelection(self.whole.astype(dtype), self.mask)
@@ -236,36 +252,8 @@ class MaskedSelection:
         return MaskedSelection(self.whole.copy(), self.mask)
 
 
-_METHODS: dict[Callable, str] = {np.min: "min", np.max: "max", np.amin: "min", np.amax: "max", np.copy: "copy"}
-
-
-def _reduction(function: Callable) -> Callable:
-    return lambda self, axis=None, **arguments: self._reduce(function, axis, **arguments)
-
-
-for _name in ("sum", "prod", "mean", "std", "var", "any", "all"):
-    setattr(MaskedSelection, _name, _reduction(getattr(np, _name)))
-    _METHODS[getattr(np, _name)] = _name
-
-
-def _operator(ufunc: np.ufunc, reflected: bool = False, in_place: bool = False) -> Callable:
-    def operate(self: MaskedSelection, *others: Any) -> Any:
-        inputs = (*others, self) if reflected else (self, *others)
-        return self.__array_ufunc__(ufunc, "__call__", *inputs, **({"out": (self,)} if in_place else {}))
-
-    return operate
-
-
-def _add_operators() -> None:
-    from ..recording.array import _BINARY, _COMPARISONS, _UNARY
-
-    for name, ufunc in {**_BINARY, **_COMPARISONS, **_UNARY}.items():
-        if name == "matmul":
-            continue
-        setattr(MaskedSelection, f"__{name}__", _operator(ufunc))
-        if name in _BINARY:
-            setattr(MaskedSelection, f"__r{name}__", _operator(ufunc, reflected=True))
-            setattr(MaskedSelection, f"__i{name}__", _operator(ufunc, in_place=True))
-
-
-_add_operators()
+_METHODS: dict[Callable, str] = {
+    **{getattr(np, name): name for name in ("all", "any", "copy", "max", "mean", "min", "prod", "std", "sum", "var")},
+    np.amax: "max",
+    np.amin: "min",
+}

@@ -15,9 +15,12 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.shape import element_strides, row_major_strides
-from . import function_tables
-from .errors import HINTS, ConcretizationError
-from .trace import Storage, Trace, current_trace
+from .array_methods import ArrayMethods
+from .current_trace import current_trace
+from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
+from .function_tables import FUNCTIONS, METHODS, call_ufunc_method, not_implemented
+from .operators import Operators
+from .trace import Storage, Trace
 
 Instruction = hlo.Instruction
 
@@ -43,18 +46,18 @@ class View:
         return self.value
 
 
-class TracedArray:
+class TracedArray(ArrayMethods, Operators):
     """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
 
     It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
     of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
-    ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place.
+    ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place. ``unusual_strides`` are counted in
+    elements, and None where the array lies in row-major order.
     """
 
-    __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "_strides", "__weakref__")
+    __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "__weakref__")
 
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     storage: Storage | None
     shape: tuple[int, ...]
@@ -69,7 +72,7 @@ class TracedArray:
         self.weak_type = weak_type
         self.is_scalar = not shape.dimensions if is_scalar is None else is_scalar
         self._view: View | None = None
-        self._strides = None if shape.layout is None or shape.is_row_major else element_strides(shape)
+        self.unusual_strides = None if shape.layout is None or shape.is_row_major else element_strides(shape)
 
     @classmethod
     def from_instruction(
@@ -97,7 +100,7 @@ class TracedArray:
             trace = require_trace(base)
             return cls.from_instruction(trace, read(trace, base.instruction(trace)), base.weak_type and not shape)
         array = cls(None, shape_, is_scalar=False)
-        array._view, array._strides = View(base, read, write), strides
+        array._view, array.unusual_strides = View(base, read, write), strides
         return array
 
     # --- the value ---
@@ -121,7 +124,7 @@ class TracedArray:
 
     view_instruction = instruction
 
-    def _set_value(self, instruction: Instruction) -> None:
+    def set_value(self, instruction: Instruction) -> None:
         """Rebind to a value of the same shape and element type; a view writes through to its base."""
         if self.is_scalar:
             raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment: scalars cannot be changed")
@@ -178,7 +181,7 @@ class TracedArray:
     @property
     def element_strides(self) -> tuple[int, ...]:
         """Elements to step over along each dimension, as the ndarray would have them."""
-        return row_major_strides(self.shape) if self._strides is None else self._strides
+        return row_major_strides(self.shape) if self.unusual_strides is None else self.unusual_strides
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -186,27 +189,27 @@ class TracedArray:
 
     @property
     def T(self) -> TracedArray:
-        return function_tables.FUNCTIONS[np.transpose](self)
+        return FUNCTIONS[np.transpose](self)
 
     @property
     def mT(self) -> TracedArray:
-        return function_tables.FUNCTIONS[np.matrix_transpose](self)
+        return FUNCTIONS[np.matrix_transpose](self)
 
     @property
     def real(self) -> TracedArray:
-        return function_tables.FUNCTIONS[np.real](self)
+        return FUNCTIONS[np.real](self)
 
     @real.setter
     def real(self, value: Any) -> None:
-        function_tables.FUNCTIONS[np.real](self)[...] = value
+        FUNCTIONS[np.real](self)[...] = value
 
     @property
     def imag(self) -> TracedArray:
-        return function_tables.FUNCTIONS[np.imag](self)
+        return FUNCTIONS[np.imag](self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        function_tables.FUNCTIONS[np.imag](self)[...] = value
+        FUNCTIONS[np.imag](self)[...] = value
 
     @property
     def flat(self) -> Any:
@@ -281,35 +284,57 @@ class TracedArray:
         return (self[position] for position in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> TracedArray:
-        return read_index(self, index)
+        return METHODS[np.ndarray.__getitem__](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        write_index(self, index, value)
+        METHODS[np.ndarray.__setitem__](self, index, value)
 
     def __copy__(self) -> TracedArray:
-        return function_tables.FUNCTIONS[np.copy](self)
+        return FUNCTIONS[np.copy](self)
 
     def __deepcopy__(self, memo: dict) -> TracedArray:
-        return function_tables.FUNCTIONS[np.copy](self)
+        return FUNCTIONS[np.copy](self)
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
             raise ConcretizationError(self, "where round() needs a Python int", "Use np.rint(...).")
-        return function_tables.FUNCTIONS[np.round](self, digits)
+        return FUNCTIONS[np.round](self, digits)
+
+    # --- operators ---
+
+    def takes(self, operand: Any) -> bool:
+        """Whether an operator takes this operand; others may know what to do with arrays."""
+        return isinstance(operand, _OPERANDS)
+
+    def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        """Where all operands are weak the result is, as Python's own arithmetic would leave it."""
+        if ufunc is np.power:
+            ufunc, operands = _simple_power(*operands) or (ufunc, operands)
+        results = METHODS[np.ufunc.__call__](ufunc, operands)
+        if all([_is_weak(operand) for operand in operands]):
+            for one in results if isinstance(results, tuple) else (results,):
+                one.weak_type = one.element_type is not hlo.PRED
+        return results
+
+    def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
+        """A scalar is never changed: the name is bound to another one."""
+        if self.is_scalar:
+            return self.operate(ufunc, (self, operand))
+        return METHODS[np.ufunc.__call__](ufunc, (self, operand), out=(self,))
 
     # --- NumPy's protocols ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-        if MaskedSelection in map(type, inputs):
-            return NotImplemented
+        if any([type(one) is not TracedArray and isinstance(one, Operators) for one in inputs]):
+            return NotImplemented  # an operand that has rules of its own
         if method == "__call__":
-            return call_ufunc(ufunc, inputs, **arguments)
-        return ufunc_method(ufunc, method, *inputs, **arguments)
+            return METHODS[np.ufunc.__call__](ufunc, inputs, **arguments)
+        return call_ufunc_method(ufunc, method, *inputs, **arguments)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
-        found = function_tables.FUNCTIONS.get(function)
+        found = FUNCTIONS.get(function)
         if found is None:
-            raise function_tables.not_implemented(function)
+            raise not_implemented(function)
         return found(*arguments, **keywords)
 
 
@@ -321,8 +346,6 @@ def require_trace(*values: Any) -> Trace:
     """The current trace; without one, LeakedArrayError for the first traced array among the values."""
     trace = current_trace()
     if trace is None:
-        from .errors import LeakedArrayError, TracerError
-
         for value in values:
             if isinstance(value, TracedArray):
                 raise LeakedArrayError(value)
@@ -330,57 +353,25 @@ def require_trace(*values: Any) -> Trace:
     return trace
 
 
-def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
-    def operate(self: TracedArray, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
-            return NotImplemented
-        return call_operator(ufunc, (other, self) if reflected else (self, other))
-
-    return operate
+def _is_weak(operand: Any) -> bool:
+    return operand.weak_type if type(operand) is TracedArray else type(operand) in (int, float, complex)
 
 
-def _in_place_operator(ufunc: np.ufunc) -> Callable:
-    def operate(self: TracedArray, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
-            return NotImplemented
-        if self.is_scalar:
-            return call_operator(ufunc, (self, other))
-        return call_ufunc(ufunc, (self, other), out=(self,))
-
-    return operate
-
-
-def _unary_operator(ufunc: np.ufunc) -> Callable:
-    return lambda self: call_operator(ufunc, (self,))
-
-
-_BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-for _name, _ufunc in _BINARY.items():
-    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
-    setattr(TracedArray, f"__r{_name}__", _operator(_ufunc, reflected=True))
-    setattr(TracedArray, f"__i{_name}__", _in_place_operator(_ufunc))
-for _name, _ufunc in _COMPARISONS.items():
-    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
-for _name, _ufunc in _UNARY.items():
-    setattr(TracedArray, f"__{_name}__", _unary_operator(_ufunc))
-TracedArray.__divmod__ = _operator(np.divmod)  # type: ignore[attr-defined]
-TracedArray.__rdivmod__ = _operator(np.divmod, reflected=True)  # type: ignore[attr-defined]
-TracedArray.__hash__ = None  # type: ignore[assignment]
+def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
+    """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
+    if type(base) is not TracedArray or type(exponent) not in (int, float):
+        return None
+    kind = base.element_type.kind
+    if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
+        return np.square, (base,)
+    if kind in ("float", "complex"):
+        if exponent == 0.5:
+            return np.sqrt, (base,)
+        if exponent == 1:
+            return np.positive, (base,)
+        if exponent == -1:
+            return np.reciprocal, (base,)
+    return None
 
 
 def as_index(value: Any, purpose: str) -> int:
@@ -388,11 +379,3 @@ def as_index(value: Any, purpose: str) -> int:
     if isinstance(value, TracedArray):
         raise ConcretizationError(value, purpose, HINTS["range"])
     return operator.index(value)
-
-
-# The tables of functions are filled by modules that make arrays, hence after the class.
-from ..functions.ufunc_calls import call_operator, call_ufunc, ufunc_method  # noqa: E402
-from ..indexing.basic import read_index, write_index  # noqa: E402
-
-from ..functions import array_methods  # noqa: E402, F401  isort:skip
-from ..indexing.masked_selection import MaskedSelection  # noqa: E402  isort:skip

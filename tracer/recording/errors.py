@@ -5,6 +5,9 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING
 
+from .current_trace import current_trace
+from .source_lines import user_location
+
 if TYPE_CHECKING:
     from ... import hlo
     from .array import TracedArray
@@ -35,6 +38,10 @@ class LeakedArrayError(TracerError):
         )
 
 
+class StaleCapture(Exception):
+    """What the code was compiled for has changed: a captured array's shape, dtype or memory order, or a mask's contents."""
+
+
 class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 
@@ -46,8 +53,6 @@ class ConcretizationError(TracerError):
     sources: set[hlo.Instruction] | None
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
-        from .trace import current_trace, user_location
-
         self.array, self.purpose, self.location = array, purpose, user_location()
         self.sources = None
         trace = current_trace()
@@ -126,7 +131,5 @@ def at(location: hlo.SourceLocation | None) -> str:
 
 
 def _used_at() -> str:
-    from .trace import user_location
-
     location = user_location()
     return f" at {at(location)}" if location is not None else ""

@@ -1,7 +1,9 @@
-"""The tables of NumPy functions that traced arrays answer to, and the list of those that are missing.
+"""The tables of what traced arrays answer to, and the list of what is missing.
 
-`UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function to its
-implementation; the modules of ``functions/`` fill them. `MISSING` names what a function waits for where that is known.
+`UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function of NumPy to its
+implementation. `METHODS` has the methods of ndarray and ufunc that are not functions of NumPy, too: ``np.ufunc.__call__``,
+``np.ndarray.__getitem__``, ``np.ndarray.astype``. The modules of ``functions/`` and ``indexing/`` fill the tables, and
+`TracedArray` knows nothing else of these. `MISSING` names what a function waits for where that is known.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Kernel(NamedTuple):
 UFUNCS: dict[np.ufunc, Kernel] = {}
 CONTRACTIONS: dict[np.ufunc, Callable] = {}  # matmul and the like, which are called as functions
 FUNCTIONS: dict[Callable, Callable] = {}
+METHODS: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 
 
@@ -35,6 +38,17 @@ def implements(*functions: Callable) -> Callable[[Callable], Callable]:
     def declare(implementation: Callable) -> Callable:
         for function in functions:
             FUNCTIONS[function] = implementation
+        return implementation
+
+    return declare
+
+
+def implements_method(*methods: Callable) -> Callable[[Callable], Callable]:
+    """Decorator: the function is what these methods of ndarray or ufunc do. It has their signature."""
+
+    def declare(implementation: Callable) -> Callable:
+        for method in methods:
+            METHODS[method] = implementation
         return implementation
 
     return declare
@@ -73,6 +87,16 @@ def implementation(function: Callable) -> Callable:
     if found is not None:
         return found
     raise not_implemented(function)
+
+
+def call_ufunc_method(ufunc: np.ufunc, name: str, *inputs: Any, **arguments: Any) -> Any:
+    """``ufunc.<name>(*inputs, ...)`` on traced arrays; raises NotImplementedError naming the method if there is none."""
+    method = METHODS.get(getattr(np.ufunc, name))
+    if method is None:
+        raise NotImplementedError(
+            f"np.{ufunc.__name__}.{name} is not implemented for traced arrays: it needs the operation scatter"
+        )
+    return method(ufunc, *inputs, **arguments)
 
 
 def ufunc_kernel(ufunc: np.ufunc) -> Kernel:

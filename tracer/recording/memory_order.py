@@ -23,7 +23,9 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
     if result.ndim < 2 or order == "C":
         return result
     usual = ((), result.shape)
-    if order == "K" and all([type(one) is TracedArray and one._strides is None and one.shape in usual for one in operands]):
+    if order == "K" and all(
+        [type(one) is TracedArray and one.unusual_strides is None and one.shape in usual for one in operands]
+    ):
         return result
     layouts = [_layout(operand) for operand in operands if np.ndim(operand)]
     if order == "F" or order == "A" and layouts and all(_is_column_major(*layout) for layout in layouts):
@@ -36,7 +38,7 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
     for axis in axes:
         placed[axis] = step
         step *= result.shape[axis]
-    result._strides = None if tuple(placed) == row_major_strides(result.shape) else tuple(placed)
+    result.unusual_strides = None if tuple(placed) == row_major_strides(result.shape) else tuple(placed)
     return result
 
 

@@ -230,7 +230,7 @@ def store(out: Any, array: TracedArray, casting: str = "unsafe") -> TracedArray:
         raise ValueError(f"output array has shape {out.shape}, but the result has shape {array.shape}")
     promotion.require_cast(array.dtype, out.dtype, casting)
     trace = require_trace(out)
-    out._set_value(instruction_of(trace, array, out.element_type))
+    out.set_value(instruction_of(trace, array, out.element_type))
     return out
 
 

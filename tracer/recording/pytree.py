@@ -152,14 +152,15 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     >>> unflatten(flatten({"w": [1, 2], "b": 3})[1], "xyz")
     {'w': ['x', 'y'], 'b': 'z'}
     """
-    return _unflatten(structure, iter(leaves))
+    return unflatten_from(structure, iter(leaves))
 
 
-def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
+def unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
+    """As `unflatten`; takes as many leaves as the structure has."""
     if structure is LEAF:
         return next(leaves)
     kind, auxiliary, children = structure
-    return _NODES[kind].put_together(auxiliary, [_unflatten(child, leaves) for child in children])
+    return _NODES[kind].put_together(auxiliary, [unflatten_from(child, leaves) for child in children])
 
 
 def leaf_paths(structure: Structure, prefix: str = "") -> list[str]:

@@ -10,56 +10,23 @@ view, which has ``array.view_instruction(trace)`` instead: its current value as 
 
 from __future__ import annotations
 
-import os.path
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ..calls.leaves import array_form
-from .callables import named
+from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
+from .ndarrays import array_form
+from .source_lines import belongs_to_a_library, user_location
 
 if TYPE_CHECKING:
     from .array import TracedArray
     from .errors import ConcretizationError
-
-_active = threading.local()
-
-
-def current_trace() -> Trace | None:
-    """The innermost trace that this thread is recording, None outside of tracing."""
-    trace = getattr(_active, "trace", None)
-    while trace is not None and not trace.running.locked():  # an interrupt has kept it from being left in order
-        trace = _active.trace = trace.enclosing
-    return trace
-
-
-def replaced_concretization(error: Exception) -> ConcretizationError | None:
-    """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
-
-    It is the last one of the outermost trace that has just ended on this thread, if it was raised for the line at which the
-    error was, and did not pass through the user's code.
-    """
-    found = getattr(_active, "concretization", None)
-    _active.concretization = None
-    if found is None or not isinstance(error, (TypeError, ValueError)) or found.location is None:
-        return None
-    first, last = found.__traceback__, error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    # Before CPython 3.12 an exception that C code drops has no traceback yet.
-    passed_user_code = first is not None and not _belongs_to_a_library(first.tb_frame.f_code.co_filename)
-    if last is None or passed_user_code:
-        return None
-    at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
-    return found if at_one_line else None
 
 
 class Storage:
@@ -184,15 +151,12 @@ class Trace:
 
     def __enter__(self) -> Trace:
         self.enclosing = current_trace()
-        _active.trace = self
+        set_current_trace(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _active.trace = self.enclosing
+        set_current_trace(self.enclosing)
         self.finished = True
-        if self.parent is None:
-            failed = exception[0] is not None and self.concretizations
-            _active.concretization = self.concretizations[-1] if failed else None
 
     def __repr__(self) -> str:
         return f"<{'finished ' if self.finished else ''}trace {self.name}>"
@@ -301,7 +265,25 @@ class Trace:
             pending.extend((trace, operand) for operand in current.operands)
         return found
 
-    # --- errors at run time ---
+    # --- errors ---
+
+    def replaced_concretization(self, error: Exception) -> ConcretizationError | None:
+        """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
+
+        It is the last one, if it was raised for the line at which the error was, and did not pass through the user's code.
+        """
+        if not self.concretizations or not isinstance(error, (TypeError, ValueError)):
+            return None
+        found = self.concretizations[-1]
+        first, last = found.__traceback__, error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        # Before CPython 3.12 an exception that C code drops has no traceback yet.
+        passed_user_code = first is not None and not belongs_to_a_library(first.tb_frame.f_code.co_filename)
+        if last is None or passed_user_code or found.location is None:
+            return None
+        at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
+        return found if at_one_line else None
 
     def add_error_flag(self, predicate: hlo.Instruction, exception_type: type[Exception], message: str) -> None:
         """Let the compiled call raise ``exception_type(message)`` if the predicate is true when it runs.
@@ -344,50 +326,3 @@ def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:
     if array.size <= size:
         return array.copy()
     return array[np.unravel_index(np.linspace(0, array.size - 1, size).astype(np.intp), array.shape)]
-
-
-# --- the user's line ---
-
-_PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
-# The package's folder may hold programs that use it: only the compiler's own folders are internal.
-_INTERNAL_FOLDERS = (
-    *(_PACKAGE + folder + os.sep for folder in ("tracer", "hlo", "compile", "backends")),
-    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
-)
-_is_internal: dict[str, bool] = {}
-_locations: dict[tuple[str, int, str], hlo.SourceLocation] = {}
-
-
-def _belongs_to_a_library(file: str) -> bool:
-    found = _is_internal.get(file)
-    if found is None:
-        found = _is_internal[file] = file.startswith((*_INTERNAL_FOLDERS, "<__array_function__"))
-    return found
-
-
-def user_location() -> hlo.SourceLocation | None:
-    """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
-    frame = sys._getframe(1)
-    internal = _is_internal
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        inside = internal.get(file)
-        if inside is None:
-            inside = _belongs_to_a_library(file)
-        if not inside:
-            key = (file, frame.f_lineno, code.co_qualname)
-            location = _locations.get(key)
-            if location is None:
-                location = _locations[key] = hlo.SourceLocation(*key)
-            return location
-        frame = frame.f_back
-    return None
-
-
-def function_location(function: Callable[..., Any]) -> hlo.SourceLocation | None:
-    """Where a Python function is defined, None where that is not known."""
-    code = getattr(named(getattr(function, "__wrapped__", function)), "__code__", None)
-    if code is None:
-        return None
-    return hlo.SourceLocation(code.co_filename, code.co_firstlineno, code.co_qualname)

@@ -1,0 +1,44 @@
+"""``array[index]`` and ``array[index] = value``: which kind of index it is.
+
+A traced mask, read, gives a `MaskedSelection`, because the result's shape would depend on contents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..recording.array import TracedArray
+from ..recording.function_tables import implements_method
+from .basic import is_basic, is_mask_entry, read_basic, require_mask_fits, selects_all, write_basic
+from .index_arrays import read_arrays
+from .mask_assignment import write_advanced
+from .masked_selection import MaskedSelection
+
+
+@implements_method(np.ndarray.__getitem__)
+def read_index(array: TracedArray, index: Any) -> Any:
+    """A view for a basic index, a copy for one that holds arrays. Raises as NumPy does."""
+    if is_basic(index):
+        return read_basic(array, index)
+    mask, *others = index if isinstance(index, tuple) else (index,)
+    if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
+        require_mask_fits(array, mask.shape, 0)
+        if len(others) <= array.ndim - mask.ndim:
+            # Both as they are now: x[mask] is a copy in NumPy.
+            return MaskedSelection(array.copy(), mask.copy())
+    return read_arrays(array, index)
+
+
+@implements_method(np.ndarray.__setitem__)
+def write_index(array: TracedArray, index: Any, value: Any) -> None:
+    """The value is broadcast and converted as NumPy does. Raises as NumPy does."""
+    if array.is_scalar:
+        raise TypeError(f"'{array.dtype.type.__module__}.{array.dtype.type.__name__}' object does not support item assignment")
+    if not array.is_writeable:
+        raise ValueError("assignment destination is read-only")
+    if is_basic(index):
+        write_basic(array, index, value)
+    else:
+        write_advanced(array, index, value)

@@ -1,0 +1,69 @@
+"""Python's operators, each written as the ufunc that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+    """The operator, its reflected and its in-place form."""
+
+    def operate(self: Operators, other: Any) -> Any:
+        return self.operate(ufunc, (self, other)) if self.takes(other) else NotImplemented
+
+    def operate_reflected(self: Operators, other: Any) -> Any:
+        return self.operate(ufunc, (other, self)) if self.takes(other) else NotImplemented
+
+    def operate_in_place(self: Operators, other: Any) -> Any:
+        return self.operate_in_place(ufunc, other) if self.takes(other) else NotImplemented
+
+    return operate, operate_reflected, operate_in_place
+
+
+def _unary(ufunc: np.ufunc) -> Callable:
+    return lambda self: self.operate(ufunc, (self,))
+
+
+class Operators:
+    """Operators for classes that say which operands they take, and how a ufunc is applied to them."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def takes(self, operand: Any) -> bool:
+        raise NotImplementedError
+
+    def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        raise NotImplementedError
+
+    def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
+        raise NotImplementedError
+
+    __add__, __radd__, __iadd__ = _binary(np.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder)
+    __divmod__, __rdivmod__, _ = _binary(np.divmod)
+    __pow__, __rpow__, __ipow__ = _binary(np.power)
+    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift)
+    __eq__, *_ = _binary(np.equal)  # type: ignore[assignment]
+    __ne__, *_ = _binary(np.not_equal)  # type: ignore[assignment]
+    __lt__, *_ = _binary(np.less)
+    __le__, *_ = _binary(np.less_equal)
+    __gt__, *_ = _binary(np.greater)
+    __ge__, *_ = _binary(np.greater_equal)
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+    del _
