@@ -188,25 +188,6 @@ def output_sizes(window: Sequence[WindowDimension], bases: Sequence[int]) -> tup
     return tuple(map(output_size, window, bases))
 
 
-def running_dimension(window: Sequence[WindowDimension], bases: Sequence[int]) -> tuple[int, bool] | None:
-    """Where a window makes a running reduction: the one dimension along which each place holds all elements up to its own,
-    or (then True) all from its own on, while the window is 1 along the others; None where it is not so.
-
-    >>> running_dimension(make_window((1, 5), padding=[(0, 0), (4, 0)]), (3, 5))
-    (1, False)
-    """
-    found = None
-    for number, (dimension, base) in enumerate(zip(window, bases)):
-        if dimension._replace(window_dilation=1, reversal=False) == WindowDimension(1):
-            continue
-        paddings, whole = (dimension.padding_low, dimension.padding_high), (dimension.size - 1, 0)
-        is_plain = dimension.stride == dimension.base_dilation == dimension.window_dilation == 1
-        if found or not is_plain or dimension.size < base or base < 2 or paddings not in (whole, whole[::-1]):
-            return None
-        found = number, paddings != whole
-    return found
-
-
 def same_padding(dimension: WindowDimension, base: int) -> tuple[int, int]:
     """Low and high padding that make the output ceil(base / stride) long; an odd element more goes to the high side.
 

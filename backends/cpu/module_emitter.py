@@ -356,6 +356,9 @@ class ModuleEmitter:
 
     def emit_fusion(self, instruction: Instruction, values: Values) -> list[Leaf]:
         computation = instruction.attributes["calls"]
+        if any(inside.opcode == "scan" for inside in computation.instructions):
+            self.row_groups.flush(self.builder)
+            return windows_and_sorting.scan(self, instruction, values)
         roots = result_roots(computation)
         if len(roots) == 1 and roots[0].opcode == "reduce":
             return self._emit_reduce(instruction, computation, values)
@@ -423,6 +426,7 @@ _EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]]
     "reduce-window": windows_and_sorting.reduce_window,
     "select-and-scatter": windows_and_sorting.select_and_scatter,
     "sort": windows_and_sorting.sort,
+    "scan": windows_and_sorting.scan,
     "topk": windows_and_sorting.top_k,
     "dot": ModuleEmitter.emit_dot,
     **dense_algebra.EMITTERS,

@@ -1,4 +1,4 @@
-"""Reduce-window, select-and-scatter, sort and top-k: from the instruction and its operands to the region that runs it."""
+"""Reduce-window, select-and-scatter, sort, top-k and scan: from the instruction and its operands to the region that runs it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ...compile.expansion.sorting import is_few_of_many
 from ...hlo import Instruction, leaves
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
+from .region_functions import as_computation
+from .regions.scan import emit_scan
 from .regions.sort import emit_sort
 from .regions.top_k import emit_top_k
 from .regions.window import ReduceWindow, emit_reduce_window, emit_select_and_scatter
@@ -73,6 +75,19 @@ def top_k(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> l
 
     operand = values[instruction.operands[0]][0]
     emitter.regions.emit_region(emitter.builder, instruction, [operand, *outputs], emit)
+    return _leaves(emitter, outputs)
+
+
+def scan(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
+    """A scan, or a fusion that holds one."""
+    computation = instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
+    arguments, outputs = [values[operand][0] for operand in instruction.operands], _outputs(emitter, instruction)
+    count = len(arguments)
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        emit_scan(builder, emitter.target, computation, bindings[:count], bindings[count:])
+
+    emitter.regions.emit_region(emitter.builder, instruction, [*arguments, *outputs], emit)
     return _leaves(emitter, outputs)
 
 

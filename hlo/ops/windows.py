@@ -17,7 +17,7 @@ from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8
 from ..errors import require
 from ..operation import APPLIES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, leaves, merged_dynamic_dimensions
-from ..window import Window, WindowDimension, make_window, output_sizes, require_window, running_dimension, with_padding
+from ..window import Window, WindowDimension, make_window, output_sizes, require_window, with_padding
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scalar, require_signature, scalars_of
 
 
@@ -68,28 +68,12 @@ def _(*operands, window, to_apply, run, shape):
         np.full(result.dimensions, init, result.dtype)
         for result, init in zip(shape.elements if shape.is_tuple else (shape,), operands[count:])
     ]
-    running = running_dimension(window, arrays[0].shape)
-    if running is not None:
-        _run_along(arrays, results, to_apply, run, *running)
-        return tuple(results) if shape.is_tuple else results[0]
     for places, elements in _steps(window, arrays[0].shape, results[0].shape):
         accumulators = [result[places] for result in results]
         flat = [np.ravel(a) for a in (*accumulators, *(array[elements] for array in arrays))]
         for result, old, new in zip(results, accumulators, run.elementwise(to_apply, *flat)):
             result[places] = new.reshape(old.shape)
     return tuple(results) if shape.is_tuple else results[0]
-
-
-def _run_along(arrays, results, to_apply, run, dimension, backwards):
-    """Each place goes on from its neighbour."""
-    order = range(arrays[0].shape[dimension])
-    accumulators = [np.take(result, 0, dimension) for result in results]
-    for place in reversed(order) if backwards else order:
-        index = (slice(None),) * dimension + (place,)
-        flat = [np.ravel(a) for a in (*accumulators, *(array[index] for array in arrays))]
-        accumulators = [new.reshape(old.shape) for old, new in zip(accumulators, run.elementwise(to_apply, *flat))]
-        for result, value in zip(results, accumulators):
-            result[index] = value
 
 
 def _steps(window, sizes, outputs):

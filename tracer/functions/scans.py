@@ -1,16 +1,14 @@
-"""Running sums, products and extrema: ``accumulate`` of associative ufuncs.
-
-A running reduction is a reduce-window whose window is as long as the axis and padded at its beginning: the one at place i
-holds the elements 0 to i.
-"""
+"""Running sums, products and extrema: ``accumulate`` of associative ufuncs."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
+from ...compile.scan_steps import running_step
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
@@ -43,13 +41,19 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
 
 
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
+    """The operand's slices, each combined with all before it."""
     sizes, element_type = operand.shape.dimensions, operand.shape.element_type
     if sizes[axis] == 0:
         return operand
-    b = trace.builder
-    identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
-    window = [(sizes[axis], 1, sizes[axis] - 1) if dimension == axis else (1,) for dimension in range(len(sizes))]
-    return b.emit("reduce-window", operand, identity, window=tuple(window), to_apply=combiner(ufunc, element_type))
+    b, rest = trace.builder, sizes[:axis] + sizes[axis + 1 :]
+    init = b.broadcast_in_dim(constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type), rest, ())
+    step = _step(ufunc, element_type, rest)
+    return b.get_tuple_element(b.emit("scan", operand, init, dimensions=(axis,), num_carries=1, to_apply=step), 0)
+
+
+@lru_cache(maxsize=256)
+def _step(ufunc: np.ufunc, element_type: hlo.ElementType, dimensions: tuple[int, ...]) -> hlo.Computation:
+    return running_step(combiner(ufunc, element_type), dimensions)
 
 
 def _scan(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> TracedArray:

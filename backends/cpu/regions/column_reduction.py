@@ -17,7 +17,7 @@ from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.memory import stack_memory
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
 from ..target import Target
-from .loop import VectorLoop
+from .loop import VectorLoop, vector_strips
 from .reduction_parts import (
     Reduction,
     Store,
@@ -74,7 +74,7 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
                 group = totals[number * reduction.count : (number + 1) * reduction.count]
                 store((*outer, component), group, lanes, mask)
 
-        _strip(builder, size, lanes, unroll, column)
+        vector_strips(builder, size, lanes, unroll, column)
 
 
 def _sum_of_runs(
@@ -111,22 +111,6 @@ def _end(builder: ir.IRBuilder, start: ir.Value, size: int) -> Base:
         return builder.add(start, I64(_RUN))
     end = builder.add(start, I64(_RUN))
     return builder.select(builder.icmp_signed("<", end, I64(size)), end, I64(size))
-
-
-def _strip(
-    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
-) -> None:
-    """Cover a dimension by blocks of several vectors, then by single vectors."""
-    block = unroll * lanes
-    blocks = size // block if unroll > 1 else 0
-    if blocks:
-        with counted_loop(builder, blocks) as number:
-            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
-    done = blocks * block
-    if done < size:
-        VectorLoop(builder, lanes, in_place=False).emit(
-            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
-        )
 
 
 def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,7 +15,7 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
-from ...llvm.index import Affine, Index, i64
+from ...llvm.index import Affine, Component, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I1, I64, register_bytes
@@ -50,7 +51,7 @@ def emit_loop(
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
         return
-    across = _dimension_read_across(computation)
+    across = dimension_read_across(computation.instructions, roots[0].shape.dimensions)
     if across is None:
         nest.emit(roots)
     else:
@@ -63,11 +64,10 @@ def _interleaves(concatenate: Instruction) -> bool:
     return along == shape.rank - 1 and shape.dimensions[along] < _BLOCK < shape.size
 
 
-def _dimension_read_across(computation: Computation) -> int | None:
-    """The dimension of the result along which an operand is contiguous, where that is not the last one."""
-    sizes = result_roots(computation)[0].shape.dimensions
+def dimension_read_across(instructions: Sequence[Instruction], sizes: tuple[int, ...]) -> int | None:
+    """The dimension of results of these sizes along which an operand is contiguous, where that is not the last one."""
     last = len(sizes) - 1
-    for instruction in computation.instructions:
+    for instruction in instructions:
         if last < 1 or instruction.shape.is_tuple or instruction.shape.dimensions != sizes:
             continue
         if instruction.opcode == "transpose" and instruction.attributes["dimensions"][last] != last:
@@ -228,3 +228,19 @@ class VectorLoop:
             body(Affine(start, 1), lanes, None)
         if remainder and not overlap:
             body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))
+
+
+def vector_strips(
+    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
+) -> None:
+    """Cover a dimension by blocks of several vectors, then by single vectors."""
+    block = unroll * lanes
+    blocks = size // block if unroll > 1 else 0
+    if blocks:
+        with counted_loop(builder, blocks) as number:
+            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
+    done = blocks * block
+    if done < size:
+        VectorLoop(builder, lanes, in_place=False).emit(
+            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
+        )

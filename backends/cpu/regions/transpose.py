@@ -17,7 +17,7 @@ from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.types import I32, ComplexValue, RegisterValue
 from ..target import Target
 
-_LARGEST_TILE = 16
+LARGEST_TILE = 16
 
 
 def transposed_source(computation: Computation, arguments: list[Binding]) -> tuple[Array, tuple[int, ...]] | None:
@@ -44,7 +44,7 @@ def emit_transpose(builder: ir.IRBuilder, target: Target, source: Array, permuta
         return False
     across = contiguous[0]
     sizes = output.shape.dimensions
-    tile = min(_LARGEST_TILE, target.lanes(output.shape.element_type.byte_size))
+    tile = min(LARGEST_TILE, target.lanes(output.shape.element_type.byte_size))
     if min(sizes[rows], sizes[across]) < tile or tile < 2:
         return False
     _Tiles(builder, source, permutation, output, across, tile).emit()
@@ -86,7 +86,7 @@ class _Tiles:
             for position, dimension in enumerate(self.permutation):
                 of_source[dimension] = index[position]
             lines.append(self.source.load(b, tuple(of_source), self.tile))
-        for k, line in enumerate(_turned(b, lines)):
+        for k, line in enumerate(turned(b, lines)):
             self.output.store(b, self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column, 1)), line, self.tile)
 
     def _index(self, fixed: dict[int, Affine], across: Affine, last: Affine) -> Index:
@@ -94,7 +94,7 @@ class _Tiles:
         return tuple(every[d] for d in range(self.last + 1))
 
 
-def _turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterValue]:
+def turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterValue]:
     """The transpose of lines of elements; of complex ones, part by part."""
     if not isinstance(lines[0], ComplexValue):
         return transpose_registers(builder, lines)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ....hlo import Computation, Shape
-from ....hlo.window import WindowDimension, dilated_size, output_size, running_dimension
+from ....hlo.window import WindowDimension, dilated_size, output_size
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
@@ -55,10 +55,6 @@ def emit_reduce_window(builder: ir.IRBuilder, target: Target, reduction: ReduceW
     """Reduce the elements at each place of the window into the outputs."""
     places = outputs[0].shape.dimensions
     if 0 in places:
-        return
-    running = running_dimension(reduction.window, reduction.dimensions)
-    if running is not None:
-        _emit_running(builder, target, reduction, outputs, *running)
         return
     if not places:
         _emit_place(builder, reduction, outputs, (), 1, None)
@@ -217,60 +213,6 @@ def _limits(builder: ir.IRBuilder, dimension: WindowDimension, base: int, place:
     last_place = place.base if isinstance(place.base, int) else output_size(dimension, base) - 1
     last_position = last_place * dimension.stride + (dimension.size - 1) * step - low
     return start, dimension.size if last_position < positions else first_from(positions)
-
-
-# --- running reductions ---
-
-
-def _emit_running(
-    builder: ir.IRBuilder, target: Target, reduction: ReduceWindow, outputs: list[Array], dimension: int, backwards: bool
-) -> None:
-    """One combination for each element: each place goes on from its neighbour."""
-    b, sizes = builder, reduction.dimensions
-    size = sizes[dimension]
-
-    def index_at(number: Base, before: Index, after: Index) -> Index:
-        place = Affine(number)
-        if backwards:
-            place = indices.add(b, indices.scale(b, place, -1), size - 1)
-        return (*before, place, *after)
-
-    def store(index: Index, values: list[RegisterValue], lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
-        for output, value in zip(outputs, values):
-            output.store(b, index, value, lanes, mask)
-        return values
-
-    if dimension == len(sizes) - 1:
-        with loop_nest(b, sizes[:-1]) as before:
-
-            def step(number: ir.Value, values: list[RegisterValue]) -> list[RegisterValue]:
-                index = index_at(number, before, ())
-                return store(index, reduction.combined(b, values, index, 1, None), 1, None)
-
-            carried_loop(b, 0, size, 1, list(reduction.init_values), step, "running")
-        return
-    lanes = _lanes(target, reduction, sizes[-1])
-
-    def row(before: Index, number: Base, is_first: bool) -> None:
-        """Along the other dimensions; what is carried is read back from the row before, which is still in the cache."""
-        with loop_nest(b, sizes[dimension + 1 : -1]) as middle:
-
-            def vector(component: Component, lanes: int, mask: ir.Value | None) -> None:
-                after = (*middle, component)
-                index = index_at(number, before, after)
-                if is_first:
-                    values = [broadcast_lanes(b, value, lanes) for value in reduction.init_values]
-                else:
-                    known = index_at(add_base(b, number, -1), before, after)
-                    values = [output.load(b, known, lanes, mask) for output in outputs]
-                store(index, reduction.combined(b, values, index, lanes, mask), lanes, mask)
-
-            VectorLoop(b, lanes, in_place=False).emit(sizes[-1], vector)
-
-    with loop_nest(b, sizes[:dimension]) as before:
-        row(before, 0, True)
-        with counted_loop(b, size - 1) as number:
-            row(before, add_base(b, number, 1), False)
 
 
 # --- select-and-scatter ---

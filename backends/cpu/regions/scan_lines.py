@@ -1,0 +1,171 @@
+"""The scan of single lines, along the last dimension, whose elements are neighbours.
+
+Elements are combined one after the other, as NumPy does. Where the order makes no difference, a vector is scanned in as many
+steps as its number of lanes has bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from ....hlo import Shape
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elementary_calls import lanes_for_calls
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.types import I32, RegisterValue, broadcast_lanes
+from ..arena import stack_memory
+from ..target import Target
+from .loop import VectorLoop
+
+if TYPE_CHECKING:
+    from .scan import Scan
+
+# So many elements of a line are computed before they are scanned, and after they are.
+_BLOCK = 256
+
+_EXACT = frozenset({"maximum", "minimum"})
+_EXACT_OF_INTEGERS = _EXACT | {"add", "multiply", "and", "or", "xor"}
+
+
+def emit_lines(scan: Scan, target: Target) -> None:
+    """Each line on its own."""
+    with loop_nest(scan.builder, scan.slice_sizes) as place:
+        lanes = scan.lanes(target, scan.steps)
+        emit = _vectors if _is_exact(scan) and 1 < lanes <= scan.steps else _blocks
+        carries = emit(scan, place, scan.first_carries(place, 1), lanes)
+        scan.store_carries(place, carries, 1)
+
+
+def _is_exact(scan: Scan) -> bool:
+    """Whether each step does one operation on the carry and the element, and it makes no difference which ones come first."""
+    if len(scan.inputs) != 1 or len(scan.inits) != 1 or any(one is not scan.step_results[0] for one in scan.step_results):
+        return False
+    operation = scan.step_results[0]
+    if tuple(reversed(operation.operands)) != tuple(scan.step.parameters) or operation.shape.element_type.is_complex:
+        return False
+    return operation.opcode in (_EXACT if operation.shape.element_type.is_float else _EXACT_OF_INTEGERS)
+
+
+def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
+    """Whole vectors of elements, and what remains element by element."""
+    b, whole = scan.builder, scan.steps // lanes
+    last_lane = 0 if scan.is_reverse else lanes - 1
+
+    def combined(first: RegisterValue, second: RegisterValue) -> RegisterValue:
+        return scan.stepped([second], [first], lanes)[0][0]
+
+    def vector(number: ir.Value, carries: list[RegisterValue]) -> list[RegisterValue]:
+        start = indices.multiply_base(b, number, lanes)
+        if scan.is_reverse:
+            start = indices.add_base(b, indices.multiply_base(b, start, -1), scan.steps - lanes)
+        index = scan.at(place, Affine(start, 1))
+        (values,) = scan.elements(index, lanes)
+        distance = 1
+        while distance < lanes:
+            moved = [lane + distance if scan.is_reverse else lane - distance for lane in range(lanes)]
+            inside = [0 <= lane < lanes for lane in moved]
+            before = _shuffled(b, values, values, [lane if known else 0 for lane, known in zip(moved, inside)])
+            kept = [lane + lanes if known else lane for lane, known in enumerate(inside)]
+            values = _shuffled(b, values, combined(before, values), kept)
+            distance *= 2
+        values = combined(carries[0], values)
+        scan.store(index, [values] * scan.output_count, lanes)
+        return [_shuffled(b, values, values, [last_lane] * lanes)]
+
+    first = [broadcast_lanes(b, carry, lanes) for carry in carries]
+    (carry,) = carried_loop(b, 0, whole, 1, first, vector, "scan")
+    return _elements(scan, place, whole * lanes, scan.steps, [b.extract_element(carry, I32(0))])
+
+
+def _shuffled(b: ir.IRBuilder, first: ir.Value, second: ir.Value, lanes: list[int]) -> ir.Value:
+    return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes]))
+
+
+def _elements(scan: Scan, place: Index, start: Base, stop: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+    """The steps from ``start`` to before ``stop``, one by one."""
+
+    def step(number: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+        index = scan.at(place, Affine(scan.position(number)))
+        outputs, carries = scan.stepped(scan.elements(index, 1), carries, 1)
+        scan.store(index, outputs, 1)
+        return carries
+
+    return carried_loop(scan.builder, start, stop, 1, carries, step, "scan")
+
+
+def _blocks(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
+    """Element by element; what is computed from arrays is computed by vectors, a block of the line at a time."""
+    inputs_wait = any(x not in scan.bindings for x in scan.inputs)
+    outputs_wait = any(root not in dict(scan.parts) for root, _ in scan.results)
+    if lanes == 1 or not (inputs_wait or outputs_wait):
+        return _elements(scan, place, 0, scan.steps, carries)
+    return _Blocks(scan, place, lanes, inputs_wait, outputs_wait).emit(carries)
+
+
+class _Blocks:
+    """The blocks of one line, with memory for the elements of inputs and outputs that wait there."""
+
+    def __init__(self, scan: Scan, place: Index, lanes: int, inputs_wait: bool, outputs_wait: bool) -> None:
+        self.scan, self.place, self.builder = scan, place, scan.builder
+        self.lanes = lanes_for_calls(self.builder.module, scan.outside, lanes, _BLOCK)
+        self.inputs = self._memory(scan.inputs) if inputs_wait else None
+        self.outputs = self._memory(scan.step_results[: scan.output_count]) if outputs_wait else None
+
+    def _memory(self, instructions) -> list[Array]:
+        shapes = [Shape(instruction.shape.element_type, (_BLOCK,)) for instruction in instructions]
+        with self.builder.goto_entry_block():
+            return [Array(stack_memory(self.builder, shape.byte_size, 64), shape) for shape in shapes]
+
+    def emit(self, carries: list[RegisterValue]) -> list[RegisterValue]:
+        whole, rest = divmod(self.scan.steps, _BLOCK)
+
+        def block(number: ir.Value, carries: list[RegisterValue]) -> list[RegisterValue]:
+            start = indices.multiply_base(self.builder, number, _BLOCK)
+            if self.scan.is_reverse:
+                start = indices.add_base(self.builder, indices.multiply_base(self.builder, start, -1), self.scan.steps - _BLOCK)
+            return self._block(start, _BLOCK, carries)
+
+        carries = carried_loop(self.builder, 0, whole, 1, carries, block, "block")
+        return self._block(0 if self.scan.is_reverse else whole * _BLOCK, rest, carries) if rest else carries
+
+    def _block(self, first: Base, count: int, carries: list[RegisterValue]) -> list[RegisterValue]:
+        """The positions from ``first`` on."""
+        b, scan = self.builder, self.scan
+
+        def index(component: Component) -> Index:
+            return scan.at(self.place, indices.add(b, component, first))
+
+        def compute(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            for array, value in zip(self.inputs, scan.elements(index(component), lanes, mask)):
+                array.store(b, (component,), value, lanes, mask)
+
+        def step(number: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+            place = Affine(number)
+            if scan.is_reverse:
+                place = indices.add(b, indices.scale(b, place, -1), count - 1)
+            if self.inputs is None:
+                elements = scan.elements(index(place), 1)
+            else:
+                elements = [array.load(b, (place,), 1) for array in self.inputs]
+            outputs, carries = scan.stepped(elements, carries, 1)
+            if self.outputs is None:
+                scan.store(index(place), outputs, 1)
+            else:
+                for array, value in zip(self.outputs, outputs):
+                    array.store(b, (place,), value, 1)
+            return carries
+
+        def finish(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            scan.store(index(component), [array.load(b, (component,), lanes, mask) for array in self.outputs], lanes, mask)
+
+        vectors = VectorLoop(b, self.lanes, in_place=False)
+        if self.inputs is not None:
+            vectors.emit(count, compute)
+        carries = carried_loop(b, 0, count, 1, carries, step, "scan")
+        if self.outputs is not None:
+            vectors.emit(count, finish)
+        return carries
