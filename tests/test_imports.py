@@ -32,7 +32,9 @@ ALLOWED = {
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "hlo"},
     "tracer.calls": {"tracer.calls", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
-    "tracer.functions": {"tracer.functions", "tracer.calls.custom_call", "tracer.indexing", "tracer.recording", "hlo"},
+    "tracer.functions": {
+        "tracer.functions", "tracer.calls.custom_call", "tracer.indexing", "tracer.recording", "compile.scan_steps", "hlo"
+    },
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
     "": {"client", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
