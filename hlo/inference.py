@@ -41,5 +41,5 @@ class KnownUses:
             self._kept.clear()
         if len(operands) <= _LONGEST:
             self._results[key] = result
-            self._kept.append((operands, attributes, stated))
+            self._kept += (attributes, stated, *operands)
         return result

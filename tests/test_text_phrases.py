@@ -36,6 +36,7 @@ def check(texts):
         for module, name in PHRASES:
             patch.setattr(module, name, NOTHING)
         patch.setattr(literals, "parse_dense", lambda cursor, shape: None)
+        patch.setattr(shapes, "_plain_tuple", lambda text, shapes: None)
         token_by_token = list(map(outcome, texts))
     for text, one, other in zip(texts, quickly, token_by_token):
         assert one == other, text

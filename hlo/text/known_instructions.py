@@ -15,7 +15,7 @@ from ..instruction import Instruction
 from ..operation import OPERATIONS
 from ..shape import AnyShape, compatible
 from .lexer import Cursor
-from .phrases import ARRAY_SHAPE, BALANCED, COMMENT, COMMENTS, NAME, SHAPE, SIZES, STRING, WORD, phrase
+from .phrases import ARRAY_SHAPE, COMMENT, COMMENTS, NAME, SHAPE, SIZES, STRING, WORD, phrase
 from .shapes import parse_shape
 from .source_tables import SourceTables
 
@@ -25,15 +25,23 @@ if TYPE_CHECKING:
 _MOST = 10_000  # that are remembered
 
 _OPERANDS = rf"(?: [^(){{}}\[\]\"/=]++ | {SIZES} | {COMMENT} )*+"
-_VALUE = rf"(?: {BALANCED} | {STRING} | {WORD} )"
-_ATTRIBUTES = rf"(?: , \s*+ (?! (?: calls | to_apply | metadata ) = ) [A-Za-z_] [\w\-]*+ = {_VALUE} )*+"
-_MORE_ATTRIBUTES = rf"(?: , \s*+ (?! metadata= ) [A-Za-z_] [\w\-]*+ = {_VALUE} )*+"
+
+
+def _bracketed(depth: int) -> str:
+    """Something in brackets that are nested this deep, whichever: who reads it finds out whether they fit."""
+    inside = rf"[^{{}}()\[\]\"/]++ | {STRING} | /(?![*/])" + (f" | {_bracketed(depth - 1)}" if depth else "")
+    return rf"[{{(\[] (?: {inside} )*+ [}})\]]"
+
+
+_ATTRIBUTE = rf"[A-Za-z_] [\w\-]*+ = (?: {_bracketed(3)} | {STRING} | {WORD} )"
+_ATTRIBUTES = rf"(?: , \s*+ (?! (?: calls | to_apply | metadata ) = ) {_ATTRIBUTE} )*+"
+_MORE_ATTRIBUTES = rf"(?: , \s*+ (?! metadata= ) {_ATTRIBUTE} )*+"
 # Behind an instruction something must stand that can only be the next one, or the end of the computation.
 INSTRUCTION = phrase(rf"""
     (?P<root> ROOT \s++ )?+ (?!ROOT=) (?: % | (?= [A-Za-z_] ) ) (?P<name> [\w.\-]++ ) \s*+ = \s*+
     (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ ) \( (?P<inside> {_OPERANDS} ) \) \s*+
     (?P<attributes> {_ATTRIBUTES} ) (?: , \s*+ (?P<caller> calls | to_apply ) = (?P<callee> {NAME} ) )?+
-    (?: , \s*+ metadata= (?P<metadata> {BALANCED} ) )?+ (?P<more> {_MORE_ATTRIBUTES} ) \s*+ (?= [%A-Za-z_}}] )
+    (?: , \s*+ metadata= (?P<metadata> {_bracketed(0)} ) )?+ (?P<more> {_MORE_ATTRIBUTES} ) \s*+ (?= [%A-Za-z_}}] )
 """)
 OPERANDS = phrase(rf"\( ( {_OPERANDS} ) \) \s*+ (?!/)")
 _OPERAND = phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
@@ -64,14 +72,15 @@ class KnownInstructions:
 
         Raises what the cursor raises for a computation that is not read yet; the body is then as it was before its caller.
         """
-        cursor, by_name, locations = self.cursor, body.by_name, self.sources.locations
-        while (match := self.form(body)) is not None:
+        cursor, known, by_name, locations = self.cursor, self.known, body.by_name, self.sources.locations
+        text, shapes = cursor.text, cursor.shapes
+        while (match := INSTRUCTION.match(text, body.position)) is not None:
             is_root, name, shape_text, opcode, inside, attributes_text, caller, callee, metadata, more = match.groups()
-            like = self.known.get(_details(opcode, inside, shape_text, attributes_text, caller, more))
+            like = known.get(_details(opcode, inside, shape_text, attributes_text, caller, more))
             if like is None or name in by_name or (is_root and body.root is not None):
                 return match
-            operands = () if opcode in WITH_VALUES else named_operands(inside, by_name, cursor.shapes)
-            shape = cursor.shapes.get(shape_text) or self._new_shape(match)
+            operands = () if opcode in WITH_VALUES else named_operands(inside, by_name, shapes)
+            shape = shapes.get(shape_text) or self._new_shape(match)
             if shape is None or None in operands:
                 return match
             if metadata is not None and metadata not in locations and not self.sources.read_metadata(metadata):

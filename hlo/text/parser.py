@@ -26,10 +26,10 @@ from .source_tables import SourceTables
 
 MAX_CALL_DEPTH = 64
 _PARAMETER = phrase(rf"{NAME} \s*+ : \s*+ ({SHAPE}) \s*+ , \s*+ (?: {COMMENT} \s*+ )?+ (?!/)")  # and one behind it
-_STATED = rf"{NAME} \s*+ : \s*+ {SHAPE}"
+_STATED = rf"{NAME} \s*+ : \s*+ {SHAPE} (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?! \) ) | (?= \) ) )"  # with a comma, or as the last
 _HEADING = phrase(rf"""
-    (ENTRY \s++)?+ (?!ENTRY) ({NAME}) \s*+ \( ( (?: {_STATED} (?: , \s*+ (?: {COMMENT} \s*+ )?+ {_STATED} )*+ )?+ ) \)
-    \s*+ -> \s*+ ({SHAPE}) \s*+ (?P<brace>) \{{ \s*+ (?= [%A-Za-z_] )
+    (ENTRY \s++)?+ (?!ENTRY) ({NAME}) \s*+ \( ( (?: {_STATED} )*+ ) \) \s*+ -> \s*+ ({SHAPE}) \s*+
+    (?P<brace>) \{{ \s*+ (?= [%A-Za-z_] )
 """)
 _STATED_SHAPE = phrase(rf": \s*+ ({SHAPE})")
 _CLOSED = phrase(r"\} \s*+ (?![,/])")  # what closes a computation of which nothing more is said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from math import prod
 
 from ..element_type import ELEMENT_TYPES, ElementType
@@ -108,12 +109,15 @@ def _plain_array(text: str) -> Shape | None:
     sizes = tuple(map(int, match[2].split(","))) if match[2] else ()
     if len(sizes) > MAX_RANK or not 0 < prod(sizes) * element_type.byte_size < 2**63:
         return None
-    if match[3] is None:
+    if match[3] is None or match[3] == _row_major(len(sizes)):
         return Shape(element_type, sizes)
-    layout = Layout(tuple(map(int, match[3].split(","))))
-    if layout.is_row_major and len(layout.minor_to_major) == len(sizes):
-        return Shape(element_type, sizes)
-    return Shape(element_type, sizes, layout) if sorted(layout.minor_to_major) == list(range(len(sizes))) else None
+    order = tuple(map(int, match[3].split(",")))
+    return Shape(element_type, sizes, Layout(order)) if sorted(order) == list(range(len(sizes))) else None
+
+
+@cache
+def _row_major(rank: int) -> str:
+    return ",".join(map(str, range(rank - 1, -1, -1)))
 
 
 def _plain_tuple(text: str, shapes: dict[str, AnyShape]) -> TupleShape | None:
