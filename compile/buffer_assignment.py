@@ -18,6 +18,7 @@ from ..hlo.address_space import check_memory
 from ..hlo.operation import ELEMENTWISE, GIVEN
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
+from .fused_computations import result_roots
 from .memo import Memo
 from .traversal import called_functions
 
@@ -98,7 +99,7 @@ def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
     known = _own_index_parameters.get(computation)
     if known is not None:
         return known
-    roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
+    roots = result_roots(computation)
     dimensions = roots[0].shape.dimensions
     reaching: dict[Instruction, set[int]] = {}
     if dimensions and all(root.shape.dimensions == dimensions for root in roots):

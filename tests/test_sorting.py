@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from phlox import jit
-from phlox.backends.cpu.regions.sort_key import sort_key
+from phlox.backends.llvm.sort_key import sort_key
 from phlox.backends.loading import load_hlo
 from phlox.backends.registry import get_backend
 from phlox.compile.expansion import expand

@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, is_free_reshape, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...compile.fused_computations import as_computation, result_roots
 from ...compile.traversal import called_functions
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
@@ -33,8 +34,7 @@ from .arena import Arena, BorrowedArena
 from .call.python_calls import INTERRUPTED
 from .called_computations import CalledComputations
 from .function_parts import Argument, FunctionParts, raw_leaves
-from .region_functions import RegionFunctions, as_computation
-from .regions.loop import result_roots
+from .region_functions import RegionFunctions
 from .row_groups import Region, RowGroups
 from .target import Target
 

@@ -13,16 +13,18 @@ from typing import Any
 from llvmlite import ir
 
 from ...compile.common_subexpression_elimination import ComputationKeys
-from ...hlo import Computation, Instruction, make_instruction
+from ...compile.fused_computations import as_computation, producers
+from ...hlo import Computation, Instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter
 from ..llvm.interruption import InterruptibleFunction, call_interruptible
 from ..llvm.module import align_stack
+from ..llvm.reductions import Reduction
 from ..llvm.types import I32, flatten, unflatten
 from .call.python_calls import INTERRUPTED
 from .regions.contraction import emit_contraction
 from .regions.loop import emit_loop
-from .regions.reduction import Reduction, emit_reduction
+from .regions.reduction import emit_reduction
 from .regions.scatter import emit_scatter
 from .target import Target
 
@@ -69,14 +71,14 @@ class RegionFunctions:
         """Emit a computation whose root is a reduce, into arrays or, where everything is reduced, into memory for scalars."""
         reduce = computation.root
         count = len(reduce.operands) // 2
-        producers = _producers(computation, reduce.operands[:count])
+        reduced_values = producers(computation, reduce.operands[:count])
         reduced = tuple(sorted(reduce.attributes["dimensions"]))
 
         def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
             arguments, outputs = bindings[:-count], bindings[-count:]
             scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
             init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
-            reduction = Reduction(producers, arguments, init_values, reduced, reduce.attributes["to_apply"])
+            reduction = Reduction(reduced_values, arguments, init_values, reduced, reduce.attributes["to_apply"])
             arrays = [output for output in outputs if output.shape.rank]
             for slot, value in zip(outputs, emit_reduction(builder, self.target, reduction, arrays)):
                 slot.store(builder, (), value, 1)
@@ -155,22 +157,3 @@ class RegionFunctions:
 def _registers(values: list[Binding]) -> list[ir.Value]:
     """The pointers of arrays and the registers of scalars."""
     return flatten([value.pointer if isinstance(value, Array) else value for value in values])
-
-
-def as_computation(instruction: Instruction) -> Computation:
-    """One instruction as a computation of its own, its operands as parameters."""
-    parameters = tuple(
-        make_instruction("parameter", (), {"number": number}, operand.shape)
-        for number, operand in enumerate(instruction.operands)
-    )
-    root = instruction.with_operands(parameters)
-    return Computation(instruction.opcode, (*parameters, root), root)
-
-
-def _producers(computation: Computation, operands: tuple[Instruction, ...]) -> Computation:
-    """The part of a computation that computes the operands of its root."""
-    instructions = tuple(instruction for instruction in computation.instructions if instruction is not computation.root)
-    if len(operands) == 1:
-        return Computation(computation.name, instructions, operands[0])
-    root = make_instruction("tuple", operands)
-    return Computation(computation.name, (*instructions, root), root)

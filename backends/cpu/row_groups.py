@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from llvmlite import ir
 
 from ...compile.buffer_assignment import Buffer
+from ...compile.fused_computations import result_roots
 from ...hlo import Computation, Instruction, Shape, TupleShape
 from ...hlo.operation import ELEMENTWISE
 from ..llvm import index as indices
@@ -22,7 +23,6 @@ from ..llvm.elemental import Binding
 from ..llvm.index import Affine
 from ..llvm.loops import counted_loop
 from .region_functions import RegionFunctions
-from .regions.loop import result_roots
 
 # Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
 _SMALLEST_ARRAY_BYTES = 512 << 10

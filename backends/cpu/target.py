@@ -7,6 +7,9 @@ from functools import cache
 
 from llvmlite import binding
 
+# Of any target's registers: memory that is laid out before the target is known has room for such vectors.
+WIDEST_VECTOR_BYTES = 64
+
 
 @dataclass(frozen=True)
 class Target:
@@ -22,9 +25,14 @@ class Target:
     vector_bytes: int
     vector_registers: int
 
-    def lanes(self, element_bytes: int) -> int:
-        """Elements of this size in one vector register."""
-        return max(1, self.vector_bytes // element_bytes)
+    def lanes(self, element_bytes: int, size: int | None = None) -> int:
+        """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.
+
+        >>> Target("", "", "", "", vector_bytes=32, vector_registers=16).lanes(4, 3)
+        4
+        """
+        lanes = max(1, self.vector_bytes // element_bytes)
+        return lanes if size is None else min(lanes, 1 << max(0, size - 1).bit_length())
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
+from ...compile.fused_computations import result_roots
 from ...hlo import Computation, Instruction, Shape, TupleShape
 from ...hlo.operation import ELEMENTWISE
 
@@ -26,7 +27,7 @@ def collapse_dimensions(computation: Computation, barriers: frozenset[int] = fro
     The root is an array, or a tuple of arrays of the same dimensions. ``barriers`` holds each dimension d such
     that d and d + 1 must stay apart.
     """
-    roots = computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
+    roots = result_roots(computation)
     rank = roots[0].shape.rank
     if rank < 2:
         return None

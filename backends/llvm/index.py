@@ -51,6 +51,14 @@ def multiply_base(builder: ir.IRBuilder, base: Base, factor: int) -> Base:
     return builder.mul(base, I64(factor)) if factor else 0
 
 
+def least(builder: ir.IRBuilder, first: Base, second: Base) -> Base:
+    """The smaller one, as signed integers."""
+    if isinstance(first, int) and isinstance(second, int):
+        return min(first, second)
+    first, second = i64(first), i64(second)
+    return builder.select(builder.icmp_signed("<", first, second), first, second)
+
+
 def add(builder: ir.IRBuilder, component: Component, offset: Base) -> Component:
     """The component plus a number that is the same in all lanes."""
     if isinstance(component, Affine):

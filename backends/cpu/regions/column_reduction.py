@@ -15,19 +15,18 @@ from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.memory import stack_memory
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
-from ..target import Target
-from .loop import VectorLoop, vector_strips
-from .reduction_parts import (
+from ...llvm.reductions import (
     Reduction,
     Store,
     add_with_error,
     finish_compensation,
     is_sum_of_floats,
-    lanes_of,
     reduce_loops,
     splat_identity,
 )
+from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ..target import Target
+from ..vectors import VectorLoop, lanes_of, vector_strips
 
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
@@ -107,10 +106,8 @@ def _sum_of_runs(
 
 def _end(builder: ir.IRBuilder, start: ir.Value, size: int) -> Base:
     """The end of the run that begins here."""
-    if size % _RUN == 0:
-        return builder.add(start, I64(_RUN))
     end = builder.add(start, I64(_RUN))
-    return builder.select(builder.icmp_signed("<", end, I64(size)), end, I64(size))
+    return end if size % _RUN == 0 else indices.least(builder, end, size)
 
 
 def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:

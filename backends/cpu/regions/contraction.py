@@ -18,11 +18,12 @@ from ...llvm.arrays import Array
 from ...llvm.elementary.arithmetic import constant
 from ...llvm.index import Affine
 from ...llvm.loops import loop_nest
+from ...llvm.reductions import Reduction
 from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..target import Target
 from .contraction_blocks import Blocks, Contraction, panel_bytes
-from .reduction import Reduction, emit_reduction
+from .reduction import emit_reduction
 from .transpose import emit_transpose
 
 

@@ -20,7 +20,7 @@ from ...llvm.arrays import Array
 from ...llvm.conversion import convert_value
 from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.elementwise import ElementwiseContext
-from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.index import Affine, Base, Component, Index, least
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.memory import stack_memory
 from ...llvm.types import (
@@ -34,14 +34,13 @@ from ...llvm.types import (
     register_type,
     round_to_type,
 )
-from ..target import Target
-from .loop import tail_mask
+from ..target import WIDEST_VECTOR_BYTES, Target
+from ..vectors import tail_mask
 
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
 _WIDEST_BLOCK = 4  # vectors
-_WIDEST_VECTOR = 64  # bytes
 # So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
 # error is that of summation by pairs, and does not grow with the number of terms.
 _RUN = 64
@@ -80,9 +79,9 @@ def panel_bytes(contraction: Contraction) -> int:
     """Memory for the panel of packed columns; 0 where packing does not pay."""
     c = contraction
     operand_bytes = c.term_count * c.column_count * c.rhs.element_type.byte_size
-    if c.row_count < _PACKED_ROWS or operand_bytes <= _PACKED_BYTES or c.column_count < _WIDEST_VECTOR:
+    if c.row_count < _PACKED_ROWS or operand_bytes <= _PACKED_BYTES or c.column_count < WIDEST_VECTOR_BYTES:
         return 0
-    return c.term_count * _WIDEST_BLOCK * _WIDEST_VECTOR
+    return c.term_count * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -113,11 +112,9 @@ class Blocks:
         self.result_type = contraction.dot.shape.element_type
         self._term_sizes = [contraction.lhs.dimensions[left] for left, _ in contraction.terms]
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
-        self.lanes = target.lanes(max(register_bytes(t) for t in types))
-        if self.result_type.is_complex:
-            self.lanes = max(1, self.lanes // 2)
-        while self.lanes > 1 and self.lanes >= 2 * contraction.column_count:
-            self.lanes //= 2
+        # A complex number takes two registers.
+        widest = max(map(register_bytes, types)) * (2 if self.result_type.is_complex else 1)
+        self.lanes = target.lanes(widest, contraction.column_count)
         rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
         vectors = max(1, contraction.column_count // self.lanes)
         accumulators = (24 if target.vector_registers >= 32 else 8) // (4 if self.result_type.is_complex else 1)
@@ -233,7 +230,7 @@ class Blocks:
             return run(first)
         b, registers = self.builder, flatten(zeros)
         with b.goto_entry_block():
-            memory = stack_memory(b, len(registers) * _WIDEST_VECTOR, _WIDEST_VECTOR)
+            memory = stack_memory(b, len(registers) * WIDEST_VECTOR_BYTES, WIDEST_VECTOR_BYTES)
         places = [b.gep(memory, [I64(number)], source_etype=r.type) for number, r in enumerate(registers)]
         for place, zero in zip(places, registers):
             b.store(zero, place)
@@ -262,10 +259,7 @@ class Blocks:
 
     def _end(self, start: Base, length: int, size: int) -> Base:
         """The end of a run of this length, or of everything."""
-        if isinstance(start, int):
-            return min(start + length, size)
-        end = self.builder.add(start, I64(length))
-        return self.builder.select(self.builder.icmp_signed("<", end, I64(size)), end, I64(size))
+        return least(self.builder, indices.add_base(self.builder, start, length), size)
 
     def _left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
         """An index into the left operand; what is left out is 0."""

@@ -9,7 +9,8 @@ Transform", 1992, 1.7).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from math import cos, pi, prod, sin
 from typing import NamedTuple
@@ -21,12 +22,11 @@ from ....compile.expansion.fourier_plan import LONGEST_COLUMN, radices, rows_and
 from ....hlo import ElementType, Instruction, Shape, component_type
 from ...llvm.arrays import Array
 from ...llvm.elementary.arithmetic import constant, fma
-from ...llvm.index import Affine, Base, Component, i64, multiply_base
+from ...llvm.index import Affine, Base, Component, i64, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I8, I64, ComplexValue, broadcast_lanes, memory_type, register_bytes, vector_of
-from ..target import Target
+from ..target import WIDEST_VECTOR_BYTES, Target
 
-_WIDEST_VECTOR = 64  # bytes
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32
 
@@ -44,7 +44,7 @@ def layout_of(fft: Instruction) -> Layout:
     *others, length = fft.shape.dimensions
     signals = prod(others)
     rows, columns = rows_and_columns(length)
-    few = signals < _WIDEST_VECTOR // fft.shape.element_type.byte_size and length > _SHORT
+    few = signals < WIDEST_VECTOR_BYTES // fft.shape.element_type.byte_size and length > _SHORT
     if rows == 1 or not few and length <= LONGEST_COLUMN:
         rows, columns = 1, length
     return Layout(signals, length, rows, columns)
@@ -71,7 +71,7 @@ def scratch_bytes(fft: Instruction) -> int:
 
 def _column_bytes(layout: Layout) -> int:
     longest = layout.length if layout.rows == 1 else max(layout.rows, layout.columns)
-    return 4 * longest * _WIDEST_VECTOR
+    return 4 * longest * WIDEST_VECTOR_BYTES
 
 
 def emit_fourier(
@@ -133,29 +133,16 @@ def _viewed(array: Array, sizes: tuple[int, ...]) -> Array:
     return Array(array.pointer, Shape(array.shape.element_type, sizes))
 
 
-class _lane_groups:
+@contextmanager
+def _lane_groups(builder: ir.IRBuilder, size: int, widest: int) -> Iterator[tuple[Base, int]]:
     """A loop over groups of lanes that cover a dimension: the first index and the number of lanes.
 
     The last group overlaps the one before it where the size is no multiple.
     """
-
-    def __init__(self, builder: ir.IRBuilder, size: int, widest: int) -> None:
-        self.builder, self.size, self.lanes = builder, size, widest
-        while self.lanes > size:
-            self.lanes //= 2
-        self.loop = counted_loop(builder, -(-size // self.lanes), "lanes")
-
-    def __enter__(self) -> tuple[Base, int]:
-        b, last = self.builder, self.size - self.lanes
-        start = multiply_base(b, self.loop.__enter__(), self.lanes)
-        if isinstance(start, int):
-            return min(start, last), self.lanes
-        if self.size % self.lanes:
-            start = b.select(b.icmp_signed("<", start, I64(last)), start, I64(last))
-        return start, self.lanes
-
-    def __exit__(self, *error: object) -> None:
-        self.loop.__exit__(*error)
+    lanes = min(widest, 1 << (size.bit_length() - 1))
+    with counted_loop(builder, -(-size // lanes), "lanes") as number:
+        start = multiply_base(builder, number, lanes)
+        yield (start if size % lanes == 0 else least(builder, start, size - lanes)), lanes
 
 
 def _lanes_from(first: Base, lanes: int) -> Component:
@@ -206,7 +193,7 @@ class _Column:
         """Transform the elements that ``load(position)`` gives; ``store(frequency, value)`` takes the results."""
         b, length = self.builder, self.length
         source = self.scratch
-        target = b.gep(self.scratch, [I64(2 * length * _WIDEST_VECTOR)], source_etype=I8)
+        target = b.gep(self.scratch, [I64(2 * length * WIDEST_VECTOR_BYTES)], source_etype=I8)
         with counted_loop(b, length, "load") as position:
             self._write(source, position, load(position))
         state = [source, target, self.roots, I64(length), I64(1)]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from llvmlite import ir
 
+from ....compile.fused_computations import result_roots
 from ....hlo import Computation, Instruction
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
-from ...llvm.index import Affine, Component, Index, i64
+from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import I1, I64, register_bytes
+from ...llvm.types import I64, register_bytes
 from ..target import Target
+from ..vectors import VectorLoop
 from .transpose import emit_transpose, transposed_source
 
 
@@ -75,6 +77,9 @@ def dimension_read_across(instructions: Sequence[Instruction], sizes: tuple[int,
     return None
 
 
+# Waking the upper halves of 512-bit registers takes longer than a few vectors of half the width.
+_SMALL_BYTES = 256
+_SMALL_VECTOR_BYTES = 32
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
@@ -115,8 +120,7 @@ class _Nest:
         outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
         with loop_nest(b, outer_sizes) as outer, counted_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
             start = b.mul(i64(block), I64(_BLOCK))
-            stop = b.add(start, I64(_BLOCK))
-            stop = b.select(b.icmp_signed("<", stop, I64(sizes[across])), stop, I64(sizes[across]))
+            stop = indices.least(b, b.add(start, I64(_BLOCK)), sizes[across])
 
             def emit(inner: Affine, lanes: int, mask: ir.Value | None) -> None:
                 def store(position: ir.Value, nothing: list) -> list:
@@ -169,78 +173,9 @@ def reshaped_arguments(arguments: list[Binding], computation: Computation) -> li
     ]
 
 
-def result_roots(computation: Computation) -> tuple[Instruction, ...]:
-    """The instructions whose values a fused computation returns."""
-    return computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
-
-
 def _lanes_for(target: Target, widest: int | None, dimensions: tuple[int, ...]) -> int:
     """Lanes such that the widest element fills one vector register, and no more than the loop has iterations."""
     if widest is None:
         return 1
-    small = prod(dimensions) * widest <= _SMALL_BYTES
-    lanes = min(target.vector_bytes, _SMALL_VECTOR_BYTES if small else target.vector_bytes) // widest
-    while lanes > 1 and lanes >= 2 * dimensions[-1]:
-        lanes //= 2
-    return lanes
-
-
-def tail_mask(lanes: int, count: int) -> ir.Constant:
-    """The first ``count`` lanes."""
-    return ir.Constant(ir.VectorType(I1, lanes), [I1(int(lane < count)) for lane in range(lanes)])
-
-
-# Waking the upper halves of 512-bit registers takes longer than a few vectors of half the width.
-_SMALL_BYTES = 256
-_SMALL_VECTOR_BYTES = 32
-
-
-class VectorLoop:
-    """A loop over one dimension, ``lanes`` indices at a time.
-
-    What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed
-    twice, by a masked vector.
-    """
-
-    def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool) -> None:
-        self.builder, self.lanes, self.in_place = builder, lanes, in_place
-
-    def emit(self, size: int, body) -> None:
-        """``body(component, lanes, mask)`` emits the work at the indices that the component stands for."""
-        b, lanes = self.builder, self.lanes
-        if lanes == 1:
-            with counted_loop(b, size) as index:
-                body(Affine(index), 1, None)
-            return
-        whole, remainder = divmod(size, lanes)
-        if whole == 0:
-            body(Affine(0, 1), lanes, tail_mask(lanes, remainder))
-            return
-        overlap = remainder and not self.in_place
-        with counted_loop(b, whole + bool(overlap)) as number:
-            start = indices.multiply_base(b, number, lanes)
-            if overlap:
-                if isinstance(start, int):
-                    start = min(start, size - lanes)
-                else:
-                    last = I64(size - lanes)
-                    start = b.select(b.icmp_signed("<", start, last), start, last)
-            body(Affine(start, 1), lanes, None)
-        if remainder and not overlap:
-            body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))
-
-
-def vector_strips(
-    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
-) -> None:
-    """Cover a dimension by blocks of several vectors, then by single vectors."""
-    block = unroll * lanes
-    blocks = size // block if unroll > 1 else 0
-    if blocks:
-        with counted_loop(builder, blocks) as number:
-            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
-    done = blocks * block
-    if done < size:
-        VectorLoop(builder, lanes, in_place=False).emit(
-            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
-        )
+    lanes = target.lanes(widest, dimensions[-1])
+    return min(lanes, _SMALL_VECTOR_BYTES // widest) if prod(dimensions) * widest <= _SMALL_BYTES else lanes

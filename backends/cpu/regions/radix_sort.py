@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from ...llvm.arrays import Array
+from ...llvm.branches import replaced_if
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop, counted_loop
-from ...llvm.types import I64, POINTER, RegisterValue
-from .sort_key import SortKey, order_bits
+from ...llvm.memory import copy_memory
+from ...llvm.sort_key import SortKey, order_bits
+from ...llvm.types import I64, RegisterValue
 
 # Shorter lines are merged faster than digits are counted.
 LEAST_ELEMENTS = 256
@@ -49,7 +51,7 @@ def emit_radix_sort(
     # After an odd number of passes the elements lie in the spare line.
     with b.if_then(b.icmp_unsigned("!=", pointers[0], line[0].pointer)):
         for array, other in zip(line, spare):
-            _copy(b, array.pointer, other.pointer, size * array.shape.element_type.byte_size)
+            copy_memory(b, array.pointer, other.pointer, size * array.shape.element_type.byte_size)
 
 
 def _pass(
@@ -66,10 +68,7 @@ def _pass(
     sources = [Array(p, array.shape) for p, array in zip(pointers[:count], line)]
     targets = [Array(p, array.shape) for p, array in zip(pointers[count:], line)]
     first = _digit(b, _key_bits(b, key, sources[key.operand], Affine(0)), digit)
-    same = b.icmp_unsigned("==", b.load(_counter(b, histograms, digit, first), typ=I64), I64(size))
-    before, moving, done = b.block, b.append_basic_block("pass"), b.append_basic_block("pass.done")
-    b.cbranch(same, done, moving)
-    b.position_at_end(moving)
+    differ = b.icmp_unsigned("!=", b.load(_counter(b, histograms, digit, first), typ=I64), I64(size))
 
     def accumulate(bucket: ir.Value, total: list[RegisterValue]) -> list[RegisterValue]:
         counter = _counter(b, histograms, digit, bucket)
@@ -77,24 +76,19 @@ def _pass(
         b.store(total[0], counter)
         return [b.add(total[0], number)]
 
-    carried_loop(b, 0, _BUCKETS, 1, [I64(0)], accumulate, "places")
-    with counted_loop(b, size, "move") as position:
-        index = (Affine(position),)
-        bits = _key_bits(b, key, sources[key.operand], index[0])
-        counter = _counter(b, histograms, digit, _digit(b, bits, digit))
-        place = b.load(counter, typ=I64)
-        b.store(b.add(place, I64(1)), counter)
-        for source, target in zip(sources, targets):
-            target.store(b, (Affine(place),), source.load(b, index, 1), 1)
-    after = b.block
-    b.branch(done)
-    b.position_at_end(done)
-    exchanged = [*pointers[count:], *pointers[:count]]
-    phis = [b.phi(POINTER) for _ in pointers]
-    for phi, old, new in zip(phis, pointers, exchanged):
-        phi.add_incoming(old, before)
-        phi.add_incoming(new, after)
-    return list(phis)
+    def move() -> list[RegisterValue]:
+        carried_loop(b, 0, _BUCKETS, 1, [I64(0)], accumulate, "places")
+        with counted_loop(b, size, "move") as position:
+            index = (Affine(position),)
+            bits = _key_bits(b, key, sources[key.operand], index[0])
+            counter = _counter(b, histograms, digit, _digit(b, bits, digit))
+            place = b.load(counter, typ=I64)
+            b.store(b.add(place, I64(1)), counter)
+            for source, target in zip(sources, targets):
+                target.store(b, (Affine(place),), source.load(b, index, 1), 1)
+        return [*pointers[count:], *pointers[:count]]
+
+    return replaced_if(b, differ, pointers, move)
 
 
 def _key_bits(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affine) -> ir.Value:
@@ -117,12 +111,3 @@ def _counter(builder: ir.IRBuilder, histograms: ir.Value, digit: ir.Value, bucke
 def _clear(builder: ir.IRBuilder, pointer: ir.Value, count: int) -> None:
     with counted_loop(builder, count, "clear") as number:
         builder.store(I64(0), builder.gep(pointer, [number], source_etype=I64))
-
-
-def _copy(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, size: int) -> None:
-    b, name = builder, "llvm.memcpy.p0.p0.i64"
-    i1 = ir.IntType(1)
-    function = b.module.globals.get(name) or ir.Function(
-        b.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, i1]), name
-    )
-    b.call(function, [target, source, I64(size), i1(0)])

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 from llvmlite import ir
 
+from ....compile.fused_computations import result_roots
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.index import Index
 from ...llvm.loops import loop_nest
+from ...llvm.reductions import Reduction
 from ...llvm.types import RegisterValue
 from ..target import Target
 from .column_reduction import emit_columns
-from .loop import reshaped_arguments, result_roots
-from .reduction_parts import Reduction
+from .loop import reshaped_arguments
 from .row_reduction import emit_rows
 
 

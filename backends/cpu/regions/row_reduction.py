@@ -8,20 +8,19 @@ from ...llvm import index as indices
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
-from ...llvm.types import I32, ComplexValue, RegisterValue
-from ..target import Target
-from .loop import tail_mask
-from .reduction_parts import (
+from ...llvm.reductions import (
     Reduction,
     Store,
     add_with_error,
     finish_compensation,
     identity_of,
     is_sum_of_floats,
-    lanes_of,
     reduce_loops,
     splat_identity,
 )
+from ...llvm.types import ComplexValue, RegisterValue
+from ..target import Target
+from ..vectors import combined_lanes, lanes_of, tail_mask
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -133,10 +132,7 @@ def _vector_row(
     state = [neutral, zero] if compensated else [neutral]
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
-    width = lanes
-    while width > 1:
-        width //= 2
-        total = reduction.combine(builder, [half_of(builder, total, 0)], [half_of(builder, total, 1)], width)[0]
+    total = combined_lanes(builder, total, lanes, lambda low, high, lanes: reduction.combine(builder, [low], [high], lanes)[0])
     return reduction.combine(builder, init, [total], 1)
 
 
@@ -144,14 +140,3 @@ def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwi
     if isinstance(value, ComplexValue):
         return ComplexValue(*(builder.select(mask, v, o) for v, o in zip(value, otherwise)))
     return builder.select(mask, value, otherwise)
-
-
-def half_of(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:
-    """The lower (0) or upper (1) half of the lanes; a scalar where one lane is left."""
-    if isinstance(value, ComplexValue):
-        return ComplexValue(*(half_of(builder, part, which) for part in value))
-    count = value.type.count // 2
-    if count == 1:
-        return builder.extract_element(value, I32(which))
-    lanes = ir.Constant(ir.VectorType(I32, count), [I32(which * count + lane) for lane in range(count)])
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), lanes)

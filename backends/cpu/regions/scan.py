@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ....compile.fused_computations import result_roots
 from ....compile.scan_steps import elementwise_step
 from ....hlo import Computation, Instruction, leaves, make_instruction
 from ...llvm import index as indices
@@ -18,7 +19,8 @@ from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import RegisterValue, register_bytes
 from ..target import Target
-from .loop import VectorLoop, dimension_read_across, result_roots, tail_mask, vector_strips
+from ..vectors import VectorLoop, tail_mask, vector_strips
+from .loop import dimension_read_across
 from .scan_lines import emit_lines
 from .transpose import LARGEST_TILE, turned
 

@@ -19,7 +19,7 @@ from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
 from ..arena import stack_memory
 from ..target import Target
-from .loop import VectorLoop
+from ..vectors import VectorLoop
 
 if TYPE_CHECKING:
     from .scan import Scan

@@ -14,11 +14,10 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
-from ...llvm.scalar_control_flow import runs_alone
 from ...llvm.start_indices import moved, widened
-from ...llvm.types import I64, register_bytes
+from ...llvm.types import I64
 from ..target import Target
-from .loop import VectorLoop
+from ..vectors import VectorLoop, lanes_for
 
 
 def emit_scatter(
@@ -95,7 +94,7 @@ class _Scatter:
                 output, update = at(component)
                 self._update(tuple(output), tuple(update), lanes, mask)
 
-            VectorLoop(b, self._lanes(size), in_place=True).emit(size, update_lanes)
+            VectorLoop(b, lanes_for(self.target, size, self.combine), in_place=True).emit(size, update_lanes)
             return
 
         def step(index: ir.Value, _: list) -> tuple:
@@ -108,15 +107,6 @@ class _Scatter:
         return all(array.strides[dimension] == 1 for array in self.outputs) and all(
             array.strides[offset] == 1 for array in self.updates
         )
-
-    def _lanes(self, size: int) -> int:
-        if runs_alone([self.combine]):
-            return 1
-        computed = [i.shape.element_type for i in self.combine.instructions if not i.shape.is_tuple]
-        lanes = self.target.vector_bytes // max(register_bytes(element_type) for element_type in computed)
-        while lanes > 1 and lanes >= 2 * size:
-            lanes //= 2
-        return lanes
 
     def _update(self, output_index: tuple, update_index: tuple, lanes: int, mask: ir.Value | None) -> None:
         b = self.builder

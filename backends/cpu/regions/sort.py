@@ -15,14 +15,14 @@ from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
-from ...llvm.index import Affine, Base, Component, Index, i64
-from ...llvm.interruption import OpenLoop
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.types import I1, I8, I64, POINTER, RegisterValue, register_bytes
+from ...llvm.index import Affine, Base, Component, Index, i64, least
+from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
+from ...llvm.memory import copy_memory
+from ...llvm.sort_key import SortKey, sort_key
+from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..target import Target
-from .loop import VectorLoop
+from ..vectors import VectorLoop
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
-from .sort_key import SortKey, sort_key
 from .vector_sort import emit_vector_sort, plan_vector_sort
 
 # Runs of this length are sorted by insertion.
@@ -178,9 +178,7 @@ def _store_line(
 
 def _loop(builder: ir.IRBuilder, target: Target, row: Array, move) -> None:
     (size,) = row.shape.dimensions
-    lanes = target.lanes(register_bytes(row.shape.element_type))
-    while lanes > 1 and lanes >= 2 * size:
-        lanes //= 2
+    lanes = target.lanes(register_bytes(row.shape.element_type), size)
     VectorLoop(builder, lanes, in_place=False).emit(size, move)
 
 
@@ -198,35 +196,22 @@ def _sort_runs(builder: ir.IRBuilder, comparator: Computation, line: Line, size:
         return
     with counted_loop(b, -(-size // _RUN)) as number:
         start = b.mul(i64(number), I64(_RUN))
-        end = _least(b, b.add(start, I64(_RUN)), I64(size))
+        end = least(b, b.add(start, I64(_RUN)), size)
 
         def insert(position: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             element = line.load(b, position)
-            entry = b.block
-            head, moving, done = (b.append_basic_block(name) for name in ("insert", "insert.move", "insert.done"))
-            b.branch(head)
-            b.position_at_end(head)
-            place = b.phi(I64)
-            place.add_incoming(position, entry)
-            compared = b.append_basic_block("insert.compare")
-            b.cbranch(b.icmp_signed(">", place, start), compared, done)
-            b.position_at_end(compared)
-            before = b.sub(place, I64(1))
-            neighbour = line.load(b, before)
-            b.cbranch(_is_before(b, comparator, element, neighbour), moving, done)
-            b.position_at_end(moving)
-            line.store(b, place, neighbour)
-            place.add_incoming(before, b.block)
-            b.branch(head)
-            b.position_at_end(done)
+            with while_loop(b, [position], "insert", most=_RUN) as loop:
+                (place,) = loop.values
+                loop.leave_unless(b.icmp_signed(">", place, start))
+                before = b.sub(place, I64(1))
+                neighbour = line.load(b, before)
+                loop.leave_unless(_is_before(b, comparator, element, neighbour))
+                line.store(b, place, neighbour)
+                loop.carry([before])
             line.store(b, place, element)
             return carried
 
         carried_loop(b, b.add(start, I64(1)), end, 1, [], insert, "run")
-
-
-def _least(builder: ir.IRBuilder, first: ir.Value, second: ir.Value) -> ir.Value:
-    return builder.select(builder.icmp_signed("<", first, second), first, second)
 
 
 def _merge_levels(builder: ir.IRBuilder, comparator: Computation, source: Line, target: Line, size: int, levels: int) -> None:
@@ -241,8 +226,8 @@ def _merge_levels(builder: ir.IRBuilder, comparator: Computation, source: Line, 
 
         def merge(pair: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
             start = b.mul(pair, step)
-            middle = _least(b, b.add(start, width), I64(size))
-            end = _least(b, b.add(start, step), I64(size))
+            middle = least(b, b.add(start, width), size)
+            end = least(b, b.add(start, step), size)
             _merge(b, comparator, sources, targets, start, middle, end, size)
             return nothing
 
@@ -267,36 +252,20 @@ def _merge(
     most: the number of elements in all runs of the level.
     """
     b = builder
-    entry = b.block
-    head, inside, done = (b.append_basic_block(name) for name in ("merge", "merge.step", "merge.done"))
-    b.branch(head)
-    b.position_at_end(head)
-    left, right = b.phi(I64), b.phi(I64)
-    left.add_incoming(start, entry)
-    right.add_incoming(middle, entry)
-    loop = OpenLoop(b, entry)
-    both = b.and_(b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end))
-    b.cbranch(both, inside, done)
-    b.position_at_end(inside)
-    take_right = _is_before(b, comparator, source.load(b, right), source.load(b, left))
-    chosen = b.select(take_right, right, left)
-    target.store(b, b.sub(b.add(left, right), middle), source.load(b, chosen))
-    step = b.zext(take_right, I64)
-    next_left, next_right = b.sub(b.add(left, I64(1)), step), b.add(right, step)
-    loop.close(b, most, done)
-    left.add_incoming(next_left, b.block)
-    right.add_incoming(next_right, b.block)
-    b.branch(head)
-    b.position_at_end(done)
+    with while_loop(b, [start, middle], "merge", most) as loop:
+        left, right = loop.values
+        loop.leave_unless(b.and_(b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end)))
+        take_right = _is_before(b, comparator, source.load(b, right), source.load(b, left))
+        taken = b.select(take_right, right, left)
+        target.store(b, b.sub(b.add(left, right), middle), source.load(b, taken))
+        step = b.zext(take_right, I64)
+        loop.carry([b.sub(b.add(left, I64(1)), step), b.add(right, step)])
     for array, into in zip(source.arrays, target.arrays):
         _move(b, array, left, into, b.sub(b.add(left, right), middle), b.sub(middle, left))
         _move(b, array, right, into, right, b.sub(end, right))
 
 
 def _move(builder: ir.IRBuilder, source: Array, first: ir.Value, target: Array, place: ir.Value, count: ir.Value) -> None:
-    b, name = builder, "llvm.memcpy.p0.p0.i64"
-    function = b.module.globals.get(name) or ir.Function(
-        b.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I1]), name
-    )
+    b = builder
     size = b.mul(count, I64(source.shape.element_type.byte_size))
-    b.call(function, [target.address(b, (Affine(place),)), source.address(b, (Affine(first),)), size, I1(0)])
+    copy_memory(b, target.address(b, (Affine(place),)), source.address(b, (Affine(first),)), size)

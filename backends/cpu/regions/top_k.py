@@ -10,12 +10,12 @@ from llvmlite import ir
 
 from ....hlo import Instruction, Shape
 from ...llvm.arrays import Array
-from ...llvm.index import Affine, Index
-from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.index import Affine, Index, i64
+from ...llvm.loops import counted_loop, loop_nest, while_loop
 from ...llvm.memory import stack_memory
-from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, vector_of
+from ...llvm.sort_key import SortKey, order_bits
+from ...llvm.types import I32, I64, broadcast_lanes, vector_of
 from ..target import Target
-from .sort_key import SortKey, order_bits
 
 
 def emit_top_k(
@@ -38,12 +38,12 @@ def emit_top_k(
         vectors = (size - k) // lanes
         if vectors:
             with counted_loop(b, vectors, "vectors") as number:
-                start = b.add(I64(k), b.mul(_i64(number), I64(lanes)))
+                start = b.add(I64(k), b.mul(i64(number), I64(lanes)))
                 with b.if_then(line.beats_last(start, k, lanes), likely=False), counted_loop(b, lanes, "lane") as lane:
-                    line.insert_if_better(b.add(start, _i64(lane)), k)
+                    line.insert_if_better(b.add(start, i64(lane)), k)
         if rest := size - k - vectors * lanes:
             with counted_loop(b, rest, "rest") as number:
-                line.insert_if_better(b.add(I64(size - rest), _i64(number)), k)
+                line.insert_if_better(b.add(I64(size - rest), i64(number)), k)
         with counted_loop(b, k, "chosen") as place:
             position = b.sext(line.places.load(b, (Affine(place),), 1), I64)
             chosen.store(b, (Affine(place),), line.operand.load(b, (Affine(position),), 1), 1)
@@ -83,26 +83,18 @@ class _Line:
 
     def insert(self, position: ir.Value | int, last: ir.Value | int) -> None:
         """Put an element in its place in the list of last + 1, whose last one goes; behind those that it equals."""
-        b, position = self.builder, _i64(position)
+        b, position = self.builder, i64(position)
         key = self.keys(position, 1)
-        entry, (head, compare, move, done) = b.block, (
-            b.append_basic_block(name) for name in ("insert", "insert.compare", "insert.move", "insert.done")
-        )  # fmt: skip
-        b.branch(head)
-        b.position_at_end(head)
-        place = b.phi(I64)
-        place.add_incoming(_i64(last), entry)
-        b.cbranch(b.icmp_signed(">", place, I64(0)), compare, done)
-        b.position_at_end(compare)
-        before = b.sub(place, I64(1))
-        other = b.load(self.best_key(before), typ=self.integer)
-        b.cbranch(b.icmp_unsigned(">", other, key), move, done)
-        b.position_at_end(move)
-        b.store(other, self.best_key(place))
-        self.places.store(b, (Affine(place),), self.places.load(b, (Affine(before),), 1), 1)
-        place.add_incoming(before, move)
-        b.branch(head)
-        b.position_at_end(done)
+        # It becomes rare, and so is not counted as many steps.
+        with while_loop(b, [i64(last)], "insert", most=1) as loop:
+            (place,) = loop.values
+            loop.leave_unless(b.icmp_signed(">", place, I64(0)))
+            before = b.sub(place, I64(1))
+            other = b.load(self.best_key(before), typ=self.integer)
+            loop.leave_unless(b.icmp_unsigned(">", other, key))
+            b.store(other, self.best_key(place))
+            self.places.store(b, (Affine(place),), self.places.load(b, (Affine(before),), 1), 1)
+            loop.carry([before])
         b.store(key, self.best_key(place))
         self.places.store(b, (Affine(place),), b.trunc(position, I32), 1)
 
@@ -111,7 +103,3 @@ def _row(builder: ir.IRBuilder, array: Array, index: Index) -> Array:
     """One line along the last dimension of a row-major array."""
     address = array.address(builder, (*index, Affine(0)))
     return Array(address, Shape(array.shape.element_type, array.shape.dimensions[-1:]))
-
-
-def _i64(value: RegisterValue | int) -> ir.Value:
-    return I64(value) if isinstance(value, int) else value

@@ -20,7 +20,7 @@ from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
 from ..target import Target
-from .row_reduction import half_of
+from ..vectors import combined_lanes
 
 # Vectors of a row that are computed together: so many terms a scalar serves.
 _VECTORS = 4
@@ -79,17 +79,17 @@ class _Rows:
 
         def step(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
             scalar = factor(Affine(number))
-            negative = broadcast_lanes(b, self._negated(scalar), self.lanes)
-            return [self._multiply_add(negative, value, total) for value, total in zip(row(Affine(number)), totals)]
+            negative = broadcast_lanes(b, self.negated(scalar), self.lanes)
+            return [self.multiply_add(negative, value, total) for value, total in zip(row(Affine(number)), totals)]
 
         return carried_loop(b, start, stop, 1, values, step, "terms", self.most)
 
-    def _negated(self, value: RegisterValue) -> RegisterValue:
+    def negated(self, value: RegisterValue) -> RegisterValue:
         if isinstance(value, ComplexValue):
             return ComplexValue(*(self.builder.fneg(part) for part in value))
         return self.builder.fneg(value)
 
-    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
+    def multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
         b = self.builder
         if not isinstance(left, ComplexValue):
             return fma(b, left, right, total)
@@ -105,9 +105,7 @@ class _Rows:
 
 
 def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, columns: int, size: int) -> _Rows:
-    lanes = target.lanes(register_bytes(element_type))
-    while lanes > 1 and lanes >= 2 * columns:
-        lanes //= 2
+    lanes = target.lanes(register_bytes(element_type), columns)
     return _Rows(builder, element_type, lanes, max(columns, size))
 
 
@@ -188,13 +186,13 @@ def _solve_transposed(
                 diagonal = taken(matrix, (*batch, Affine(row)), Affine(row), 1, None)
                 (unknown,) = emit_scalar_computation(b, divide, [unknown, diagonal], 1)
                 output.store(b, place, unknown, 1)
-            negative = broadcast_lanes(b, rows._negated(unknown), rows.lanes)
+            negative = broadcast_lanes(b, rows.negated(unknown), rows.lanes)
 
             def subtract(columns: list[Affine], mask: ir.Value | None) -> None:
                 for column in columns:
                     index = (*batch, column, Affine(0))
                     value = taken(matrix, (*batch, Affine(row)), column, rows.lanes, mask)
-                    rest = rows._multiply_add(negative, value, output.load(b, index, rows.lanes, mask))
+                    rest = rows.multiply_add(negative, value, output.load(b, index, rows.lanes, mask))
                     output.store(b, index, rest, rows.lanes, mask)
 
             rows.visit(*others, subtract)
@@ -214,7 +212,7 @@ def _row_times_vector(
         for number, total in enumerate(totals):
             m = Affine(add_base(b, first, number * rows.lanes), int(rows.lanes > 1))
             left, right = matrix.load(b, (*row, m), rows.lanes, mask), vector.load(b, (*batch, m, Affine(0)), rows.lanes, mask)
-            results.append(rows._multiply_add(left, right, total))
+            results.append(rows.multiply_add(left, right, total))
         return results
 
     zeros = [rows.spread(0.0)] * _VECTORS
@@ -232,11 +230,9 @@ def _row_times_vector(
     sum_of = scalar_computation("add", rows.element_type)
     while len(totals) > 1:
         totals = [emit_scalar_computation(b, sum_of, pair, rows.lanes)[0] for pair in zip(totals[::2], totals[1::2])]
-    (total,), lanes = totals, rows.lanes
-    while lanes > 1:
-        lanes //= 2
-        total = emit_scalar_computation(b, sum_of, [half_of(b, total, 0), half_of(b, total, 1)], lanes)[0]
-    return total
+    return combined_lanes(
+        b, totals[0], rows.lanes, lambda low, high, lanes: emit_scalar_computation(b, sum_of, [low, high], lanes)[0]
+    )
 
 
 def emit_cholesky(builder: ir.IRBuilder, target: Target, matrix: Array, output: Array) -> None:

@@ -15,16 +15,15 @@ from llvmlite import ir
 
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
 from ...llvm.arrays import Array
-from ...llvm.index import Affine, Component, multiply_base
+from ...llvm.index import Affine, Component, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
 from ...llvm.types import I8, I32, I64, RegisterValue, integer_constant, lane_numbers, vector_of
-from ..target import Target
-from .loop import VectorLoop, tail_mask
-from .sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
+from ..target import WIDEST_VECTOR_BYTES, Target
+from ..vectors import VectorLoop, tail_mask
 
 # Longer lines with positions are sorted faster digit by digit, whose passes do not grow in number.
 _MOST_ELEMENTS_WITH_POSITIONS = 1 << 14
-_WIDEST_VECTOR = 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class VectorSort:
     @property
     def scratch_bytes(self) -> int:
         """Memory for the integers, twice; a vector may be read behind the last of them."""
-        return 2 * (-(-self.size * self.bits // 8 // _WIDEST_VECTOR) + 1) * _WIDEST_VECTOR
+        return 2 * (-(-self.size * self.bits // 8 // WIDEST_VECTOR_BYTES) + 1) * WIDEST_VECTOR_BYTES
 
 
 def plan_vector_sort(sort: Instruction, size: int) -> VectorSort | None:
@@ -147,7 +146,7 @@ class _Line:
 
             def pair(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
                 start = b.mul(number, step)
-                middle, end = (self._least(b.add(start, length), I64(count)) for length in (width, step))
+                middle, end = (least(b, b.add(start, length), count) for length in (width, step))
                 self._merge_pair(source, target, start, middle, end)
                 return nothing
 
@@ -194,9 +193,6 @@ class _Line:
 
     def _store(self, keys: ir.Value, number: ir.Value, value: ir.Value) -> None:
         self.builder.store(value, self._vector_at(keys, number), align=self.scalar.width // 8)
-
-    def _least(self, first: ir.Value, second: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_signed("<", first, second), first, second)
 
     # --- networks within registers ---
 

@@ -19,10 +19,9 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Component, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.scalar_control_flow import runs_alone
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, register_bytes
 from ..target import Target
-from .loop import VectorLoop
+from ..vectors import VectorLoop, lanes_for
 
 # The positions of a window that are written out one by one instead of looped over.
 _UNROLLED_POSITIONS = 16
@@ -77,14 +76,7 @@ def emit_reduce_window(builder: ir.IRBuilder, target: Target, reduction: ReduceW
 
 
 def _lanes(target: Target, reduction: ReduceWindow, size: int) -> int:
-    if runs_alone([reduction.to_apply]):
-        return 1
-    types = [operand.shape.element_type for operand in reduction.operands]
-    types += [i.shape.element_type for i in reduction.to_apply.instructions if not i.shape.is_tuple]
-    lanes = target.lanes(max(map(register_bytes, types)))
-    while lanes > 1 and lanes >= 2 * size:
-        lanes //= 2
-    return lanes
+    return lanes_for(target, size, reduction.to_apply, (operand.shape.element_type for operand in reduction.operands))
 
 
 def _emit_place(
@@ -259,9 +251,7 @@ def emit_select_and_scatter(
 def _fill(builder: ir.IRBuilder, target: Target, elements: Array, value: RegisterValue) -> None:
     """Store a scalar in every element of an array of rank 1."""
     size = elements.shape.size
-    lanes = target.lanes(register_bytes(elements.shape.element_type))
-    while lanes > 1 and lanes > size:
-        lanes //= 2
+    lanes = target.lanes(register_bytes(elements.shape.element_type), size)
 
     def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
         elements.store(builder, (component,), broadcast_lanes(builder, value, lanes), lanes, mask)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from ....hlo import Computation, ElementType, Instruction
-from ...llvm.types import integer_constant
+from ...hlo import Computation, ElementType, Instruction
+from .types import integer_constant
 
 
 class SortKey(NamedTuple):

@@ -8,17 +8,15 @@ from math import inf, prod
 
 from llvmlite import ir
 
-from ....hlo import Computation, ElementType, Instruction
-from ....hlo.ops.elementwise import ADD
-from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
-from ...llvm.elementary.arithmetic import constant, intrinsic
-from ...llvm.elementary.double_double import two_sum
-from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop
-from ...llvm.scalar_control_flow import has_control_flow, runs_alone
-from ...llvm.types import ComplexValue, RegisterValue, integer_constant, register_bytes, scalar_register_type
-from ..target import Target
-from .loop import result_roots
+from ...compile.fused_computations import result_roots
+from ...hlo import Computation, ElementType, Instruction
+from ...hlo.ops.elementwise import ADD
+from .elemental import Binding, ElementalEmitter, emit_scalar_computation
+from .elementary.arithmetic import constant, intrinsic
+from .elementary.double_double import two_sum
+from .index import Affine, Base, Component, Index
+from .loops import carried_loop
+from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
 
 
 @dataclass(frozen=True)
@@ -71,16 +69,6 @@ class Reduction:
 
 
 Store = Callable[[Index, list[RegisterValue], int, "ir.Value | None"], None]
-
-
-def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
-    if runs_alone([reduction.to_apply]) or has_control_flow([reduction.producers]):
-        return 1
-    arrays = [i for c in (reduction.producers, reduction.to_apply) for i in c.instructions if not i.shape.is_tuple]
-    lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays))
-    while lanes > 1 and lanes >= 2 * size:
-        lanes //= 2
-    return lanes
 
 
 def reduce_loops(

@@ -1,0 +1,108 @@
+"""Vectors of lanes along one dimension: how many there are, loops over them, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from llvmlite import ir
+
+from ...hlo import Computation, ElementType
+from ..llvm import index as indices
+from ..llvm.index import Affine, Component
+from ..llvm.loops import counted_loop
+from ..llvm.reductions import Reduction
+from ..llvm.scalar_control_flow import has_control_flow, runs_alone
+from ..llvm.types import I1, I32, ComplexValue, RegisterValue, register_bytes
+from .target import Target
+
+
+def lanes_for(target: Target, size: int, applied: Computation, types: Iterable[ElementType] = ()) -> int:
+    """The lanes along a dimension of this size in which a computation on scalars is applied, among values of further types."""
+    if runs_alone([applied]):
+        return 1
+    computed = (instruction.shape.element_type for instruction in applied.instructions if not instruction.shape.is_tuple)
+    return target.lanes(max(map(register_bytes, (*types, *computed))), size)
+
+
+def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
+    """The lanes along a dimension of this size in which a reduction is computed."""
+    if has_control_flow([reduction.producers]):
+        return 1
+    arrays = [i for i in reduction.producers.instructions if not i.shape.is_tuple]
+    return lanes_for(target, size, reduction.to_apply, (i.shape.element_type for i in arrays))
+
+
+class VectorLoop:
+    """A loop over one dimension, ``lanes`` indices at a time.
+
+    What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed
+    twice, by a masked vector.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool) -> None:
+        self.builder, self.lanes, self.in_place = builder, lanes, in_place
+
+    def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None]) -> None:
+        """``body(component, lanes, mask)`` emits the work at the indices that the component stands for."""
+        b, lanes = self.builder, self.lanes
+        if lanes == 1:
+            with counted_loop(b, size) as index:
+                body(Affine(index), 1, None)
+            return
+        whole, remainder = divmod(size, lanes)
+        if whole == 0:
+            body(Affine(0, 1), lanes, tail_mask(lanes, remainder))
+            return
+        overlap = remainder and not self.in_place
+        with counted_loop(b, whole + bool(overlap)) as number:
+            start = indices.multiply_base(b, number, lanes)
+            if overlap:
+                start = indices.least(b, start, size - lanes)
+            body(Affine(start, 1), lanes, None)
+        if remainder and not overlap:
+            body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))
+
+
+def vector_strips(
+    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
+) -> None:
+    """Cover a dimension by blocks of several vectors, then by single vectors."""
+    block = unroll * lanes
+    blocks = size // block if unroll > 1 else 0
+    if blocks:
+        with counted_loop(builder, blocks) as number:
+            body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
+    done = blocks * block
+    if done < size:
+        VectorLoop(builder, lanes, in_place=False).emit(
+            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
+        )
+
+
+def tail_mask(lanes: int, count: int) -> ir.Constant:
+    """The first ``count`` lanes."""
+    return ir.Constant(ir.VectorType(I1, lanes), [I1(int(lane < count)) for lane in range(lanes)])
+
+
+def combined_lanes(
+    builder: ir.IRBuilder,
+    value: RegisterValue,
+    lanes: int,
+    combine: Callable[[RegisterValue, RegisterValue, int], RegisterValue],
+) -> RegisterValue:
+    """The lanes of a vector combined into a scalar: ``combine(low, high, lanes)`` is asked for halves of halves."""
+    while lanes > 1:
+        lanes //= 2
+        value = combine(_half(builder, value, 0), _half(builder, value, 1), lanes)
+    return value
+
+
+def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:
+    """The lower (0) or upper (1) half of the lanes; a scalar where one lane is left."""
+    if isinstance(value, ComplexValue):
+        return ComplexValue(*(_half(builder, part, which) for part in value))
+    count = value.type.count // 2
+    if count == 1:
+        return builder.extract_element(value, I32(which))
+    lanes = ir.Constant(ir.VectorType(I32, count), [I32(which * count + lane) for lane in range(count)])
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), lanes)

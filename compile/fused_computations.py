@@ -1,0 +1,29 @@
+"""Fused computations as loop nests see them: their results, their producers, and a single instruction as one of them."""
+
+from __future__ import annotations
+
+from ..hlo import Computation, Instruction, make_instruction
+
+
+def result_roots(computation: Computation) -> tuple[Instruction, ...]:
+    """The instructions whose values a fused computation returns."""
+    return computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
+
+
+def as_computation(instruction: Instruction) -> Computation:
+    """One instruction as a computation of its own, its operands as parameters."""
+    parameters = tuple(
+        make_instruction("parameter", (), {"number": number}, operand.shape)
+        for number, operand in enumerate(instruction.operands)
+    )
+    root = instruction.with_operands(parameters)
+    return Computation(instruction.opcode, (*parameters, root), root)
+
+
+def producers(computation: Computation, operands: tuple[Instruction, ...]) -> Computation:
+    """The part of a computation that computes these operands of its root."""
+    instructions = tuple(instruction for instruction in computation.instructions if instruction is not computation.root)
+    if len(operands) == 1:
+        return Computation(computation.name, instructions, operands[0])
+    root = make_instruction("tuple", operands)
+    return Computation(computation.name, (*instructions, root), root)
