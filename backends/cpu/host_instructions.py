@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import Computation, Evaluator, Instruction, Module, Shape, array_leaves, make_instruction, parse_module
+from ...hlo import (
+    Computation,
+    Evaluator,
+    Instruction,
+    Module,
+    Shape,
+    array_leaves,
+    make_instruction,
+    parse_module,
+    rebuild,
+)
 from ...hlo.evaluation import evaluate_instruction
 from ...hlo.ops.collective_handles import visible_start
 from ...runtime import current_environment, find_target
@@ -37,7 +47,11 @@ def instructions_text(instructions: Iterable[Instruction]) -> str:
         return parameters[operand]
 
     for instruction in instructions:
-        alone[instruction] = instruction.with_operands(operand_of(instruction, operand) for operand in instruction.operands)
+        operands = [operand_of(instruction, operand) for operand in instruction.operands]
+        own = {}
+        if instruction.opcode == "async-start":  # in HLO text none shares its computation with another
+            own["calls"] = rebuild(instruction.attributes["calls"], Instruction.with_operands)
+        alone[instruction] = instruction.with_operands(operands, **own)
     root = make_instruction("tuple", alone.values())
     entry = Computation("host_calls", (*parameters.values(), *alone.values(), root), root)
     return Module("host_calls", entry).as_text(metadata=True)

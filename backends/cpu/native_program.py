@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...hlo import Layout, Shape
@@ -62,7 +62,7 @@ class NativeProgram:
 
     name: str
     target: Target
-    object_code: bytes
+    object_code: bytes = field(repr=False)
     entry: str
     parameters: tuple[tuple[str, Shape], ...]
     results: tuple[Shape, ...]
@@ -73,7 +73,7 @@ class NativeProgram:
     host_calls: tuple[str, ...] = ()
     host_instructions: str = ""
     native_calls: tuple[tuple[str, str], ...] = ()
-    shared: tuple[SharedCode, ...] = ()
+    shared: tuple[SharedCode, ...] = field(default=(), repr=False)
     padding: Padding | None = None
 
     def to_bytes(self) -> bytes:
