@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from ..recording.callables import callable_name
 from ..recording.errors import StaticArgumentError
 from ..recording.ndarrays import MEMORY_FLAGS
 from .leaves import Leaf, leaf_key, make_leaf, static_key, static_leaf
-from .traced_function import CallForm
+from .traced_function import CallForm, Structures
+
+# By the position of an argument: its structure, and how many leaves it has.
+Containers = dict[int, tuple[pytree.Structure, int]]
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -76,15 +79,16 @@ class ArgumentReader:
             return self.positional[position]
         return f"{self.rest}[{position - len(self.positional)}]"
 
-    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Any]]:
-        """The key of the call and all leaves of the arguments, static ones among them, in the order of the call."""
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Any], Containers]:
+        """The key of the call, all leaves of the arguments in the order of the call, static ones too, and the containers."""
         parts: list[Any] = []
         leaves: list[Any] = []
+        containers: Containers = {}
         static_positions = self.static_positions
         for position, value in enumerate(args):
             kind = type(value)
             if static_positions and position in static_positions:
-                parts.append(self._static_key(value, self.positional[position]))
+                parts.append(self.static_part(value, self.positional[position]))
                 leaves.append(value)
             elif kind is np.ndarray:
                 parts.append((value.dtype, value.shape, value.flags.num & MEMORY_FLAGS))
@@ -93,83 +97,133 @@ class ArgumentReader:
                 parts.append(float)
                 leaves.append(value)
             else:
-                self._read_any(value, self.position_name(position), parts, leaves)
-        for name, value in kwargs.items():
+                parts.append(self._read_any(value, position, self.position_name(position), leaves, containers))
+        for position, (name, value) in enumerate(kwargs.items(), len(args)):
             parts.append(name)
             if name in self.static_names:
-                parts.append(self._static_key(value, name))
+                parts.append(self.static_part(value, name))
                 leaves.append(value)
             else:
-                self._read_any(value, name, parts, leaves)
-        return tuple(parts), leaves
+                parts.append(self._read_any(value, position, name, leaves, containers))
+        return tuple(parts), leaves, containers
 
-    def _read_any(self, value: Any, name: str, parts: list[Any], leaves: list[Any]) -> None:
+    def _read_any(self, value: Any, position: int, name: str, leaves: list[Any], containers: Containers) -> Any:
         start = len(leaves)
         structure = pytree.flatten_into(value, leaves)
         if structure is pytree.LEAF:
-            parts.append(static_key(value) if name in self.static_paths else leaf_key(value))
-            return
-        keys = [leaf_key(leaf) for leaf in leaves[start:]]
+            return self.leaf_part(value, name)
+        containers[position] = structure, len(leaves) - start
+        return self.container_part(structure, leaves[start:], name)
+
+    # --- the parts of a key, one for each argument ---
+
+    def leaf_part(self, value: Any, name: str) -> Any:
+        return static_key(value) if name in self.static_paths else leaf_key(value)
+
+    def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
+        keys = list(map(leaf_key, leaves))
         if self.static_paths:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
                 if path in self.static_paths:
-                    keys[index] = static_key(leaves[start + index])
-        parts.append((structure, tuple(keys)))
+                    keys[index] = static_key(leaves[index])
+        return structure, tuple(keys)
 
-    def _static_key(self, value: Any, name: str) -> Any:
+    def static_part(self, value: Any, name: str) -> Any:
         try:
             return static_key(value)
         except TypeError:
             static_leaf(value, name)  # raises with the name
             raise
 
-    def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with arguments given by position where they can be. Raises TypeError where they do not fit."""
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """A call, read. Raises TypeError where the arguments do not fit the function."""
+        _, leaves, containers = self.read(args, kwargs)
+        return Call(self, args, kwargs, leaves, containers)
+
+
+class Argument(NamedTuple):
+    """One argument of a call, taken apart; the first of its leaves is number ``start`` of the call's."""
+
+    name: str
+    value: Any
+    structure: pytree.Structure
+    leaves: list[Any]
+    start: int
+
+
+class Call:
+    """A call that has been read: all that is asked about it is answered without looking at its containers again.
+
+    ``arguments`` stand as they were given, the last of them under ``keywords``; ``canonical`` has the same ones in the order of
+    the function's parameters, ``positional`` of them by position. Raises TypeError where they do not fit the function.
+    """
+
+    def __init__(
+        self, reader: ArgumentReader, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], containers: Containers
+    ) -> None:
+        self.reader = reader
+        self.keywords = tuple(kwargs)
+        self.arguments: list[Argument] = []
+        start = 0
+        names = (*map(reader.position_name, range(len(args))), *kwargs)
+        for position, (name, value) in enumerate(zip(names, (*args, *kwargs.values()))):
+            structure, count = containers.get(position, (pytree.LEAF, 1))
+            self.arguments.append(Argument(name, value, structure, leaves[start : start + count], start))
+            start += count
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            bound = reader.signature.bind(*range(len(args)), **dict(zip(kwargs, range(len(args), len(names)))))
         except TypeError as error:
-            raise TypeError(f"{self.name}() {error}") from None
-        return bound.args, bound.kwargs
+            raise TypeError(f"{reader.name}() {error}") from None
+        self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
+        self.positional = len(bound.args)
 
-    def form(self, args: tuple[Any, ...], kwargs: dict[str, Any], descriptions: bool = False) -> CallForm:
-        """The form of a call. Raises TypeError, naming the argument, for one that cannot be traced."""
-        names = [*(self.position_name(position) for position in range(len(args))), *kwargs]
-        leaves: list[Leaf] = []
-        structures: dict[str, pytree.Structure] = {}
-        for name, value in zip(names, (*args, *kwargs.values())):
-            if name in self.static_names:
-                structures[name] = pytree.LEAF
-                leaves.append(static_leaf(value, name))
-                continue
-            values, structures[name] = pytree.flatten(value)
-            for leaf, path in zip(values, pytree.leaf_paths(structures[name], name)):
-                leaves.append(static_leaf(leaf, path) if path in self.static_paths else make_leaf(leaf, path, descriptions))
-        _check_structures(structures)
-        count = len(args)
+    def made_static(self) -> frozenset[str]:
+        """The places of Python integers in this call that are static because the function needs their values."""
+        paths = (path for one in self.arguments for path in pytree.leaf_paths(one.structure, one.name))
+        return frozenset(self.reader.static_paths.intersection(paths)) if self.reader.static_paths else frozenset()
 
-        def put_together(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-            remaining = iter(values)
-            containers = {name: pytree.unflatten_from(structure, remaining) for name, structure in structures.items()}
-            given = list(containers.values())
-            return tuple(given[:count]), dict(zip(kwargs, given[count:])), containers
+    def key(self) -> tuple[Any, ...]:
+        """As `ArgumentReader.read` has it."""
+        return self._key(self.arguments, len(self.arguments) - len(self.keywords))
 
-        return CallForm(leaves, structures, put_together)
+    def canonical_key(self) -> tuple[Any, ...]:
+        """The key of all calls that differ from this one in their spelling alone."""
+        return self._key(self.canonical, self.positional)
 
-    def leaf_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+    def _key(self, arguments: list[Argument], positional: int) -> tuple[Any, ...]:
+        parts: list[Any] = []
+        for position, one in enumerate(arguments):
+            if position >= positional:
+                parts.append(one.name)
+            if one.name in self.reader.static_names:
+                parts.append(self.reader.static_part(one.value, one.name))
+            elif one.structure is pytree.LEAF:
+                parts.append(self.reader.leaf_part(one.value, one.name))
+            else:
+                parts.append(self.reader.container_part(one.structure, one.leaves, one.name))
+        return tuple(parts)
+
+    def leaf_order(self) -> list[int]:
         """For each leaf of the canonical call its place among the leaves of this call."""
-        starts: dict[str, range] = {}
-        position = 0
-        for name, value in zip([*map(self.position_name, range(len(args))), *kwargs], (*args, *kwargs.values())):
-            count = 1 if name in self.static_names else len(pytree.flatten(value)[0])
-            starts[name] = range(position, position + count)
-            position += count
-        canonical_args, canonical_kwargs = self.canonical(args, kwargs)
-        names = [*map(self.position_name, range(len(canonical_args))), *canonical_kwargs]
-        return [index for name in names for index in starts[name]]
+        return [one.start + index for one in self.canonical for index in range(len(one.leaves))]
+
+    def form(self, descriptions: bool = False) -> CallForm:
+        """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""
+        leaves: list[Leaf] = []
+        made_static = self.made_static()
+        for one in self.canonical:
+            if one.name in self.reader.static_names:
+                leaves.append(static_leaf(one.value, one.name))
+                continue
+            for leaf, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
+                leaves.append(static_leaf(leaf, path) if path in made_static else make_leaf(leaf, path, descriptions))
+        structures = tuple([(one.name, one.structure) for one in self.canonical])
+        _check_structures(structures)
+        return CallForm(leaves, structures, self.positional, made_static)
 
 
-def _check_structures(structures: dict[str, pytree.Structure]) -> None:
-    for name, structure in structures.items():
+def _check_structures(structures: Structures) -> None:
+    for name, structure in structures:
         try:
             hash(structure)
         except TypeError as error:
@@ -179,6 +233,6 @@ def _check_structures(structures: dict[str, pytree.Structure]) -> None:
             ) from None
 
 
-def structure_words(structures: dict[str, pytree.Structure]) -> str:
+def structure_words(structures: Structures) -> str:
     """The structures of all arguments, as code spells them."""
-    return ", ".join(f"{name}={pytree.structure_text(structure)}" for name, structure in structures.items())
+    return ", ".join(f"{name}={pytree.structure_text(structure)}" for name, structure in structures)

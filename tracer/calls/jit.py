@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ...backends.registry import get_backend, make_callable_type
+from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...runtime.locks import compilation_lock
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, StaleCapture
-from .arguments import ArgumentReader, structure_words
+from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
 from .native_call import call_signature, install
@@ -69,64 +69,65 @@ class JittedFunctionBase:
         __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
         if current_trace() is not None:
             return call_in_trace(self._function, self.__name__, args, kwargs)
-        key, leaves = self._reader.read(args, kwargs)
+        key, leaves, containers = self._reader.read(args, kwargs)
         try:
             known = self._known.get(key)
         except TypeError:  # an unhashable part, which the form names
             known = None
         if known is None:
-            known = self._prepare(args, kwargs)
+            known = self._prepare(Call(self._reader, args, kwargs, leaves, containers))
         else:
             self._hits += 1
         specialization = known.specialization
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
-            if specialization.may_meet_aliases:
-                specialization, values = self._without_aliases(specialization, values, args, kwargs)
-            return specialization(values)
+            same = specialization.same_arrays(values) if specialization.may_meet_aliases else None
+            if same is None:
+                return specialization(values)
+            variant = specialization.variants.get(same)
+            if variant is None:
+                call = Call(self._reader, args, kwargs, leaves, containers)
+                variant = self._variant(specialization, same, call.form())
+            values = [value for index, value in enumerate(values) if same[index] == index]
+            variant.same_arrays(values)
+            return variant(values)
         except StaleCapture:
             self._forget(known.specialization)
             return self.call_in_python(*args, **kwargs)
 
-    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Known:
+    def _prepare(self, call: Call) -> _Known:
         """Trace and compile for this form of call, unless only its spelling is new.
 
         No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
         trace the same; the first of them compiles.
         """
         __tracebackhide__ = True
-        canonical = self._reader.canonical(args, kwargs)
-        self._reader.form(*canonical)  # raises for arguments that cannot be traced, and so have no key
-        form, recording = self._form_and_recording(*canonical)
+        form, recording = self._form_and_recording(call)
         with compilation_lock:
-            canonical_key, _ = self._reader.read(*canonical)
-            key, leaves = self._reader.read(args, kwargs)
-            order = self._reader.leaf_order(args, kwargs)
-            if not _same_leaves_are_static(form, self._reader.form(*canonical)):
-                return self._prepare(args, kwargs)  # another thread has found that more have to be
+            if form.made_static != call.made_static():
+                return self._prepare(call)  # another thread has found that more have to be
+            canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
             specialization = self._specializations.get(canonical_key)
             if specialization is not None:
                 self._hits += 1
             elif recording is None:  # forgotten meanwhile
-                return self._prepare(args, kwargs)
+                return self._prepare(call)
             else:
-                specialization = self._specialize(form, recording, args, kwargs, in_order=selection == sorted(selection))
+                specialization = self._specialize(form, recording, call, in_order=selection == sorted(selection))
                 self._specializations[canonical_key] = specialization
-            known = _Known(specialization, None if selection == list(range(len(leaves))) else selection)
-            self._known[key] = known
+            known = _Known(specialization, None if selection == list(range(len(order))) else selection)
+            self._known[call.key()] = known
             return known
 
-    def _specialize(
-        self, form: CallForm, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], in_order: bool
-    ) -> Specialization:
+    def _specialize(self, form: CallForm, recording: Recording, call: Call, in_order: bool) -> Specialization:
         """Compile a recording, and let calls like this one bypass Python where they can."""
         structure = structure_words(form.structures)
         reason = explain_miss(form.leaves, structure, list(self._entries.values()))
-        signature = call_signature(recording, form, args, kwargs, self._reader) if in_order else None
+        signature = call_signature(recording, form, call) if in_order else None
         specialization = Specialization(recording, self._compile(recording, signature))
-        native = install(specialization, self, signature, args, kwargs, self._reader)
-        integers = static_integers(form.leaves, self._reader.static_paths)
+        native = install(specialization, self, signature, call)
+        integers = static_integers(form.leaves, form.made_static)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
         self._misses += 1
         return specialization
@@ -136,13 +137,13 @@ class JittedFunctionBase:
         return backend.compile(recording.module) if signature is None else backend.compile(recording.module, call=signature)
 
     def _form_and_recording(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], descriptions: bool = False, known_too: bool = False
+        self, call: Call, descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function; integers whose values it needs become static. No recording where there is code already."""
         __tracebackhide__ = True
         while True:
-            form = self._reader.form(args, kwargs, descriptions)
-            if not known_too and self._reader.read(args, kwargs)[0] in self._specializations:
+            form = call.form(descriptions)
+            if not known_too and call.canonical_key() in self._specializations:
                 return form, None
             try:
                 return form, record(self._function, self.__name__, form)
@@ -164,25 +165,15 @@ class JittedFunctionBase:
         self._reader.static_paths.update(leaf.path for leaf in sources)
         return True
 
-    def _without_aliases(
-        self, specialization: Specialization, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Specialization, list[Any]]:
-        """Where one array is passed as several arguments: the code that treats them as one."""
-        same = specialization.same_arrays(values)
-        if same is None:
-            return specialization, values
-        variant = specialization.variants.get(same)
-        if variant is None:
-            form = self._reader.form(*self._reader.canonical(args, kwargs))
-            recording = record(self._function, self.__name__, form, same)
-            with compilation_lock:
-                variant = specialization.variants.get(same)
-                if variant is None:
-                    variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
-                    self._misses += 1
-        values = [value for index, value in enumerate(values) if same[index] == index]
-        variant.same_arrays(values)
-        return variant, values
+    def _variant(self, specialization: Specialization, same: tuple[int, ...], form: CallForm) -> Specialization:
+        """The code that treats the arguments that are one array as one."""
+        recording = record(self._function, self.__name__, form, same)
+        with compilation_lock:
+            variant = specialization.variants.get(same)
+            if variant is None:
+                variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+                self._misses += 1
+        return variant
 
     def _forget(self, specialization: Specialization) -> None:
         self._entries.pop(specialization, None)
@@ -199,7 +190,7 @@ class JittedFunctionBase:
 
     def cache_clear(self) -> None:
         """Forget all compiled code and all counts."""
-        install(None, self, None, (), {}, self._reader)
+        remove_native_entries(self)
         for table in (self._known, self._specializations, self._entries):
             table.clear()
         self._reader.static_paths.clear()
@@ -209,8 +200,7 @@ class JittedFunctionBase:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
-        canonical = self._reader.canonical(args, kwargs)
-        form, recording = self._form_and_recording(*canonical, descriptions=True, known_too=True)
+        form, recording = self._form_and_recording(self._reader.call(args, kwargs), descriptions=True, known_too=True)
         return Traced(self.__name__, form, recording, self._reader, self.backend)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -239,10 +229,6 @@ class JittedFunctionBase:
 
     def __copy__(self) -> Any:
         return self
-
-
-def _same_leaves_are_static(first: CallForm, second: CallForm) -> bool:
-    return list(map(type, first.leaves)) == list(map(type, second.leaves))
 
 
 if TYPE_CHECKING:

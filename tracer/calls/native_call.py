@@ -12,23 +12,21 @@ from typing import Any
 from ... import hlo
 from ...backends import registry
 from ..recording import pytree
-from .arguments import ArgumentReader
+from .arguments import Call
 from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
 from .specialization import Specialization
 from .traced_function import CallForm, Recording
 
 
-def call_signature(
-    recording: Recording, form: CallForm, args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader
-) -> Any:
+def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
     """The CallSignature of calls like this one; None where they have to go through Python."""
     types = registry.call_signature_types()
     if types is None or recording.mutated or recording.mutated_captures or recording.error_messages:
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
     guards = []
-    for name, value in _named(args, kwargs, reader):
-        guard = _guard(types, by_path.get(name), value)
+    for argument in call.arguments:
+        guard = _guard(types, by_path.get(argument.name), argument.value)
         if guard is None:
             return None
         guards.append(guard)
@@ -40,39 +38,25 @@ def call_signature(
     results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
     return types.CallSignature(
         tuple(guards),
-        tuple(kwargs),
+        call.keywords,
         tuple(captures),
         tuple(results),
         result_structure=_result_structure(recording),
     )
 
 
-def install(
-    specialization: Specialization | None,
-    instance: Any,
-    signature: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    reader: ArgumentReader,
-) -> bool:
-    """Let calls of the signature bypass Python, where the executable can; without a specialization, no call any more."""
-    if specialization is None:
-        registry.remove_native_entries(instance)
-        return False
+def install(specialization: Specialization, instance: Any, signature: Any, call: Call) -> bool:
+    """Let calls of the signature bypass Python, where the executable can."""
     installer = getattr(specialization.executable, "install", None)
     if signature is None or installer is None:
         return False
     recording = specialization.recording
     traced = {leaf.path for leaf in recording.leaves}
-    statics = [value for name, value in _named(args, kwargs, reader) if name not in traced]
+    statics = [argument.value for argument in call.arguments if argument.name not in traced]
     structure = specialization.assemble if signature.result_structure == "call" else None
     captures = [capture.array for capture in recording.captures]
     installer(instance, captures=captures, statics=statics, structure=structure)
     return True
-
-
-def _named(args: tuple[Any, ...], kwargs: dict[str, Any], reader: ArgumentReader) -> list[tuple[str, Any]]:
-    return [*((reader.position_name(position), value) for position, value in enumerate(args)), *kwargs.items()]
 
 
 def _guard(types: Any, leaf: Any, value: Any) -> Any:

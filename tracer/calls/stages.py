@@ -97,13 +97,13 @@ class Compiled(Stage):
         self._specialization = Specialization(recording, executable)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        canonical = self._reader.canonical(args, kwargs)
-        form = self._reader.form(*canonical)
+        call = self._reader.call(args, kwargs)
+        form = call.form()
         differences = explain_difference(form.leaves, self._form.leaves)
         if form.structures != self._form.structures or differences:
             what = "; ".join(differences) or "another structure of the arguments"
             raise TypeError(f"{self.name} was compiled for other arguments: {what}")
-        _, leaves = self._reader.read(*canonical)
+        leaves = [leaf for argument in call.canonical for leaf in argument.leaves]
         values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
         if self._specialization.may_meet_aliases and self._specialization.same_arrays(values) is not None:
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")

@@ -23,17 +23,28 @@ from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 CONSTANT_BYTES = 4096
 
 
+# The arguments' names with their structures.
+Structures = tuple[tuple[str, pytree.Structure], ...]
+
+
 @dataclass(frozen=True)
 class CallForm:
-    """How a function is called: its arguments taken apart, and how to put others together in the same way.
+    """How a function is called: its arguments taken apart, in the order of the function's parameters.
 
-    ``leaves`` stand in the order of the function's parameters; ``put_together(values)`` returns ``(args, kwargs,
-    containers)``, the containers being the argument values by parameter.
+    ``positional`` of them are given by position; ``made_static`` are the places of Python integers whose values it needs.
     """
 
     leaves: list[Leaf]
-    structures: dict[str, pytree.Structure]
-    put_together: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]
+    structures: Structures
+    positional: int
+    made_static: frozenset[str] = frozenset()
+
+    def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments of this form with other leaves: by position, and by name."""
+        remaining = iter(values)
+        given = [pytree.unflatten_from(structure, remaining) for _, structure in self.structures]
+        names = [name for name, _ in self.structures[self.positional :]]
+        return tuple(given[: self.positional]), dict(zip(names, given[self.positional :]))
 
     @property
     def traced_leaves(self) -> list[TracedLeaf]:
@@ -119,33 +130,35 @@ def _record(trace: Trace, function: Callable[..., Any], form: CallForm, same_as:
             values.append(handles[-1])
         unique = list(dict.fromkeys(handle.storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
-        args, kwargs, containers = form.put_together(values)
-        before = _container_leaves(form, containers, values)
+        args, kwargs = form.put_together(values)
+        given = [*args, *kwargs.values()]
+        before = _container_leaves(form, given, values)
         result = function(*args, **kwargs)
-        _check_containers(form, containers, before)
+        _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
 
 
-def _container_leaves(form: CallForm, containers: dict[str, Any], values: list[Any]) -> dict[str, list[Any]]:
+def _container_leaves(form: CallForm, arguments: list[Any], values: list[Any]) -> dict[int, list[Any]]:
     """The leaves of the arguments that are containers, unless taking them apart makes new objects."""
     found, start = {}, 0
-    for name, structure in form.structures.items():
+    for position, (_, structure) in enumerate(form.structures):
         stop = start + len(pytree.leaf_paths(structure))
         if structure is not pytree.LEAF:
-            leaves, _ = pytree.flatten(containers[name])
+            leaves, _ = pytree.flatten(arguments[position])
             if len(leaves) == stop - start and all(leaf is value for leaf, value in zip(leaves, values[start:stop])):
-                found[name] = leaves
+                found[position] = leaves
         start = stop
     return found
 
 
-def _check_containers(form: CallForm, containers: dict[str, Any], before: dict[str, list[Any]]) -> None:
+def _check_containers(form: CallForm, arguments: list[Any], before: dict[int, list[Any]]) -> None:
     """Containers reach the traced function as copies, so that a function that rebinds their elements cannot do what it says."""
-    for name, leaves in before.items():
-        now, structure = pytree.flatten(containers[name])
-        if structure != form.structures[name]:
+    for position, leaves in before.items():
+        name, expected = form.structures[position]
+        now, structure = pytree.flatten(arguments[position])
+        if structure != expected:
             raise TracerError(
-                f"argument {name} had the structure {pytree.structure_text(form.structures[name])} and was changed into "
+                f"argument {name} had the structure {pytree.structure_text(expected)} and was changed into "
                 f"{pytree.structure_text(structure)} by the traced function, which got a copy of the container; return a new "
                 "one instead"
             )
