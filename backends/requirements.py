@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import hlo
-from ..hlo.dynamic_operations import KEPT_DYNAMIC_OPERATIONS
+from ..hlo.operation import KEPT
 from ..hlo.shape import has_dynamic_dimensions
 
 
@@ -15,7 +15,7 @@ def require_runnable(module: hlo.Module) -> None:
     for computation in module.computations():
         for instruction in computation.instructions:
             shape = instruction.shape
-            if instruction.opcode in KEPT_DYNAMIC_OPERATIONS:
+            if instruction.operation.dynamic == KEPT:
                 shapes = (shape, *(operand.shape for operand in instruction.operands))
                 if any(map(has_dynamic_dimensions, shapes)):
                     raise NotImplementedError(

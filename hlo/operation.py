@@ -31,10 +31,9 @@ from typing import Any
 import numpy as np
 
 from .attributes import AttributeKind, CalledComputation
-from .dynamic_operations import DYNAMIC_OPERATIONS, KEPT_DYNAMIC_OPERATIONS
 from .element_type import ElementType
 from .errors import ShapeError
-from .shape import AnyShape, has_dynamic_dimensions, leaves
+from .shape import AnyShape, Shape, has_dynamic_dimensions, leaves
 
 # Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
 # TRANSCENDENTAL: elementwise, and not a matter of a few additions and multiplications.
@@ -62,6 +61,15 @@ FUNCTION_CALL = "function call"
 APPLIES = "applies"
 EFFECTFUL = "effectful"
 HOST_CALL = "host call"
+
+# What an operation does with dynamic dimensions (``f32[<=10]``). REFUSED: it takes none. KEPT: its shapes may have them, though
+# no backend runs it so. ACTUAL_SIZES: it is evaluated as the same operation on static shapes, those of its operands then.
+# BOUNDS: its evaluation gets the shapes as they are written, or needs none. The shape functions of all but the first say which
+# dimensions of the result are dynamic, as ``shape_inference.cc`` of XLA does.
+REFUSED = "refused"
+KEPT = "kept"
+ACTUAL_SIZES = "actual sizes"
+BOUNDS = "bounds"
 
 
 @dataclass(frozen=True)
@@ -97,17 +105,27 @@ def no_identity(element_type: ElementType) -> None:
     """The identity of operations that have none."""
 
 
+Places = list[tuple[int, int]]  # (operand, dimension)
+Agreement = Callable[[list[Shape], dict[str, Any]], list[Places]]
+# Operands, attributes, and the result's shape or None.
+Resized = tuple[tuple[Any, ...], dict[str, Any], "AnyShape | None"]
+
+
+def no_agreement(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
+    """The agreement of operations whose operands need not agree."""
+    return []
+
+
 @dataclass(eq=False)
 class Operation:
     """Everything that the language says about one opcode.
 
     ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
     operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
-    ``takes_dynamic_dimensions`` tells that shape function and evaluation know them (see dynamic_operations.py).
-    ``cost`` is about how many cheap vector instructions one element of the result takes, its operands' elements given; None for
-    operations that need loops of their own. ``updated_operand`` is the number of the operand of which the (one) result is a
-    copy with some elements replaced. ``identity(element_type)`` is the number that combines with any x to x, in either order;
-    None where there is none.
+    ``dynamic`` is what it does with dynamic dimensions. ``cost`` is about how many cheap vector instructions one element of the
+    result takes, its operands' elements given; None for operations that need loops of their own. ``updated_operand`` is the
+    number of the operand of which the (one) result is a copy with some elements replaced. ``identity(element_type)`` is the
+    number that combines with any x to x, in either order; None where there is none.
     """
 
     opcode: str
@@ -120,11 +138,13 @@ class Operation:
     samples_function: Callable[[], Iterable[Sample | InvalidSample]] | None = None
     wants_stated_shape: bool = False
     evaluation_wants: frozenset[str] = frozenset()
-    takes_dynamic_dimensions: bool = False
+    dynamic: str = REFUSED
     cost: float | None = None
     updated_operand: int | None = None
     identity: Identity = no_identity
     work_function: Work | None = None
+    agreement_function: Agreement = no_agreement
+    resize_function: Callable[[Any, tuple[Any, ...]], Resized] | None = None
 
     def __repr__(self) -> str:
         return f"<operation {self.opcode}>"
@@ -179,7 +199,7 @@ class Operation:
         ``stated`` is the result shape as the program states it. Operations that cannot infer theirs (convert, reshape,
         iota, ...) check and return it; the others ignore it.
         """
-        if not self.takes_dynamic_dimensions and any(map(has_dynamic_dimensions, operands)):
+        if self.dynamic == REFUSED and any(map(has_dynamic_dimensions, operands)):
             raise NotImplementedError(
                 f"{self.opcode} of dynamic dimensions is not implemented: {', '.join(map(str, operands))}"
             )
@@ -242,6 +262,20 @@ class Operation:
         self.work_function = function
         return function
 
+    def agreement(self, function: Agreement) -> Agreement:
+        """Decorator: this function of the operands' shapes and the attributes says which dimensions have the same size."""
+        self.agreement_function = function
+        return function
+
+    def resizing(self, function: Callable[[Any, tuple[Any, ...]], Resized]) -> Callable:
+        """Decorator: this function tells how the operation is evaluated on operands of their actual sizes.
+
+        It takes the instruction and the operands, and returns operands, attributes, and the shape of the result, or None where
+        that can be inferred.
+        """
+        self.resize_function = function
+        return function
+
     def sampling(self, function: Callable[[], Iterable[Sample | InvalidSample]]) -> Callable:
         """Decorator: this function returns the operation's samples."""
         self.samples_function = function
@@ -262,6 +296,7 @@ def operation(
     *operand_names: str,
     builder: str = "",
     traits: Iterable[str] = (),
+    dynamic: str = REFUSED,
     cost: float | None = None,
     updated_operand: int | None = None,
     identity: Identity = no_identity,
@@ -269,7 +304,7 @@ def operation(
 ) -> Callable[[Callable[..., AnyShape]], Operation]:
     """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS.
 
-    An elementwise operation costs 1, unless it says otherwise.
+    An elementwise operation costs 1, unless it says otherwise, and takes dynamic dimensions.
     """
 
     def declare(shape_function: Callable[..., AnyShape]) -> Operation:
@@ -284,7 +319,7 @@ def operation(
             frozenset({*traits, *calls}),
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
-            takes_dynamic_dimensions=opcode in DYNAMIC_OPERATIONS | KEPT_DYNAMIC_OPERATIONS or ELEMENTWISE in traits,
+            dynamic=ACTUAL_SIZES if dynamic == REFUSED and ELEMENTWISE in traits else dynamic,
             updated_operand=updated_operand,
             cost=1.0 if cost is None and ELEMENTWISE in traits else cost,
             identity=identity,

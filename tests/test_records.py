@@ -3,11 +3,85 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from operation_checks import module_of, operations_in_table
+from operation_checks import module_of, operations_left_out, operations_without_native_code
+from phlox.backends.cpu.support import support
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
-from phlox.hlo import ELEMENT_TYPES, F32, OPERATIONS, Builder, Shape, ShapeError, evaluate_operation, scalar_computation
-from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, TRANSCENDENTAL
+from phlox.compile.dynamic_padding.padder import HANDLERS
+from phlox.hlo import (
+    ELEMENT_TYPES,
+    F32,
+    OPERATIONS,
+    Builder,
+    Sample,
+    Shape,
+    ShapeError,
+    evaluate_operation,
+    scalar_computation,
+)  # fmt: skip
+from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, TRANSCENDENTAL, operation
 from phlox.tracer.calls.cost import cost_analysis
+
+# --- every operation in every layer ---
+
+
+def counts_work(record):
+    def work(sample):
+        instruction = module_of(record.opcode, [sample])[1][0]
+        return record.work(tuple(o.shape for o in instruction.operands), instruction.shape, instruction.attributes)
+
+    return all(isinstance(work(sample), int) for sample in record.samples())
+
+
+def is_padded(record):
+    """A parameter is padded by whoever gives the arguments."""
+    return record.opcode in HANDLERS or ELEMENTWISE in record.traits or record.opcode == "parameter"
+
+
+# For each layer, whether it has an entry for the operation.
+LAYERS = {
+    "samples": lambda record: bool(record.samples()),
+    "evaluation": lambda record: record.evaluate_function is not None,
+    "dynamic dimensions": lambda record: record.dynamic not in (REFUSED, KEPT),
+    "cost": counts_work,
+}
+
+
+def left_out(records):
+    found = {layer: {record.opcode for record in records if not has_entry(record)} for layer, has_entry in LAYERS.items()}
+    return {layer: opcodes for layer, opcodes in found.items() if opcodes}
+
+
+def test_every_layer_has_an_entry_or_a_gap():
+    assert left_out(OPERATIONS.values()) == operations_left_out()
+
+
+def test_native_code_or_a_gap():
+    assert {opcode for opcode in OPERATIONS if support(opcode) is None} <= operations_without_native_code()
+
+
+@pytest.mark.parametrize("record", OPERATIONS.values(), ids=OPERATIONS)
+def test_what_takes_dynamic_dimensions_is_padded(record):
+    assert is_padded(record) == (record.dynamic not in (REFUSED, KEPT))
+
+
+@pytest.fixture
+def new_operation():
+    @operation("test-new", "operand")
+    def new(operand):
+        return operand
+
+    yield new
+    del OPERATIONS["test-new"]
+
+
+def test_a_new_operation_needs_all_entries(new_operation):
+    assert set(left_out([new_operation])) == set(LAYERS) - {"cost"}
+    new_operation.sampling(lambda: [Sample([Shape(F32, (2,))])])
+    assert set(left_out([new_operation])) == set(LAYERS) - {"samples"}
+    assert support("test-new") is None and not is_padded(new_operation)
+
+
+# --- identities ---
 
 TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.dtype is not None]
 HAVE_IDENTITIES = [record for record in OPERATIONS.values() if any(record.identity(t) is not None for t in TYPES)]
@@ -116,16 +190,6 @@ def total(b, x, window):
 )
 def test_work(build, shapes, flops, transcendentals):
     assert work_of(build, *shapes) == (flops, transcendentals)
-
-
-def test_every_operation_counts_or_is_a_gap():
-    gaps = operations_in_table("Cost analysis")
-    for record in OPERATIONS.values():
-        for sample in record.samples():
-            instruction = module_of(record.opcode, [sample])[1][0]
-            work = record.work(tuple(o.shape for o in instruction.operands), instruction.shape, instruction.attributes)
-            assert (work is None) == (record.opcode in gaps), record
-            assert work is None or (isinstance(work, int) and work >= 0)
 
 
 def scalar_computation_less():

@@ -71,6 +71,11 @@ def _select_whole(p: Padder, predicate: Instruction, on_true: Any, on_false: Any
     return Padded(p.b.emit("select", predicate, on_true.array, on_false.array), sizes)
 
 
+@padded("map")
+def pad_map(p: Padder, instruction: Instruction, operands: list[Padded]) -> Padded:
+    return p.elementwise(instruction, operands)
+
+
 @padded("call", "fusion", always=True)
 def pad_call(p: Padder, instruction: Instruction, operands: list[Value]) -> Value:
     (computation,) = instruction.called_computations

@@ -86,7 +86,7 @@ class Padder:
             return handler(self, instruction, operands)
         if not dynamic:
             return self.unpacked(self.same(instruction, [self.packed(operand) for operand in operands], instruction.shape))
-        if ELEMENTWISE in instruction.operation.traits or opcode == "map":
+        if ELEMENTWISE in instruction.operation.traits:
             return self.elementwise(instruction, operands)
         raise NotImplementedError(f"{opcode} of dynamic dimensions has no native code; the reference backend runs it")
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import CalledComputation, Integer
 from ..element_type import F32, S32, TOKEN, U32
 from ..errors import require
-from ..operation import EFFECTFUL, HOST_CALL, RENAMES, InvalidSample, Sample, operation
+from ..operation import BOUNDS, EFFECTFUL, HOST_CALL, RENAMES, InvalidSample, Sample, operation
 from ..shape import TOKEN_SHAPE, Layout, Shape, TupleShape, compatible
 from .collective_handles import begins_collective, begun_call, finished_call
 from .constraints import require_signature
@@ -191,7 +191,7 @@ def _():
     yield Sample([Shape(F32, (3,)), None])
 
 
-@operation("add-dependency", "operand", "token", builder="AddDependency", traits={RENAMES})
+@operation("add-dependency", "operand", "token", builder="AddDependency", traits={RENAMES}, dynamic=BOUNDS)
 def add_dependency(operand, token):
     """AddDependency(operand, token): the operand, for users that must wait for the token."""
     require(not token.is_tuple and token.element_type is TOKEN, f"add-dependency: token must be a token[], got {token}")

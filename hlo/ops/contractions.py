@@ -9,13 +9,13 @@ import numpy as np
 
 from ..attributes import IntegerList
 from ..element_type import BF16, C64, C128, F16, F32, F64, S8, S32, U8
-from ..operation import FOLDABLE, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .dot_dimensions import DotDimensions, dot_shape, multiplications_and_additions, sums_of_products
 
 
 @operation(
-    "dot", "lhs", "rhs", builder="DotGeneral", traits={FOLDABLE},
+    "dot", "lhs", "rhs", builder="DotGeneral", traits={FOLDABLE}, dynamic=ACTUAL_SIZES,
     lhs_batch_dimensions=IntegerList((), "lhs_batch_dims"), lhs_contracting_dimensions=IntegerList((), "lhs_contracting_dims"),
     rhs_batch_dimensions=IntegerList((), "rhs_batch_dims"), rhs_contracting_dimensions=IntegerList((), "rhs_contracting_dims"),
 )  # fmt: skip

@@ -10,12 +10,15 @@ import numpy as np
 from ..attributes import CalledComputation, CalledComputations, Choice, IntegerList
 from ..element_type import F32, PRED, S32
 from ..errors import require
-from ..operation import APPLIES, CONTROL_FLOW, FUNCTION_CALL, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, APPLIES, BOUNDS, CONTROL_FLOW, FUNCTION_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .constraints import PRED_SCALAR, require_array, require_scalar, require_signature, with_dynamic_dimensions_of
 
 
-@operation("while", "init", builder="While", traits={CONTROL_FLOW}, condition=CalledComputation(), body=CalledComputation())
+@operation(
+    "while", "init", builder="While", traits={CONTROL_FLOW}, dynamic=BOUNDS,
+    condition=CalledComputation(), body=CalledComputation()
+)  # fmt: skip
 def while_(init, *, condition, body):
     """While(condition, body, init): runs the body on its own result for as long as the condition holds of it.
 
@@ -64,7 +67,7 @@ def init_value(instruction):
 
 
 @operation(
-    "conditional", "predicate", "*operands", builder="Conditional", traits={CONTROL_FLOW},
+    "conditional", "predicate", "*operands", builder="Conditional", traits={CONTROL_FLOW}, dynamic=BOUNDS,
     true_computation=CalledComputation(None), false_computation=CalledComputation(None),
     branch_computations=CalledComputations(()),
 )  # fmt: skip
@@ -133,7 +136,7 @@ def _():
 
 
 @operation(
-    "call", "*arguments", builder="Call", traits={FUNCTION_CALL},
+    "call", "*arguments", builder="Call", traits={FUNCTION_CALL}, dynamic=BOUNDS,
     to_apply=CalledComputation(), is_composite=Choice("true", "false", default="false"),
 )  # fmt: skip
 def call(*arguments, to_apply, is_composite):
@@ -162,7 +165,7 @@ def _():
 
 
 @operation(
-    "fusion", "*arguments", builder="Fusion", traits={FUNCTION_CALL},
+    "fusion", "*arguments", builder="Fusion", traits={FUNCTION_CALL}, dynamic=BOUNDS,
     kind=Choice("kLoop", "kInput", "kOutput", "kCustom", default="kLoop", always_printed=True), calls=CalledComputation(),
 )  # fmt: skip
 def fusion(*arguments, kind, calls):
@@ -192,7 +195,10 @@ def _():
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (3,))], {"kind": "kLoop", "calls": fused}, "calls must take")
 
 
-@operation("map", "*operands", builder="Map", traits={APPLIES}, dimensions=IntegerList(()), to_apply=CalledComputation())
+@operation(
+    "map", "*operands", builder="Map", traits={APPLIES}, dynamic=ACTUAL_SIZES,
+    dimensions=IntegerList(()), to_apply=CalledComputation()
+)  # fmt: skip
 def map_(*operands, dimensions, to_apply):
     """Map(operands..., computation): the scalar computation on corresponding elements of all operands.
 

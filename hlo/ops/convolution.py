@@ -14,7 +14,7 @@ from ..attributes import Integer
 from ..convolution_dimensions import ConvolutionDimensions, DimensionLabels, default_dimensions
 from ..element_type import BF16, C64, C128, F16, F32, F64, PRED, S8, S32, U8
 from ..errors import require
-from ..operation import InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, InvalidSample, Sample, operation
 from ..shape import Shape
 from ..window import Window, dilated_size, make_window, output_sizes, require_window
 from .constraints import require_kind, require_preferred_type, require_static
@@ -23,7 +23,7 @@ _KINDS = ("pred", "signed", "unsigned", "float", "complex")
 
 
 @operation(
-    "convolution", "lhs", "rhs", builder="ConvGeneralDilated",
+    "convolution", "lhs", "rhs", builder="ConvGeneralDilated", dynamic=ACTUAL_SIZES,
     window=Window(), dim_labels=DimensionLabels(), feature_group_count=Integer(1), batch_group_count=Integer(1),
 )  # fmt: skip
 def convolution(lhs, rhs, *, window, dim_labels, feature_group_count, batch_group_count, stated):

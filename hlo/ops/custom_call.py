@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String
 from ..element_type import F32, F64, S32
 from ..errors import HloError, require
-from ..operation import EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import EFFECTFUL, HOST_CALL, KEPT, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .known_calls import require_known_call
 
@@ -36,7 +36,7 @@ _VERSIONS = (
 
 
 @operation(
-    "custom-call", "*operands", builder="CustomCall", traits={EFFECTFUL, HOST_CALL},
+    "custom-call", "*operands", builder="CustomCall", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
     custom_call_target=String(), window=RawText(""), dim_labels=RawText(""), feature_group_count=Integer(1),
     batch_group_count=Integer(1), operand_layout_constraints=RawText(""),
     custom_call_has_side_effect=Boolean(False), to_apply=CalledComputation(None), called_computations=CalledComputations(()),

@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import Integer, IntegerList, PaddingDimensions, SliceDimensions
 from ..element_type import F32, PRED, S32, S64, U8
 from ..errors import require
-from ..operation import DATA_MOVEMENT, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, DATA_MOVEMENT, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import (
@@ -27,7 +27,10 @@ from .constraints import (
 from .reshaping import reshaped_groups
 
 
-@operation("broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, cost=0.0, dimensions=IntegerList())
+@operation(
+    "broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES,
+    dimensions=IntegerList()
+)  # fmt: skip
 def broadcast(operand, *, dimensions, stated):
     """BroadcastInDim(operand, shape, broadcast_dimensions): operand dimension i becomes result dimension dimensions[i].
 
@@ -81,7 +84,7 @@ def _():
     yield InvalidSample([Shape(F32, (3, 3))], {"dimensions": (0, 0)}, "must be distinct", shape=Shape(F32, (3, 3)))
 
 
-@operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT}, cost=0.0)
+@operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES)
 def reshape(operand, *, stated):
     """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements.
 
@@ -119,7 +122,10 @@ def _():
     yield InvalidSample([Shape(F32, (4,))], {}, "cannot change the element type", shape=Shape(S32, (4,)))
 
 
-@operation("transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, cost=1.0, dimensions=IntegerList())
+@operation(
+    "transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, cost=1.0, dynamic=ACTUAL_SIZES,
+    dimensions=IntegerList()
+)  # fmt: skip
 def transpose(operand, *, dimensions):
     """Transpose(operand, permutation): result dimension i is operand dimension dimensions[i].
 
@@ -151,7 +157,7 @@ def _():
     yield InvalidSample([Shape(F32, (3, 5))], {"dimensions": (0,)}, "must be a permutation")
 
 
-@operation("slice", "operand", builder="Slice", traits={DATA_MOVEMENT}, cost=0.0, slice=SliceDimensions())
+@operation("slice", "operand", builder="Slice", traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES, slice=SliceDimensions())
 def slice_(operand, *, slice):
     """Slice(operand, start_indices, limit_indices, strides): every stride-th element from start up to below limit.
 
@@ -198,7 +204,10 @@ def _():
     yield InvalidSample([Shape(F32, (4,))], {"slice": []}, "1 ranges are required")
 
 
-@operation("pad", "operand", "padding_value", builder="Pad", traits={DATA_MOVEMENT}, cost=3.0, padding=PaddingDimensions())
+@operation(
+    "pad", "operand", "padding_value", builder="Pad", traits={DATA_MOVEMENT}, cost=3.0, dynamic=ACTUAL_SIZES,
+    padding=PaddingDimensions()
+)  # fmt: skip
 def pad(operand, padding_value, *, padding):
     """Pad(operand, padding_value, padding_config): elements added at both edges and between the elements.
 
@@ -254,7 +263,10 @@ def _():
     yield InvalidSample([Shape(F32, (3,)), Shape(F32, (1,))], {"padding": [(0, 0, 0)]}, "must be a scalar")
 
 
-@operation("concatenate", "operand", "*more", builder="ConcatInDim", traits={DATA_MOVEMENT}, cost=3.0, dimensions=IntegerList())
+@operation(
+    "concatenate", "operand", "*more", builder="ConcatInDim", traits={DATA_MOVEMENT}, cost=3.0, dynamic=ACTUAL_SIZES,
+    dimensions=IntegerList()
+)  # fmt: skip
 def concatenate(*operands, dimensions):
     """ConcatInDim(operands, dimension): the operands one after another along one dimension.
 
@@ -296,7 +308,10 @@ def _():
     yield InvalidSample([Shape(F32, (2,))], {"dimensions": (1,)}, "must be in")
 
 
-@operation("reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, cost=1.0, dimensions=IntegerList())
+@operation(
+    "reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, cost=1.0, dynamic=ACTUAL_SIZES,
+    dimensions=IntegerList()
+)  # fmt: skip
 def reverse(operand, *, dimensions):
     """Rev(operand, dimensions): index i becomes N - 1 - i along each of the dimensions.
 
@@ -356,7 +371,8 @@ def _():
 
 
 @operation(
-    "dynamic-slice", "operand", "*start_indices", builder="DynamicSlice", traits={DATA_MOVEMENT}, cost=0.0,
+    "dynamic-slice", "operand", "*start_indices", builder="DynamicSlice",
+    traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES,
     sizes=IntegerList(spelling="dynamic_slice_sizes"),
 )  # fmt: skip
 def dynamic_slice(operand, *start_indices, sizes):
@@ -412,7 +428,7 @@ def _():
 
 @operation(
     "dynamic-update-slice", "operand", "update", "*start_indices", builder="DynamicUpdateSlice", traits={DATA_MOVEMENT},
-    cost=1.0, updated_operand=0,
+    cost=1.0, updated_operand=0, dynamic=ACTUAL_SIZES,
 )  # fmt: skip
 def dynamic_update_slice(operand, update, *start_indices):
     """DynamicUpdateSlice(operand, update, start_indices): the operand with a block replaced by update.

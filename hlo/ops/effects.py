@@ -14,7 +14,7 @@ import numpy as np
 from ..attributes import AttributeKind, Boolean, Integer, RawText, String
 from ..element_type import F32, PRED, S32, TOKEN, U32
 from ..errors import ShapeError, require
-from ..operation import EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import EFFECTFUL, HOST_CALL, KEPT, InvalidSample, Sample, operation
 from ..shape import TOKEN_SHAPE, AnyShape, Shape, TupleShape, compatible, leaves
 
 _RENDEZVOUS = re.compile(r'_xla_host_transfer_rendezvous\s*=\s*"([^"]*)"')
@@ -59,7 +59,7 @@ def _require_data(opcode, name, shape):
 # --- infeed and outfeed ---
 
 
-@operation("infeed", "token", builder="InfeedWithToken", traits={EFFECTFUL, HOST_CALL}, infeed_config=String(""))
+@operation("infeed", "token", builder="InfeedWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, infeed_config=String(""))
 def infeed(token, *, infeed_config, stated):
     """InfeedWithToken(token, shape, config): the next value of the environment's queue ``infeed``, and a token.
 
@@ -95,7 +95,7 @@ def _():
 
 
 @operation(
-    "outfeed", "operand", "token", builder="OutfeedWithToken", traits={EFFECTFUL, HOST_CALL},
+    "outfeed", "operand", "token", builder="OutfeedWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
     outfeed_shape=StatedShape(None), outfeed_config=String(""),
 )  # fmt: skip
 def outfeed(operand, token, *, outfeed_shape, outfeed_config):
@@ -168,7 +168,7 @@ def channel_key(channel_id: int | None, is_host_transfer: bool, frontend_attribu
     return channel_id or 0 if match is None else match.group(1)
 
 
-@operation("send", "operand", "token", builder="SendWithToken", traits={EFFECTFUL, HOST_CALL}, **_CHANNEL)
+@operation("send", "operand", "token", builder="SendWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
 def send(operand, token, *, channel_id, is_host_transfer, frontend_attributes):
     """SendWithToken(operand, token, channel): offers the data to the recv with the same channel, of another computation.
 
@@ -187,7 +187,7 @@ def _(operand, token, *, channel_id, is_host_transfer, frontend_attributes, run)
     return operand, np.uint32(run.environment.channels.start_send(key, operand)), None
 
 
-@operation("recv", "token", builder="RecvWithToken", traits={EFFECTFUL, HOST_CALL}, **_CHANNEL)
+@operation("recv", "token", builder="RecvWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
 def recv(token, *, channel_id, is_host_transfer, frontend_attributes, stated):
     """RecvWithToken(token, shape, channel): makes ready to receive from the send with the same channel.
 
@@ -215,7 +215,7 @@ def _zeros(shape):
     return np.zeros(shape.dimensions, shape.dtype)[()]
 
 
-@operation("send-done", "operand", builder="SendDone", traits={EFFECTFUL, HOST_CALL}, **_CHANNEL)
+@operation("send-done", "operand", builder="SendDone", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
 def send_done(operand, *, channel_id, is_host_transfer, frontend_attributes):
     """SendDone(context): waits until the data of a send is received; a token. The channel is that of the send.
 
@@ -233,7 +233,7 @@ def _(operand, *, channel_id, is_host_transfer, frontend_attributes, run):
         run.environment.channels.finish_send(key, int(operand[1]))
 
 
-@operation("recv-done", "operand", builder="RecvDone", traits={EFFECTFUL, HOST_CALL}, **_CHANNEL)
+@operation("recv-done", "operand", builder="RecvDone", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
 def recv_done(operand, *, channel_id, is_host_transfer, frontend_attributes):
     """RecvDone(context): waits for the data of a recv; ``(data, token[])``. The channel is that of the recv."""
     _require_context("recv-done", operand.without_layout())

@@ -37,6 +37,7 @@ from ..element_type import (
 )  # fmt: skip
 from ..errors import require
 from ..operation import (
+    ACTUAL_SIZES,
     ASSOCIATIVE,
     COMMUTATIVE,
     ELEMENTWISE,
@@ -409,7 +410,7 @@ def _():
     yield InvalidSample([Shape(F32)], {"exponent_bits": 5, "mantissa_bits": -1}, "mantissa_bits must not be negative")
 
 
-@operation("bitcast-convert", "operand", builder="BitcastConvertType", traits={FOLDABLE}, cost=0.0)
+@operation("bitcast-convert", "operand", builder="BitcastConvertType", traits={FOLDABLE}, cost=0.0, dynamic=ACTUAL_SIZES)
 def bitcast_convert(operand, *, stated):
     """BitcastConvertType(operand, new_element_type): the same bits read as another type.
 

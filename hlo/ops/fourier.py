@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import Choice, IntegerList
 from ..element_type import BF16, C64, C128, F32, F64
 from ..errors import require
-from ..operation import InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, InvalidSample, Sample, operation
 from ..shape import Shape
 from .constraints import require_array, require_static
 
@@ -30,7 +30,7 @@ def half_length(length: int) -> int:
 
 
 @operation(
-    "fft", "operand", fft_type=Choice("FFT", "IFFT", "RFFT", "IRFFT"), fft_length=IntegerList()
+    "fft", "operand", dynamic=ACTUAL_SIZES, fft_type=Choice("FFT", "IFFT", "RFFT", "IRFFT"), fft_length=IntegerList()
 )  # fmt: skip
 def fft(operand, *, fft_type, fft_length):
     """Fft(operand, fft_type, fft_length): the Fourier transform of the innermost one to three dimensions.

@@ -13,7 +13,7 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
 from ..element_type import BF16, C64, F32, F64, PRED, S8, S32, S64, U8, U32, U64
 from ..errors import require
-from ..operation import APPLIES, DATA_MOVEMENT, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, APPLIES, DATA_MOVEMENT, InvalidSample, Sample, operation
 from ..shape import Shape, merged_dynamic_dimensions
 from ..slices import operand_indices, slice_dimensions
 from .constraints import (
@@ -101,7 +101,7 @@ _GATHER_NAMES = {
 
 
 @operation(
-    "gather", "operand", "start_indices", builder="Gather", traits={DATA_MOVEMENT}, cost=6.0,
+    "gather", "operand", "start_indices", builder="Gather", traits={DATA_MOVEMENT}, cost=6.0, dynamic=ACTUAL_SIZES,
     offset_dims=IntegerList(), collapsed_slice_dims=IntegerList(), start_index_map=IntegerList(),
     operand_batching_dims=IntegerList(()), start_indices_batching_dims=IntegerList(()), index_vector_dim=Integer(),
     slice_sizes=IntegerList(), indices_are_sorted=Boolean(False),
@@ -262,7 +262,7 @@ _SCATTER_NAMES = {
 
 
 @operation(
-    "scatter", "*operands_indices_and_updates", builder="Scatter", traits={APPLIES}, updated_operand=0,
+    "scatter", "*operands_indices_and_updates", builder="Scatter", traits={APPLIES}, updated_operand=0, dynamic=ACTUAL_SIZES,
     update_window_dims=IntegerList(), inserted_window_dims=IntegerList(), scatter_dims_to_operand_dims=IntegerList(),
     input_batching_dims=IntegerList(()), scatter_indices_batching_dims=IntegerList(()), index_vector_dim=Integer(),
     indices_are_sorted=Boolean(False), unique_indices=Boolean(False), to_apply=CalledComputation(),

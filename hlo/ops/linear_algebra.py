@@ -11,7 +11,7 @@ import numpy as np
 from ..attributes import Boolean, Choice
 from ..element_type import BF16, C64, C128, F16, F32, F64, S32
 from ..errors import require
-from ..operation import InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, InvalidSample, Sample, operation
 from ..shape import Shape
 from .constraints import require_kind
 
@@ -29,7 +29,7 @@ def _require_square(opcode: str, name: str, shape: Shape) -> None:
     require(square, f"{opcode}: {name} must be square in its last two dimensions, got {shape}")
 
 
-@operation("cholesky", "a", lower=Boolean(False))
+@operation("cholesky", "a", dynamic=ACTUAL_SIZES, lower=Boolean(False))
 def cholesky(a, *, lower):
     """Cholesky(a, lower): the triangular matrix l with l l^H = a, or u with u^H u = a, of each Hermitian matrix in a batch.
 
@@ -70,7 +70,8 @@ def _adjoint(matrices: np.ndarray) -> np.ndarray:
 
 
 @operation(
-    "triangular-solve", "a", "b", left_side=Boolean(False), lower=Boolean(False), unit_diagonal=Boolean(False),
+    "triangular-solve", "a", "b", dynamic=ACTUAL_SIZES,
+    left_side=Boolean(False), lower=Boolean(False), unit_diagonal=Boolean(False),
     transpose_a=Choice("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT", default="NO_TRANSPOSE", always_printed=True),
 )  # fmt: skip
 def triangular_solve(a, b, *, left_side, lower, unit_diagonal, transpose_a):

@@ -11,7 +11,7 @@ import numpy as np
 from ..attributes import Float32, Integer
 from ..element_type import BF16, F16, F32, F64, S32
 from ..errors import require
-from ..operation import InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from .constraints import require_kind
 
@@ -29,7 +29,10 @@ def _check(opcode: str, operand: Shape, feature_index: int, **of_features: Shape
     return wanted
 
 
-@operation("batch-norm-training", "operand", "scale", "offset", epsilon=Float32(), feature_index=Integer())
+@operation(
+    "batch-norm-training", "operand", "scale", "offset", dynamic=ACTUAL_SIZES,
+    epsilon=Float32(), feature_index=Integer()
+)  # fmt: skip
 def batch_norm_training(operand, scale, offset, *, epsilon, feature_index):
     """BatchNormTraining(operand, scale, offset, epsilon, feature_index): normalizes each feature by its mean and variance.
 
@@ -41,7 +44,10 @@ def batch_norm_training(operand, scale, offset, *, epsilon, feature_index):
     return TupleShape((operand.without_layout(), features, features))
 
 
-@operation("batch-norm-inference", "operand", "scale", "offset", "mean", "variance", epsilon=Float32(), feature_index=Integer())
+@operation(
+    "batch-norm-inference", "operand", "scale", "offset", "mean", "variance", dynamic=ACTUAL_SIZES,
+    epsilon=Float32(), feature_index=Integer()
+)  # fmt: skip
 def batch_norm_inference(operand, scale, offset, mean, variance, *, epsilon, feature_index):
     """BatchNormInference(operand, scale, offset, mean, variance, epsilon, feature_index): normalizes by a given mean and
     variance.
@@ -53,7 +59,10 @@ def batch_norm_inference(operand, scale, offset, mean, variance, *, epsilon, fea
     return operand.without_layout()
 
 
-@operation("batch-norm-grad", "operand", "scale", "mean", "variance", "grad_output", epsilon=Float32(), feature_index=Integer())
+@operation(
+    "batch-norm-grad", "operand", "scale", "mean", "variance", "grad_output", dynamic=ACTUAL_SIZES,
+    epsilon=Float32(), feature_index=Integer()
+)  # fmt: skip
 def batch_norm_grad(operand, scale, mean, variance, grad_output, *, epsilon, feature_index):
     """BatchNormGrad(operand, scale, mean, variance, grad_output, epsilon, feature_index): the gradients of
     batch-norm-training with respect to operand, scale and offset, as a tuple.

@@ -12,13 +12,13 @@ import numpy as np
 from ..attributes import CalledComputation, IntegerList
 from ..element_type import F32, F64, PRED, S32, U8
 from ..errors import require
-from ..operation import APPLIES, FOLDABLE, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, merged_dynamic_dimensions
 from .constraints import one_or_tuple, require_array, require_dimensions, require_scalar, require_signature, scalars_of
 
 
 @operation(
-    "reduce", "*operands_and_init_values", builder="Reduce", traits={APPLIES, FOLDABLE},
+    "reduce", "*operands_and_init_values", builder="Reduce", traits={APPLIES, FOLDABLE}, dynamic=ACTUAL_SIZES,
     dimensions=IntegerList(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce(*operands, dimensions, to_apply):

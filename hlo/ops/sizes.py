@@ -13,13 +13,13 @@ import numpy as np
 from ..attributes import IntegerList
 from ..element_type import F32, S32
 from ..errors import require
-from ..operation import InvalidSample, Sample, operation
+from ..operation import BOUNDS, InvalidSample, Sample, operation
 from ..resizing import resized
 from ..shape import Shape, TupleShape
 from .constraints import require_array, require_dimensions, require_scalar, require_stated_array
 
 
-@operation("get-dimension-size", "operand", builder="GetDimensionSize", cost=0.0, dimensions=IntegerList())
+@operation("get-dimension-size", "operand", builder="GetDimensionSize", cost=0.0, dynamic=BOUNDS, dimensions=IntegerList())
 def get_dimension_size(operand, *, dimensions):
     """GetDimensionSize(operand, dimension): the size of one dimension, as s32[]; of a dynamic one that at run time."""
     require_array("get-dimension-size", "operand", operand)
@@ -44,7 +44,10 @@ def _():
     yield InvalidSample([TupleShape(())], {"dimensions": (0,)}, "must be an array")
 
 
-@operation("set-dimension-size", "operand", "size", builder="SetDimensionSize", cost=0.0, dimensions=IntegerList())
+@operation(
+    "set-dimension-size", "operand", "size", builder="SetDimensionSize", cost=0.0, dynamic=BOUNDS,
+    dimensions=IntegerList()
+)  # fmt: skip
 def set_dimension_size(operand, size, *, dimensions, stated):
     """SetDimensionSize(operand, size, dimension): the operand with a dimension of this size, known at run time.
 
@@ -96,7 +99,7 @@ def _():
     yield InvalidSample([TupleShape(()), Shape(S32)], first, "must be an array")
 
 
-@operation("dynamic-reshape", "operand", "*dim_sizes", builder="DynamicReshape", cost=0.0)
+@operation("dynamic-reshape", "operand", "*dim_sizes", builder="DynamicReshape", cost=0.0, dynamic=BOUNDS)
 def dynamic_reshape(operand, *dim_sizes, stated):
     """DynamicReshape(operand, dim_sizes, new_size_bounds): the elements in dimensions of sizes known at run time.
 

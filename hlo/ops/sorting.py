@@ -10,14 +10,14 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8, U16, element_type_of
 from ..errors import require
-from ..operation import APPLIES, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, APPLIES, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, merged_dynamic_dimensions
 from . import numerics
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_dimensions, require_kind, require_signature
 
 
 @operation(
-    "sort", "*operands", builder="Sort", traits={APPLIES},
+    "sort", "*operands", builder="Sort", traits={APPLIES}, dynamic=ACTUAL_SIZES,
     dimensions=IntegerList(), is_stable=Boolean(False), to_apply=CalledComputation(),
 )  # fmt: skip
 def sort(*operands, dimensions, is_stable, to_apply):
@@ -94,7 +94,8 @@ def _merged_runs(lines, width, comparator, run):
 
 
 @operation(
-    "topk", "operand", builder="TopK", k=Integer(), largest=Boolean(True, always_printed=True), is_stable=Boolean(False)
+    "topk", "operand", builder="TopK", dynamic=ACTUAL_SIZES,
+    k=Integer(), largest=Boolean(True, always_printed=True), is_stable=Boolean(False)
 )  # fmt: skip
 def topk(operand, *, k, largest, is_stable):
     """TopK(operand, k, largest): the k largest (or smallest) elements along the last dimension, and their s32 positions.

@@ -7,12 +7,12 @@ import numpy as np
 from ..attributes import Integer, LiteralValue, ParameterNumber, RawText
 from ..element_type import F32, F64, PRED, S32, U32
 from ..errors import require
-from ..operation import GIVEN, RENAMES, TUPLING, InvalidSample, Sample, operation
+from ..operation import BOUNDS, GIVEN, RENAMES, TUPLING, InvalidSample, Sample, operation
 from ..shape import AnyShape, Layout, Shape, TupleShape, compatible, shape_of
 from . import numerics
 
 
-@operation("parameter", traits={GIVEN}, cost=0.0, number=ParameterNumber())
+@operation("parameter", traits={GIVEN}, cost=0.0, dynamic=BOUNDS, number=ParameterNumber())
 def parameter(*, number, stated):
     """Parameter(number, shape, name): the computation's argument with this number, of the stated shape.
 
@@ -23,7 +23,7 @@ def parameter(*, number, stated):
     return stated
 
 
-@operation("constant", builder="ConstantLiteral", traits={GIVEN}, cost=0.0, literal=LiteralValue())
+@operation("constant", builder="ConstantLiteral", traits={GIVEN}, cost=0.0, dynamic=BOUNDS, literal=LiteralValue())
 def constant(*, literal, stated):
     """ConstantLiteral(literal): a value known when the program is built.
 
@@ -61,7 +61,7 @@ def _():
     yield InvalidSample([], {"literal": np.float32(1)}, "the literal has shape", shape=Shape(S32))
 
 
-@operation("tuple", "*elements", traits={TUPLING}, cost=0.0)
+@operation("tuple", "*elements", traits={TUPLING}, cost=0.0, dynamic=BOUNDS)
 def tuple_(*elements):
     """Tuple(elements...): a tuple of any number of values, each with its own shape.
 
@@ -84,7 +84,10 @@ def _():
     yield Sample([TupleShape((Shape(PRED, (0, 3)),)), Shape(F32)])
 
 
-@operation("get-tuple-element", "operand", builder="GetTupleElement", traits={TUPLING}, cost=0.0, index=Integer())
+@operation(
+    "get-tuple-element", "operand", builder="GetTupleElement", traits={TUPLING}, cost=0.0, dynamic=BOUNDS,
+    index=Integer()
+)  # fmt: skip
 def get_tuple_element(operand, *, index):
     """GetTupleElement(operand, index): the element of a tuple at a constant index.
 
@@ -112,7 +115,7 @@ def _():
     yield InvalidSample([Shape(F32)], {"index": 0}, "operand must be a tuple")
 
 
-@operation("copy", "operand", builder="Copy", cost=1.0)
+@operation("copy", "operand", builder="Copy", cost=1.0, dynamic=BOUNDS)
 def copy(operand, *, stated):
     """Copy(operand): the same value in a buffer of its own, in the stated layout."""
     require(
@@ -176,7 +179,7 @@ def _():
     yield InvalidSample([TupleShape((Shape(F32),))], {}, "operand must be an array", shape=Shape(F32))
 
 
-@operation("opt-barrier", "operand", builder="OptimizationBarrier", traits={RENAMES})
+@operation("opt-barrier", "operand", builder="OptimizationBarrier", traits={RENAMES}, dynamic=BOUNDS)
 def optimization_barrier(operand):
     """OptimizationBarrier(operand): the value itself; no pass moves computation across it.
 
@@ -197,7 +200,7 @@ def _():
     yield Sample([TupleShape((Shape(F32, (2,)), Shape(S32)))])
 
 
-@operation("domain", "operand", builder="Domain", traits={RENAMES}, domain=RawText(""))
+@operation("domain", "operand", builder="Domain", traits={RENAMES}, dynamic=BOUNDS, domain=RawText(""))
 def domain(operand, *, domain):
     """Domain(operand): the value itself, where instructions of one kind of metadata border on those of another.
 

@@ -15,14 +15,14 @@ import numpy as np
 from ..attributes import CalledComputation
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8
 from ..errors import require
-from ..operation import APPLIES, FOLDABLE, InvalidSample, Sample, operation
+from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, leaves, merged_dynamic_dimensions
 from ..window import Window, WindowDimension, make_window, output_sizes, require_window, with_padding
 from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scalar, require_signature, scalars_of
 
 
 @operation(
-    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", traits={APPLIES, FOLDABLE},
+    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", traits={APPLIES, FOLDABLE}, dynamic=ACTUAL_SIZES,
     window=Window(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce_window(*operands, window, to_apply):
@@ -94,7 +94,7 @@ def _steps(window, sizes, outputs):
 
 
 @operation(
-    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter", traits={APPLIES},
+    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter", traits={APPLIES}, dynamic=ACTUAL_SIZES,
     window=Window(), select=CalledComputation(), scatter=CalledComputation(),
 )  # fmt: skip
 def select_and_scatter(operand, source, init_value, *, window, select, scatter):

@@ -140,6 +140,9 @@ def operations_without_native_code():
     return {name.strip("`") for name, backend, *_ in gap_rows("Operations") if backend == "cpu"}
 
 
-def operations_in_table(section):
-    """The operations in the first column of a table in docs/gaps.md."""
-    return {name.strip("` ") for first, *_ in gap_rows(section) for name in first.split(",")}
+def operations_left_out():
+    """For each layer, the operations that docs/gaps.md says it has no entry for."""
+    found = {}
+    for layer, names, _ in gap_rows("What layers leave out"):
+        found.setdefault(layer, set()).update(name.strip("` ") for name in names.split(","))
+    return found
