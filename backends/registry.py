@@ -7,7 +7,7 @@ libraries are missing costs nothing until then.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from ..runtime.locks import new_lock
 
 if TYPE_CHECKING:
     from .cpu.call import CallSignature
+    from .device_memory import Buffer, DeviceMemory
 
 DEFAULT_BACKEND = "cpu"
 
@@ -37,6 +38,10 @@ class Executable(Protocol):
         """
         ...
 
+    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+        """As a call, on buffers of the backend's memory: nothing is copied to the host or from it."""
+        ...
+
     def as_text(self) -> str:
         """The program that runs, as text."""
         ...
@@ -50,6 +55,7 @@ class Backend(Protocol):
     """Makes executables of modules."""
 
     name: str
+    memory: DeviceMemory
 
     def compile(self, module: hlo.Module, call: CallSignature | None = None) -> Executable:
         """The module, ready to run. ``call`` describes the Python call for backends that compile that too.

@@ -13,6 +13,7 @@ from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ..arguments import parameter_leaves
+from ..device_memory import HOST_MEMORY
 from ..requirements import require_runnable
 from .arena import SPARE_BLOCK_NAME
 from .call import CallSignature
@@ -35,6 +36,7 @@ class CpuBackend:
     """Compiles each module into one native function."""
 
     name = "cpu"
+    memory = HOST_MEMORY
 
     def __init__(self, target: Target | None = None) -> None:
         self.target = target or host_target()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
+from ..device_memory import Buffer, execute_on_host
 from .executable import NativeExecutable
 from .native_program import NativeProgram, Padding
 
@@ -33,6 +34,10 @@ class PaddedExecutable:
         """
         check_arguments(self.program.name, self.program.padding.parameters, arguments)
         return self.run(arguments)
+
+    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+        """The results, as buffers, for one buffer for each leaf of the parameters. Raises as a call, and TypeError."""
+        return execute_on_host(self, arguments)
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """As a call, on checked arrays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...hlo import Module, Shape
 from .. import arguments as argument_checks
+from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
 from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, ResultSpec
@@ -42,6 +43,10 @@ class NativeExecutable:
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         return self._flat_call(*arguments)
+
+    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+        """The results, as buffers, for one buffer for each leaf of the parameters. Raises as a call, and TypeError."""
+        return execute_on_host(self, arguments)
 
     def install(
         self,

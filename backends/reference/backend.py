@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...hlo.instruction import callees_first
 from ...hlo.operation import TUPLING
 from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
+from ..device_memory import HOST_MEMORY, Buffer, execute_on_host
 from ..requirements import require_runnable
 from .stepping import print_step
 
@@ -56,6 +57,10 @@ class ReferenceExecutable:
             sys.stderr.flush()
         return tuple(self._owned(value, shape) for value, shape in zip(flatten(result), self._results, strict=True))
 
+    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+        """The results, as buffers, for one buffer for each leaf of the parameters. Raises as a call, and TypeError."""
+        return execute_on_host(self, arguments)
+
     def _owned(self, value: Any, shape: hlo.Shape) -> Any:
         """The value in memory of its own: an evaluation may hand on its operand, or a constant."""
         array = np.array(value)
@@ -84,6 +89,7 @@ class ReferenceBackend:
     """Interprets modules; compiling one verifies it."""
 
     name = "reference"
+    memory = HOST_MEMORY
 
     def compile(self, module: hlo.Module, call: Any = None) -> ReferenceExecutable:
         """The module, verified. ``call`` is not used: there is no native call to compile.
