@@ -2,8 +2,8 @@
 
 After the pass the top level of every control flow computation holds fusions, reductions, contractions, control flow and
 scalar instructions; elementwise operations and data movement on arrays stand inside fusions, even where they are alone. A
-fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction of what
-it computes inside.
+fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction, or a scan
+with its consumers, of what it computes inside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ..hlo.instruction import tuple_of
 from .fusion_groups import Node, group_roots
 from .fusion_plan import FusionPlan, is_scalar_constant, is_scalar_view
-from .fusion_policy import FusionPolicy
+from .fusion_policy import FusionPolicy, is_hero
 from .pass_manager import Pass, module_pass
 from .traversal import on_operands, transform_computations
 
@@ -85,10 +85,11 @@ class _Emission:
                     self._append(operand, on_operands(operand, ()))
             self._append(first, on_operands(first, tuple(self.values[operand] for operand in first.operands)))
             return
-        results = [member for member in node.members if self._is_needed_outside(member, node)]
+        parts = node.members[1:] if first.opcode == "scan" else []
+        results = [member for member in parts or node.members if self._is_needed_outside(member, node)]
         operands, computation = self._fused(node.members, results)
         shape = results[0].shape if len(results) == 1 else tuple_of(results)
-        kind = "kInput" if first.opcode == "reduce" else "kLoop"
+        kind = "kInput" if is_hero(first) else "kLoop"
         name = f"{results[-1].opcode}_fusion"
         attributes = {"kind": kind, "calls": computation}
         inputs = tuple(self.values[operand] for operand in operands)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..hlo import Instruction
+from ..hlo import Instruction, leaves
 from .fusion_plan import IDENTITY, FusionPlan
 from .traversal import has_effects
 
 
 class Node:
     """What the top level runs as one: an instruction, or the roots of a fusion.
+
+    A scan's members are the scan, its results that have names, and then elementwise consumers of these.
 
     ``order`` is at least that of every node below: of those that this one reads, and of the effect ``after`` which it comes.
     """
@@ -35,7 +37,12 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
     readers: dict[Instruction, list[Instruction]] = {}
     roots = set(plan.roots)
     last_effect: Node | None = None
+    scans = _scans_in_parts(plan)
     for position, instruction in enumerate(plan.computation.instructions):
+        if instruction.opcode == "get-tuple-element" and instruction.operands[0] in scans:
+            node = node_of[instruction] = node_of[instruction.operands[0]]
+            node.members.append(instruction)
+            continue
         is_root = instruction in roots
         left_out = instruction in plan.inlined or instruction in plan.dead
         if left_out and not is_root and instruction not in plan.renamed:
@@ -51,7 +58,7 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
             node.order = max(node.order, below.order)
         if fuses:
             for other in _candidates(instruction, plan, node_of, readers):
-                if _can_merge(other, node_of[instruction], node_of, plan):
+                if node_of[instruction].fuses and _can_merge(other, node_of[instruction], node_of, plan):
                     _merge(other, node_of[instruction], node_of)
             for operand in reads:
                 readers.setdefault(operand, []).append(instruction)
@@ -78,16 +85,37 @@ def _candidates(
             continue
         for other in (operand, *reversed(readers.get(operand, ())[-_TRIED_READERS:])):
             node = node_of[other]
-            if node.fuses and other.shape.dimensions == dimensions:
+            if other.shape.dimensions == dimensions and (node.fuses or _scan_takes(node, operand, root, plan)):
                 found[node] = None
     found.pop(node_of[root], None)
     return list(found)
 
 
-def _can_merge(first: Node, second: Node, node_of: dict[Instruction, Node], plan: FusionPlan) -> bool:
-    if first is second or first.members[0].shape.dimensions != second.members[0].shape.dimensions:
+def _scans_in_parts(plan: FusionPlan) -> set[Instruction]:
+    """The scans of which nothing is used but single results."""
+    scans = {root for root in plan.roots if root.opcode == "scan" and root.shape.is_tuple}
+    scans.discard(plan.computation.root)
+    for instruction in plan.computation.instructions if scans else ():
+        if instruction.opcode != "get-tuple-element":
+            scans.difference_update(instruction.operands)
+    return scans
+
+
+def _scan_takes(node: Node, operand: Instruction, root: Instruction, plan: FusionPlan) -> bool:
+    """Whether the node is a scan's, whose loop nest may compute the root from this operand, one of its outputs."""
+    scan = node.members[0]
+    if scan.opcode != "scan" or operand is scan or not plan.is_light(root):
         return False
-    if first.weight + second.weight > plan.policy.maximum_instructions:
+    outputs = len(leaves(scan.shape)) - scan.attributes["num_carries"]
+    return operand.opcode != "get-tuple-element" or operand.attributes["index"] < outputs
+
+
+def _can_merge(first: Node, second: Node, node_of: dict[Instruction, Node], plan: FusionPlan) -> bool:
+    if first is second:
+        return False
+    if first.weight + second.weight > plan.policy.instruction_limit(first.members[0]):
+        return False
+    if not first.fuses and len(second.members) > 1:
         return False
     members = {*first.members, *second.members}
     operands = sum(1 for operand in {**first.reads, **second.reads} if operand not in members)

@@ -8,9 +8,11 @@ computed once; each slice, transpose, ... is a path of its own.
 
 from __future__ import annotations
 
+from math import inf
+
 from ..hlo import Computation, Instruction
 from ..hlo.operation import ELEMENTWISE
-from .fusion_policy import FusionPolicy
+from .fusion_policy import FusionPolicy, is_hero, nest_size
 
 # The path of a root's own loop index.
 IDENTITY = 0
@@ -65,7 +67,7 @@ class FusionPlan:
     def _visit(self, instruction: Instruction) -> None:
         """Decide about an instruction, all its users being decided."""
         uses = self._uses.get(instruction)
-        in_loops = instruction in self._costs or instruction.opcode == "reduce" or is_scalar_view(instruction)
+        in_loops = instruction in self._costs or is_hero(instruction) or is_scalar_view(instruction)
         if in_loops and uses is None and instruction not in self.stored:
             self.dead.add(instruction)
             return
@@ -89,8 +91,8 @@ class FusionPlan:
                 self._add_root(instruction, float(instruction.shape.size))
             return
         self._read(instruction, uses)
-        if instruction.opcode == "reduce":
-            self._add_root(instruction, float(instruction.operands[0].shape.size))
+        if is_hero(instruction):
+            self._add_root(instruction, float(nest_size(instruction)))
         elif is_scalar_view(instruction):
             self._add_root(instruction, 1.0)
         else:
@@ -129,9 +131,11 @@ class FusionPlan:
         opcode = instruction.opcode
         if opcode == "reduce" or (ELEMENTWISE in instruction.operation.traits and operand.shape.dimensions):
             return path, 1.0
+        if opcode == "scan" and position < len(instruction.operands) - instruction.attributes["num_carries"]:
+            return path, 1.0
         below = self._paths.setdefault((path, instruction, position), len(self._paths) + 1)
-        if opcode in ("concatenate", "pad") and operand.shape.dimensions:
-            return below, min(1.0, operand.shape.size / max(1, instruction.shape.size))
+        if opcode in ("concatenate", "pad", "scan") and operand.shape.dimensions:
+            return below, min(1.0, operand.shape.size / max(1, nest_size(instruction)))
         return below, 1.0
 
     def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:
@@ -143,13 +147,20 @@ class FusionPlan:
             self._operands[instruction] = found
         return found
 
+    def is_light(self, root: Instruction) -> bool:
+        """Whether a root does so little, and at its own index, that the loop nest of a scan may do it besides."""
+        if self._costs.get(root, inf) > self.policy.maximum_cost_in_scan:
+            return False
+        wide = (paths for operand, paths in self.reads[root].items() if 2 * operand.shape.size > root.shape.size)
+        return all(paths == {IDENTITY} for paths in wide)
+
     def _is_worth_inlining(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
         policy = self.policy
         if len(uses) > policy.maximum_paths and self._costs[instruction] > 0:
             return False
         operands = {operand for operand, _ in self._loop_operands(instruction)}
         for root in {root for root, _ in uses}:
-            if self.weights[root] + len(uses) > policy.maximum_instructions:
+            if self.weights[root] + len(uses) > policy.instruction_limit(root) or not policy.may_stand_in(instruction, root):
                 return False
             pending = self._pending[root]
             added = len(operands - pending)

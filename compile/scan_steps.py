@@ -82,7 +82,8 @@ def running_step(combiner: Computation, dimensions: tuple[int, ...]) -> Computat
     count = len(combiner.parameters) // 2
     shapes = [Shape(parameter.shape.element_type, dimensions) for parameter in combiner.parameters[:count]]
     parameters = [
-        make_instruction("parameter", (), {"number": number}, shape) for number, shape in enumerate([*shapes, *shapes])
+        make_instruction("parameter", (), {"number": number}, shape, name="x" if number < count else "carry")
+        for number, shape in enumerate([*shapes, *shapes])
     ]
     totals = _combined(combiner, [*parameters[count:], *parameters[:count]])
     root = make_instruction("tuple", [*totals, *totals])
