@@ -29,7 +29,8 @@ def test_notebook(path, tmp_path, monkeypatch, request):
     notebook = executed(nbformat.from_dict(stored), tmp_path, monkeypatch)
     for number, cell in enumerate(code_cells(notebook), 1):
         # What matplotlib says when it is new on a machine goes to stderr.
-        cell.outputs = [tidy(output, number) for output in cell.outputs if output.get("name") != "stderr"]
+        outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        cell.outputs = [tidy(output, number) for output in joined(outputs)]
         cell.execution_count = number
         raised = [output for output in cell.outputs if output.output_type == "error"]
         assert bool(raised) == ("raises-exception" in cell.metadata.get("tags", [])), cell.source
@@ -63,6 +64,17 @@ def executed(notebook, folder, monkeypatch):
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)  # when it ran
     return notebook
+
+
+def joined(outputs):
+    """The outputs with what is printed in one piece, whatever its pieces were when it came from the kernel."""
+    whole = []
+    for output in outputs:
+        if whole and output.output_type == whole[-1].output_type == "stream":
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 def tidy(output, number):
