@@ -102,6 +102,13 @@ def test_wrong_masks():
     check(lambda x: x[np.ones((3, 4, 1), bool)].sum(), X)
 
 
+@pytest.mark.parametrize("product", [lambda x, y: x @ y, np.matmul, np.vecdot if hasattr(np, "vecdot") else np.matmul])
+def test_products_are_refused(product):
+    """They would be those of the whole arrays."""
+    with pytest.raises(NotImplementedError, match=r"of x\[mask\]"):
+        jit(lambda x: product(x[x > 0], x[x > 0]), backend="reference")(X)
+
+
 def test_what_needs_the_number_of_elements_is_refused():
     for function in (
         lambda x: x[x > 0][0], lambda x: x[x > 0] + x[x > 1], lambda x: np.cumsum(x[x > 0]), lambda x: x[x > 0] + np.arange(7),

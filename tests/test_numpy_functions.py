@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.tracer.recording import function_tables
+from phlox.tracer.recording.array_methods import ArrayMethods
 
 TOLERANCE = {"e": 2e-3, "f": 3e-6, "d": 1e-13, "F": 3e-6, "D": 1e-13, "E": 2e-2}
 
@@ -317,6 +318,18 @@ def test_gaps_are_the_functions_without_implementation():
         module, _, function = name.removeprefix("np.").rpartition(".")
         target = getattr(getattr(np, module) if module else np, function)
         assert target not in function_tables.FUNCTIONS and target not in function_tables.UFUNCS
+
+
+@pytest.mark.parametrize("name", [name for name in vars(ArrayMethods) if not name.startswith("_")])
+def test_every_method_is_in_a_table_or_a_gap(name):
+    method, function = getattr(np.ndarray, name), getattr(np, name, None)
+    known = method in function_tables.METHODS or function in function_tables.FUNCTIONS
+    assert known or f"np.{name}" in function_tables.gaps()
+
+
+def test_methods_without_function_say_so():
+    with pytest.raises(NotImplementedError, match="np.nonzero is not implemented"):
+        jit(lambda x: x.nonzero(), backend="reference")(np.arange(3))
 
 
 def test_special_functions_of_scipy():

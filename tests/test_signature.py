@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from phlox.tracer import StaticArgumentError, jit
+from phlox.tracer import StaticArgumentError, jit, register_pytree
 
 
 def compiled(function=None, **options):
@@ -226,3 +226,28 @@ def test_functions_are_traced_independently_in_threads():
     assert len(results) == 57
     for (factor, size), result in results.items():
         assert_same(result, np.full(size, factor))
+
+
+def test_a_miss_reads_the_arguments_once():
+    class Pair:
+        def __init__(self, first, second):
+            self.first, self.second = first, second
+
+    reads = []
+
+    def take_apart(pair):
+        reads.append(pair)
+        return (pair.first, pair.second), None
+
+    register_pytree(Pair, take_apart, lambda _, children: Pair(*children))
+    scaled = compiled(lambda pair, count, scale=1.0: (pair.first + pair.second[count]) * scale)
+    for keywords in ({}, {"scale": 2.0}, {}):  # a miss in which an integer becomes static, another one, a hit
+        pair = Pair(np.ones(3), [np.zeros(3), np.ones(3)])
+        reads.clear()
+        assert_same(scaled(pair, 1, **keywords), 2 * np.ones(3) * keywords.get("scale", 1.0))
+        assert sum(read is pair for read in reads) == 1
+    assert scaled.cache_info().misses == 2
+
+
+def test_one_name_by_position_and_by_keyword():
+    check(lambda x, /, **others: x - others["x"], 5.0, x=2.0)

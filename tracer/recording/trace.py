@@ -146,7 +146,7 @@ class Trace:
         self.enclosing: Trace | None = None
         self.running = threading.Lock()
         if inputs is not None:
-            # The tuple grows while its users are recorded; `build` states its final shape.
+            # The tuple grows while its users are recorded; `build` puts one of the final shape in its place.
             self._packed = self.builder.emit("parameter", shape=inputs.shape, number=0)
 
     def __enter__(self) -> Trace:
@@ -306,15 +306,23 @@ class Trace:
 
         Where computations share their inputs, to be called after all of them have been recorded.
         """
-        if self._packed is not None:
-            self._packed.shape = self.inputs.shape
         needed = {root}
         for made in reversed(self.builder.instructions):
             if made in needed or has_effects(made):
                 needed.add(made)
                 needed.update(made.operands)
         kept = [made for made in self.builder.instructions if made in needed or made.opcode == "parameter"]
-        return hlo.Computation(self.name, tuple(kept), root)
+        computation = hlo.Computation(self.name, tuple(kept), root)
+        if self._packed is None or self._packed.shape == self.inputs.shape:
+            return computation
+        packed, whole = self._packed, hlo.make_instruction("parameter", (), {"number": 0}, self.inputs.shape)
+
+        def transform(instruction: hlo.Instruction, operands: tuple[hlo.Instruction, ...]) -> hlo.Instruction:
+            if instruction is packed:
+                return whole
+            return instruction if operands == instruction.operands else instruction.with_operands(operands)
+
+        return hlo.rebuild(computation, transform)
 
 
 def identifier(text: str) -> str:
