@@ -165,8 +165,8 @@ def static_leaf(value: Any, path: str) -> StaticLeaf:
         if isinstance(value, np.ndarray):
             hint = "it as an ordinary (traced) argument"
         raise StaticArgumentError(
-            f"argument {path} is static, so its value is part of the key of the compiled code and must be hashable, "
-            f"but {type(value).__name__} is not; pass {hint}"
+            f"argument {path} is static, so its value is part of the key of the compiled code and must be hashable, but "
+            f"{type(value).__name__} is not; pass {hint}"
         ) from None
     return StaticLeaf(path, value)
 

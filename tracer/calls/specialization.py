@@ -143,8 +143,7 @@ class Specialization:
                 if _overlap(captured, value):
                     raise ValueError(
                         f"the function changes an array of shape {captured.shape} from outside in place, which shares memory "
-                        f"with {what}; "
-                        "pass it as an argument, or use a copy"
+                        f"with {what}; pass it as an argument, or use a copy"
                     )
         return tuple(first) if first != list(range(len(values))) else None
 

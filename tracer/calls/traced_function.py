@@ -165,9 +165,8 @@ def _check_containers(form: CallForm, arguments: list[Any], before: dict[int, li
         for path, old, new in zip(pytree.leaf_paths(structure, name), leaves, now):
             if old is not new:
                 raise TracerError(
-                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would "
-                    "not see it. "
-                    f"Return the new value, or change the array in place ({path}[...] = value)"
+                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would not "
+                    f"see it. Return the new value, or change the array in place ({path}[...] = value)"
                 )
 
 
@@ -238,9 +237,8 @@ def _outputs(
             place = at(function_location(function))
             raise TracerError(
                 f"{path} of the function at {place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
-                "an array nor "
-                "a container of arrays; return arrays, numbers, strings or containers of these, or describe the type with "
-                "register_pytree"
+                "an array nor a container of arrays; return arrays, numbers, strings or containers of these, or describe the "
+                "type with register_pytree"
             )
     return outputs
 
@@ -257,11 +255,9 @@ def _settled_captures(trace: Trace) -> list[Capture]:
         if not capture.is_unchanged():
             if not capture.snapshot_is_whole or not _is_private(capture) and capture not in trace.replaced_captures:
                 raise TracerError(
-                    f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses "
-                    "is changed by "
-                    "plain NumPy operations while the function is traced; later calls would not repeat them. Make the array "
-                    "with "
-                    "phlox.numpy or np.zeros_like of a traced array, or change a copy of it"
+                    f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses is "
+                    "changed by plain NumPy operations while the function is traced; later calls would not repeat them. Make "
+                    "the array with phlox.numpy or np.zeros_like of a traced array, or change a copy of it"
                 )
             capture.array = capture.snapshot
         capture.snapshot = None

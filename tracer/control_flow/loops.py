@@ -206,16 +206,14 @@ class _Loop:
         return predicate_of(trace, result, f"{self.name}: cond_fun")
 
     def _trace_body(self, body: Trace) -> list[hlo.Instruction] | None:
-        """The instructions of the next state; None, with ``types`` changed, where Python numbers turn out to take on a "
-        "dtype."""
+        """The instructions of the next state; None, with other ``types``, where Python numbers turn out to take on a dtype."""
         result = self.body(self._assemble(state_handles(body, self.types, self.origins)))
         try:
             leaves = pytree.flatten_as(self.structure, result, "state")
         except pytree.StructureMismatch as mismatch:
             raise CarryTypeError(
                 f"{self.name}: {mismatch.path} enters the body as {mismatch.required} and leaves it as {mismatch.given}; the "
-                "body function, "
-                f"{self.place}, must return a state of the structure {pytree.structure_text(self.structure)}"
+                f"body function, {self.place}, must return a state of the structure {pytree.structure_text(self.structure)}"
             ) from None
         for index, leaf in enumerate(leaves):
             if is_constant(self.leaves[index]) and leaf != self.leaves[index]:
@@ -246,8 +244,7 @@ class _Loop:
             )
         return (
             f"{self.name}: {self.paths[self.traced[number]]} enters the body as {old} and leaves it as "
-            f"{new}{computed_at(value)}; the body "
-            f"function is {self.place}. Fix: {fix}"
+            f"{new}{computed_at(value)}; the body function is {self.place}. Fix: {fix}"
         )
 
 
@@ -331,10 +328,9 @@ def _branches(
                     leaves = pytree.flatten_as(structure, value, "result")
                 except pytree.StructureMismatch as mismatch:
                     raise CarryTypeError(
-                        f"{name}: {mismatch.path} is {mismatch.required} in branch {names[0]}, "
-                        f"{function_place(functions[0])}, and "
-                        f"{mismatch.given} in branch {branch_name}, {function_place(function)}; all branches must return the "
-                        "same structure"
+                        f"{name}: {mismatch.path} is {mismatch.required} in branch {names[0]}, {function_place(functions[0])}, "
+                        f"and {mismatch.given} in branch {branch_name}, {function_place(function)}; all branches must return "
+                        "the same structure"
                     ) from None
             paths = pytree.leaf_paths(structure, "result")
             arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
@@ -382,10 +378,8 @@ def _agreed_types(
             if both is None:
                 raise CarryTypeError(
                     f"{name}: {path} is {agreed} in branch {names[0]}, {function_place(functions[0])}, and "
-                    f"{leaf[0]}{computed_at(leaf[1])} in "
-                    f"branch {names[number]}, {function_place(functions[number])}. Fix: give all branches one shape and "
-                    "dtype, e.g. with "
-                    f".astype(np.{agreed.shape.dtype})"
+                    f"{leaf[0]}{computed_at(leaf[1])} in branch {names[number]}, {function_place(functions[number])}. Fix: "
+                    f"give all branches one shape and dtype, e.g. with .astype(np.{agreed.shape.dtype})"
                 )
             agreed = both
         types.append(agreed)

@@ -62,9 +62,8 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     for position, shape in enumerate(shapes):
         if len(shape) != rank:
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but "
-                f"along dimension 0, the array at index 0 has {rank} dimension(s) and the array at index "
-                f"{position} has {len(shape)} dimension(s)"
+                "all the input array dimensions except for the concatenation axis must match exactly, but along dimension 0, "
+                f"the array at index 0 has {rank} dimension(s) and the array at index {position} has {len(shape)} dimension(s)"
             )
         for dimension in range(rank):
             if dimension != axis and shape[dimension] != shapes[0][dimension]:

@@ -74,8 +74,8 @@ def _operands(
 
 def _mismatch(name: str, signature: str, got: int, wanted: int) -> ValueError:
     return ValueError(
-        f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} "
-        f"(size {got} is different from {wanted})"
+        f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} (size {got} is "
+        f"different from {wanted})"
     )
 
 
@@ -87,8 +87,8 @@ def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Inst
     for position, operand in enumerate((lhs, rhs)):
         if operand.shape.rank == 0:
             raise ValueError(
-                f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core with "
-                f"signature (n?,k),(k,m?)->(n?,m?) requires 1)"
+                f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core with signature "
+                "(n?,k),(k,m?)->(n?,m?) requires 1)"
             )
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     inner, row = left[-1], right[-2] if len(right) > 1 else right[0]
@@ -238,8 +238,8 @@ def inner(a, b, /):
         return np.multiply(as_strong(a), as_strong(b))
     if left[-1] != right[-1]:
         raise ValueError(
-            f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != "
-            f"{right[-1]} (dim {len(right) - 1})"
+            f"shapes {_text(left)} and {_text(right)} not aligned: {left[-1]} (dim {len(left) - 1}) != {right[-1]} (dim "
+            f"{len(right) - 1})"
         )
     return result(trace, contract(trace, lhs, rhs, ((len(left) - 1,), (len(right) - 1,))))
 
@@ -305,8 +305,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and "
-            f"{b.shape[-1]} dimensional instead."
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} "
+            "dimensional instead."
         )
 
     def parts(one: TracedArray) -> list:

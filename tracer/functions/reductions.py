@@ -70,8 +70,8 @@ def reduce_ufunc(
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     if where is not True and ufunc.identity is None and initial in (_NO_VALUE, None):
         raise ValueError(
-            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has "
-            f"to specify 'initial'"
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify "
+            "'initial'"
         )
     wide = accumulation_type(ufunc, element_type)
     b = trace.builder

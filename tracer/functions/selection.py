@@ -34,8 +34,8 @@ def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
         raise ValueError("either both or neither of x and y should be given")
     if x is _NO_VALUE:
         raise NotImplementedError(
-            "np.where with a condition alone is not implemented for traced arrays: the shape of the result "
-            "would depend on contents. Give x and y"
+            "np.where with a condition alone is not implemented for traced arrays: the shape of the result would depend on "
+            "contents. Give x and y"
         )
     condition, x, y = prepare(condition), prepare(x), prepare(y)
     chosen = choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))

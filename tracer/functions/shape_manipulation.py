@@ -233,8 +233,8 @@ def broadcast_to(array, shape, subok=False):
     fits = len(shape) >= array.ndim and broadcast_shapes_or_none(array.shape, shape) == shape
     if not fits:
         raise ValueError(
-            f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape} "
-            f" and requested shape {shape}"
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape}  and requested "
+            f"shape {shape}"
         )
     added = len(shape) - array.ndim
     steps = array.element_strides

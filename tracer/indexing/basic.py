@@ -106,9 +106,8 @@ def _slice(entry: slice, size: int) -> Range:
         if isinstance(bound, TracedArray):
             raise ConcretizationError(
                 bound, "as a bound of a slice",
-                "Shapes have to be known while tracing. Slice with known bounds, index with a traced integer "
-                "(x[i]), mask with np.where, or "
-                "name the argument that the bound comes from in static_argnames.",
+                "Shapes have to be known while tracing. Slice with known bounds, index with a traced integer (x[i]), mask "
+                "with np.where, or name the argument that the bound comes from in static_argnames.",
             )  # fmt: skip
     start, stop, step = entry.indices(size)
     return Range(start, step, len(range(start, stop, step)), False)
@@ -206,8 +205,8 @@ def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
         if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
             raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-                "arrays are valid indices"
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+                "indices"
             )
         if isinstance(entry, (np.ndarray, np.generic, TracedArray)) and entry.dtype.kind not in "iub":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")

@@ -32,9 +32,9 @@ class LeakedArrayError(TracerError):
     def __init__(self, array: TracedArray | Storage | None) -> None:
         self.array = array
         super().__init__(
-            f"{describe(array)} is used outside of the function in which it was traced"
-            f"{_used_at()}. It stands for a value of one recorded computation and has no contents of its own. "
-            "Return it from that function (loop body, branch) instead of storing it in a global, an attribute or an outer list."
+            f"{describe(array)} is used outside of the function in which it was traced{_used_at()}. It stands for a value of "
+            "one recorded computation and has no contents of its own. Return it from that function (loop body, branch) instead "
+            "of storing it in a global, an attribute or an outer list."
         )
 
 
@@ -65,8 +65,8 @@ class ConcretizationError(TracerError):
         of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
         computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
         super().__init__(
-            f"{describe(array)} is used {purpose}{_used_at()}, "
-            f"but its contents are not known while the function is traced.{computed_from} {hint or _GENERAL_HINT}"
+            f"{describe(array)} is used {purpose}{_used_at()}, but its contents are not known while the function is "
+            f"traced.{computed_from} {hint or _GENERAL_HINT}"
         )
 
 
@@ -77,21 +77,20 @@ def _joined(names: list[str]) -> str:
 
 
 _GENERAL_HINT = (
-    "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it "
-    "comes from "
-    "in static_argnames."
+    "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it comes "
+    "from in static_argnames."
 )
 
 HINTS = {
     "bool": "Use np.where(...) or cond(...) instead of `if`, `and`, `or`, `not`; while_loop(...) instead of `while`.",
     "range": (
-        "Use fori_loop(...) or scan(...), or name the argument that it comes from in static_argnames. "
-        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
+        "Use fori_loop(...) or scan(...), or name the argument that it comes from in static_argnames. An ndarray takes a "
+        "traced index as phlox.numpy.asarray(array)[index]."
     ),
     "array": (
         "NumPy's own arrays cannot hold traced values: make the array with np.zeros_like, np.stack or phlox.numpy "
-        "(phlox.numpy.zeros(...) instead of np.zeros(...)). "
-        "An ndarray takes a traced index as phlox.numpy.asarray(array)[index]."
+        "(phlox.numpy.zeros(...) instead of np.zeros(...)). An ndarray takes a traced index as "
+        "phlox.numpy.asarray(array)[index]."
     ),
 }
 

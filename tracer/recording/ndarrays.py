@@ -27,8 +27,7 @@ def array_form(array: np.ndarray, what: str) -> tuple[hlo.Shape, Callable[[np.nd
             advice = "its .filled(...) array, or its .data and .mask"
         raise TypeError(
             f"{what} is a {type(array).__module__}.{type(array).__qualname__}, a subclass of numpy.ndarray with rules of its "
-            "own; "
-            f"pass {advice}"
+            f"own; pass {advice}"
         )
     element_type = element_type_of(array.dtype, what)
     flags = array.flags

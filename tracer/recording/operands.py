@@ -44,8 +44,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
     shapes = {shape_of(part) for part in parts}
     if len(shapes) > 1:
         raise ValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
-            f"its parts have the shapes {', '.join(map(str, sorted(shapes)))}"
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape: its parts have the "
+            f"shapes {', '.join(map(str, sorted(shapes)))}"
         )
     # Here, other than in promotion, Python's numbers count as int64, float64 and complex128.
     common = promotion.result_dtype([np.dtype(class_of(part)) for part in parts]) if dtype is None else promotion.native(dtype)
@@ -243,8 +243,7 @@ def require_out(out: Any) -> TracedArray:
         return out
     if isinstance(out, np.ndarray):
         raise TypeError(
-            "out= must be a traced array here: an ndarray made outside of the trace, or by np.zeros or "
-            "np.empty, cannot hold traced "
-            "values. Make it with np.empty_like(x) or phlox.numpy.empty(...), or pass it as an argument."
+            "out= must be a traced array here: an ndarray made outside of the trace, or by np.zeros or np.empty, cannot hold "
+            "traced values. Make it with np.empty_like(x) or phlox.numpy.empty(...), or pass it as an argument."
         )
     raise TypeError("return arrays must be of ArrayType")
