@@ -6,7 +6,8 @@ from .calls.custom_call import custom_call
 from .calls.jit import jit
 from .calls.leaves import ShapeDtype
 from .calls.stages import Compiled, Lowered, Traced
-from .control_flow.loops import cond, fori_loop, switch, while_loop
+from .control_flow.branches import cond, switch
+from .control_flow.loops import fori_loop, while_loop
 from .control_flow.scan import map, scan
 from .recording.errors import CarryTypeError, ConcretizationError, LeakedArrayError, StaticArgumentError, TracerError
 from .recording.pytree import register_pytree, tree_map

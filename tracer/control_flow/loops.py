@@ -1,10 +1,6 @@
-"""Loops and branches that depend on traced values: while_loop, fori_loop, cond, switch.
+"""Loops that depend on traced values: while_loop and fori_loop.
 
-Outside of a traced function they are ordinary Python loops and calls, so that a function that uses them works undecorated.
-Inside, they become While and Conditional. Functions given to them may use arrays from enclosing functions and change them in
-place; what they read becomes a hidden input, what they change a hidden part of the loop's state.
-
-Source of the semantics: While and Conditional in XLA's Operation Semantics; names and argument order are those of ``jax.lax``.
+Source of the semantics: While in XLA's Operation Semantics; names and argument order are those of ``jax.lax``.
 """
 
 from __future__ import annotations
@@ -20,23 +16,22 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
-from ..recording.operands import as_traced
-from ..recording.trace import PackedInputs, Storage, Trace, identifier
-from .loop_state import (
+from ..recording.trace import PackedInputs, Trace, identifier
+from .bodies import (
     ValueType,
     computed_at,
     convert,
     copied_state,
     function_place,
+    integer,
     is_constant,
     outer_operand,
-    outside_values,
+    predicate_of,
     promoted,
     results_of,
     state_handles,
     traced_leaf,
     type_of,
-    write_back,
 )
 
 
@@ -82,7 +77,7 @@ def counted_loop(
     outer: Trace, name: str, lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any, place: str
 ) -> Any:
     """A loop whose counter runs from lower to below upper."""
-    start, stop = _bound(outer, lower, name), _bound(outer, upper, name)
+    start, stop = integer(outer, lower, name), integer(outer, upper, name)
 
     def condition(state: Any) -> Any:
         trace = current_trace()
@@ -100,19 +95,6 @@ def counted_loop(
     ends = isinstance(start, int) and isinstance(stop, int)
     loop = _Loop(outer, name, (start, init), condition, body, place, ("the loop counter", "state"), always_ends=ends)
     return loop.run()[1]
-
-
-def _bound(outer: Trace, value: Any, name: str) -> Any:
-    """A loop bound: a Python int, or a traced s64 that behaves as a Python int."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
-    if not isinstance(value, (TracedArray, np.ndarray)):
-        raise TypeError(f"{name}: an integer is required as a bound, {type(value).__name__} given")
-    array = as_traced(value)
-    if array.shape or not array.element_type.is_integer:
-        raise TypeError(f"{name}: an integer scalar is required as a bound, {array.element_type}{list(array.shape)} given")
-    converted = outer.builder.convert(outer.instruction_of(array), hlo.S64)
-    return TracedArray.from_instruction(outer, converted, weak_type=True)
 
 
 class _Loop:
@@ -177,7 +159,7 @@ class _Loop:
         init = [convert(self.outer, value, wanted) for value, wanted in zip(self.init, self.types)]
         if condition_in_body:
             init.append(self._trace_condition(self.outer, self._handles_of(self.outer, init)))
-        root = body.emit("tuple", *roots, *outside_values(body, inputs))
+        root = body.emit("tuple", *roots, *[body.outside_value(storage) for storage in inputs.storages])
         operand = outer_operand(self.outer, init, inputs)
         loop = self.outer.emit("while", operand, condition=condition.build(test), body=body.build(root))
         for storage in body.written:
@@ -246,141 +228,3 @@ class _Loop:
             f"{self.name}: {self.paths[self.traced[number]]} enters the body as {old} and leaves it as "
             f"{new}{computed_at(value)}; the body function is {self.place}. Fix: {fix}"
         )
-
-
-def predicate_of(trace: Trace, value: Any, what: str) -> hlo.Instruction:
-    """A condition as pred[], by Python's truth: nonzero is true. Raises TypeError unless it is one number."""
-    array = traced_leaf(value, "the condition", what)
-    if array.size != 1:
-        raise TypeError(f"{what} must give one truth value, got {array.element_type}{list(array.shape)}; use np.any or np.all")
-    instruction = trace.builder.reshape(trace.instruction_of(array), ())
-    if instruction.shape.element_type is hlo.PRED:
-        return instruction
-    zero = trace.constant(np.zeros((), instruction.shape.dtype))
-    return trace.emit("compare", instruction, zero, direction="NE")
-
-
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """``true_fun(*operands)`` if pred is true, otherwise ``false_fun(*operands)``; only one of them runs.
-
-    Both must return the same structure, shapes and dtypes; Python numbers adapt to the other side's dtype. They may change the
-    operands, and arrays of enclosing functions, in place. Raises CarryTypeError where the results do not agree.
-
-    >>> cond(3 > 2, lambda x: x + 1, lambda x: x - 1, 10)
-    11
-    """
-    outer = current_trace()
-    if outer is None or isinstance(pred, (bool, np.bool_)):
-        return true_fun(*operands) if pred else false_fun(*operands)
-    predicate = predicate_of(outer, pred, "cond: pred")
-    return _branches(outer, "cond", predicate, (true_fun, false_fun), operands, ("true", "false"))
-
-
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """``branches[index](*operands)``; only that branch runs.
-
-    index: an integer, counted from the end where it is negative, as in a sequence; out of range it raises IndexError. Results:
-    as for `cond`.
-
-    >>> switch(1, [lambda x: x, lambda x: x * x, lambda x: -x], 7)
-    49
-    """
-    branches = tuple(branches)
-    if not branches:
-        raise ValueError("switch: at least one branch is required")
-    outer = current_trace()
-    if outer is None or isinstance(index, (int, np.integer)):
-        return branches[operator.index(index)](*operands)
-    number = _bound(outer, index, "switch")
-    count = len(branches)
-    value = outer.instruction_of(number)
-    zero, limit = outer.constant(np.int64(0)), outer.constant(np.int64(count))
-    negative = outer.emit("compare", value, zero, direction="LT")
-    wrapped = outer.emit("select", negative, outer.emit("add", value, limit), value)
-    below, above = outer.emit("compare", wrapped, zero, direction="LT"), outer.emit("compare", wrapped, limit, direction="GE")
-    outer.add_error_flag(outer.emit("or", below, above), IndexError, f"switch: the index is out of range for {count} branches")
-    if count == 1:
-        return branches[0](*operands)
-    names = [str(position) for position in range(count)]
-    return _branches(outer, "switch", outer.builder.convert(wrapped, hlo.S32), branches, operands, names)
-
-
-def _branches(
-    outer: Trace,
-    name: str,
-    selector: hlo.Instruction,
-    functions: Sequence[Callable[..., Any]],
-    operands: tuple[Any, ...],
-    names: Sequence[str],
-) -> Any:
-    inputs = PackedInputs()
-    traces: list[Trace] = []
-    results: list[list[Any]] = []
-    structure: pytree.Structure = None
-    for function, branch_name in zip(functions, names):
-        trace = Trace(identifier(f"{name}_{branch_name}"), outer, inputs)
-        with trace, trace.running:
-            value = function(*operands)
-            if not traces:
-                leaves, structure = pytree.flatten(value)
-            else:
-                try:
-                    leaves = pytree.flatten_as(structure, value, "result")
-                except pytree.StructureMismatch as mismatch:
-                    raise CarryTypeError(
-                        f"{name}: {mismatch.path} is {mismatch.required} in branch {names[0]}, {function_place(functions[0])}, "
-                        f"and {mismatch.given} in branch {branch_name}, {function_place(function)}; all branches must return "
-                        "the same structure"
-                    ) from None
-            paths = pytree.leaf_paths(structure, "result")
-            arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
-            results.append([leaf if is_constant(leaf) else (type_of(leaf), trace.instruction_of(leaf)) for leaf in arrays])
-        traces.append(trace)
-    types = _agreed_types(name, functions, names, results, pytree.leaf_paths(structure, "result"))
-    written: dict[Storage, None] = {storage: None for trace in traces for storage in trace.written}
-    computations = []
-    for trace, leaves in zip(traces, results):
-        values = [convert(trace, leaf[1], kind) for leaf, kind in zip(leaves, types) if kind is not None]
-        values += [trace.outside_value(storage) for storage in written]
-        computations.append((trace, trace.emit("tuple", *values)))
-    operand = outer_operand(outer, [], inputs)
-    built = [trace.build(root) for trace, root in computations]
-    if selector.shape.element_type is hlo.PRED:
-        called: dict[str, Any] = {"true_computation": built[0], "false_computation": built[1]}
-    else:
-        called = {"branch_computations": built}
-    conditional = outer.emit("conditional", selector, *[operand] * len(built), **called)
-    kinds = [kind for kind in types if kind is not None]
-    values = results_of(outer, conditional, len(kinds) + len(written))
-    write_back(outer, list(written), values[len(kinds) :])
-    arrays = iter(
-        [TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)]
-    )
-    return pytree.unflatten(structure, [leaf if kind is None else next(arrays) for leaf, kind in zip(results[0], types)])
-
-
-def _agreed_types(
-    name: str, functions: Sequence[Callable[..., Any]], names: Sequence[str], results: list[list[Any]], paths: list[str]
-) -> list[ValueType | None]:
-    """The type of each leaf of the branches' results, None for constants. Raises CarryTypeError where they do not agree."""
-    types: list[ValueType | None] = []
-    for position, path in enumerate(paths):
-        column = [leaves[position] for leaves in results]
-        agreed: ValueType | None = None
-        for number, leaf in enumerate(column):
-            if is_constant(leaf) or is_constant(column[0]):
-                if type(leaf) is not type(column[0]) or leaf != column[0]:
-                    raise CarryTypeError(
-                        f"{name}: {path} is no array and must be the same in all branches, got {column[0]!r} and {leaf!r}"
-                    )
-                continue
-            both = leaf[0] if number == 0 else promoted(agreed, leaf[0])
-            if both is None:
-                raise CarryTypeError(
-                    f"{name}: {path} is {agreed} in branch {names[0]}, {function_place(functions[0])}, and "
-                    f"{leaf[0]}{computed_at(leaf[1])} in branch {names[number]}, {function_place(functions[number])}. Fix: "
-                    f"give all branches one shape and dtype, e.g. with .astype(np.{agreed.shape.dtype})"
-                )
-            agreed = both
-        types.append(agreed)
-    return types

@@ -14,7 +14,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
 from ..recording.trace import Storage, Trace
-from .loop_state import copied_state, function_place, is_constant, traced_leaf
+from .bodies import copied_state, function_place, is_constant, traced_leaf
 from .loops import counted_loop
 
 

@@ -1,4 +1,4 @@
-"""Loop bodies and branches as traces: their state handles, their results, and what they read and write outside."""
+"""What bodies of loops and branches have in common: the types of their values, their operand, their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..recording.callables import callable_name
 from ..recording.errors import CarryTypeError, at
 from ..recording.operands import as_traced
 from ..recording.source_lines import function_location
-from ..recording.trace import PackedInputs, Storage, Trace
+from ..recording.trace import PackedInputs, Trace
 
 # Values that may stand in loop states and branch results without being arrays; they must stay the same.
 CONSTANT_TYPES = (str, bytes, np.dtype, type)
@@ -81,11 +81,6 @@ def copied_state(value: Any) -> Any:
     return pytree.tree_map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, value)
 
 
-def outside_values(trace: Trace, inputs: PackedInputs) -> list[hlo.Instruction]:
-    """What a loop body leaves in each outside storage of its inputs, in their order."""
-    return [trace.outside_value(storage) for storage in inputs.storages]
-
-
 def results_of(outer: Trace, instruction: hlo.Instruction, count: int) -> list[hlo.Instruction]:
     """The first ``count`` elements of a tuple."""
     return [outer.builder.get_tuple_element(instruction, index) for index in range(count)]
@@ -94,11 +89,6 @@ def results_of(outer: Trace, instruction: hlo.Instruction, count: int) -> list[h
 def outer_operand(outer: Trace, own: Sequence[hlo.Instruction], inputs: PackedInputs) -> hlo.Instruction:
     """The tuple that a loop starts from, or that branches take."""
     return outer.emit("tuple", *own, *[outer.read(storage) for storage in inputs.storages])
-
-
-def write_back(outer: Trace, storages: Sequence[Storage], values: Sequence[hlo.Instruction]) -> None:
-    for storage, value in zip(storages, values):
-        outer.write(storage, value)
 
 
 def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
@@ -118,3 +108,28 @@ def function_place(function: Callable[..., Any]) -> str:
 
 def computed_at(instruction: hlo.Instruction) -> str:
     return f" (computed at {at(instruction.source)})" if instruction.source is not None else ""
+
+
+def integer(outer: Trace, value: Any, name: str) -> Any:
+    """A bound of a loop, or the number of a branch: a Python int, or a traced s64 that behaves as a Python int."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, (TracedArray, np.ndarray)):
+        raise TypeError(f"{name}: an integer is required as a bound, {type(value).__name__} given")
+    array = as_traced(value)
+    if array.shape or not array.element_type.is_integer:
+        raise TypeError(f"{name}: an integer scalar is required as a bound, {array.element_type}{list(array.shape)} given")
+    converted = outer.builder.convert(outer.instruction_of(array), hlo.S64)
+    return TracedArray.from_instruction(outer, converted, weak_type=True)
+
+
+def predicate_of(trace: Trace, value: Any, what: str) -> hlo.Instruction:
+    """A condition as pred[], by Python's truth: nonzero is true. Raises TypeError unless it is one number."""
+    array = traced_leaf(value, "the condition", what)
+    if array.size != 1:
+        raise TypeError(f"{what} must give one truth value, got {array.element_type}{list(array.shape)}; use np.any or np.all")
+    instruction = trace.builder.reshape(trace.instruction_of(array), ())
+    if instruction.shape.element_type is hlo.PRED:
+        return instruction
+    zero = trace.constant(np.zeros((), instruction.shape.dtype))
+    return trace.emit("compare", instruction, zero, direction="NE")
