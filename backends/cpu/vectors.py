@@ -32,6 +32,11 @@ def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
     return lanes_for(target, size, reduction.to_apply, (i.shape.element_type for i in arrays))
 
 
+def whole_lanes(lanes: int, size: int) -> int:
+    """As many lanes as there are, but no more than elements along a dimension, which is not empty."""
+    return min(lanes, 1 << (size.bit_length() - 1))
+
+
 class VectorLoop:
     """A loop over one dimension, ``lanes`` indices at a time.
 

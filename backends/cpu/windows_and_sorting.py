@@ -8,10 +8,10 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value
 from ...compile.expansion.sorting import is_few_of_many
+from ...compile.fused_computations import as_computation
 from ...hlo import Instruction, leaves
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
-from .region_functions import as_computation
 from .regions.scan import emit_scan
 from .regions.sort import emit_sort
 from .regions.top_k import emit_top_k

@@ -26,6 +26,7 @@ from ...llvm.index import Affine, Base, Component, i64, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I8, I64, ComplexValue, broadcast_lanes, memory_type, register_bytes, vector_of
 from ..target import WIDEST_VECTOR_BYTES, Target
+from ..vectors import whole_lanes
 
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32
@@ -139,7 +140,7 @@ def _lane_groups(builder: ir.IRBuilder, size: int, widest: int) -> Iterator[tupl
 
     The last group overlaps the one before it where the size is no multiple.
     """
-    lanes = min(widest, 1 << (size.bit_length() - 1))
+    lanes = whole_lanes(widest, size)
     with counted_loop(builder, -(-size // lanes), "lanes") as number:
         start = multiply_base(builder, number, lanes)
         yield (start if size % lanes == 0 else least(builder, start, size - lanes)), lanes

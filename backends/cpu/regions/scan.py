@@ -19,7 +19,7 @@ from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import RegisterValue, register_bytes
 from ..target import Target
-from ..vectors import VectorLoop, tail_mask, vector_strips
+from ..vectors import VectorLoop, tail_mask, vector_strips, whole_lanes
 from .loop import dimension_read_across
 from .scan_lines import emit_lines
 from .transpose import LARGEST_TILE, turned
@@ -86,10 +86,7 @@ class Scan:
         if has_control_flow([self.step, self.outside]):
             return 1
         arrays = (i for i in (*self.outside.instructions, *self.step.instructions) if not i.shape.is_tuple)
-        lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays))
-        while lanes > 1 and lanes >= 2 * size:
-            lanes //= 2
-        return lanes
+        return target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
 
     def position(self, number: Base) -> Base:
         """Where the step with this number is along the scanned dimension."""
@@ -253,10 +250,7 @@ def _emit_rows(scan: Scan, target: Target) -> None:
 
 def _tile(scan: Scan, target: Target, rows: int) -> int:
     """How many rows and how many elements of each make a tile."""
-    lanes = min(LARGEST_TILE, scan.lanes(target, scan.steps))
-    while lanes > scan.sizes[rows]:
-        lanes //= 2
-    return lanes
+    return whole_lanes(min(LARGEST_TILE, scan.lanes(target, scan.steps)), scan.sizes[rows])
 
 
 def _emit_tiles(scan: Scan, lanes: int, rows: int, turns_inputs: bool, turns_outputs: bool) -> None:

@@ -16,8 +16,8 @@ from ...llvm.arrays import Array
 from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.memory import stack_memory
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
-from ..arena import stack_memory
 from ..target import Target
 from ..vectors import VectorLoop
 
