@@ -15,6 +15,7 @@ from .. import hlo
 from ..runtime.locks import new_lock
 
 if TYPE_CHECKING:
+    from ..compile.pass_manager import Step
     from .cpu.call import CallSignature
     from .device_memory import Buffer, DeviceMemory
 
@@ -52,10 +53,11 @@ class Executable(Protocol):
 
 
 class Backend(Protocol):
-    """Makes executables of modules."""
+    """Makes executables of modules. ``pipeline`` are the passes that run before that, in this order."""
 
     name: str
     memory: DeviceMemory
+    pipeline: tuple[Step, ...]
 
     def compile(self, module: hlo.Module, call: CallSignature | None = None) -> Executable:
         """The module, ready to run. ``call`` describes the Python call for backends that compile that too.

@@ -1,4 +1,4 @@
-"""Print an HLO file as the passes leave it."""
+"""Print an HLO file as a backend's passes leave it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from .errors import WRONG_USE, CommandError
-from .files import read_hlo_file
+from .files import check_backend, read_hlo_file
 
 if TYPE_CHECKING:
     from ..compile.pass_manager import Pass
@@ -15,28 +15,32 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.hlo", nargs="?", help="HLO text, as phlox or XLA write it")
-    parser.add_argument("--passes", metavar="A,B,C", help="the passes to run, in this order (default: the whole pipeline)")
+    parser.add_argument("--passes", metavar="A,B,C", help="the passes to run, in this order (default: the backend's pipeline)")
+    parser.add_argument("--backend", metavar="NAME", help="the backend whose passes these are (default: PHLOX_BACKEND, or cpu)")
     parser.add_argument("--metadata", action="store_true", help="print where in the source each instruction comes from")
     parser.add_argument("--list", action="store_true", help="list the passes")
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..compile.pass_manager import PASSES, run_passes
-    from ..compile.pipeline import optimize
+    from ..backends.registry import get_backend
+    from ..compile import available_passes, run_named_passes, run_passes
 
+    pipeline = get_backend(check_backend(options.backend)).pipeline
     if options.list:
-        width = max(map(len, PASSES))
-        for name, found in sorted(PASSES.items()):
+        passes = available_passes(pipeline)
+        width = max(map(len, passes))
+        for name, found in passes.items():
             print(textwrap.fill(f"{name:{width}}  {_summary(found)}", 110, subsequent_indent=" " * (width + 2)))
         return 0
     if options.file is None:
         raise CommandError("a file is required, or --list", WRONG_USE)
     module = read_hlo_file(options.file)
     if options.passes is None:
-        module = optimize(module)
+        module = run_passes(module, pipeline)
     else:
         try:
-            module = run_passes(module, [name.strip() for name in options.passes.split(",") if name.strip()])
+            names = [name.strip() for name in options.passes.split(",") if name.strip()]
+            module = run_named_passes(module, names, pipeline)
         except ValueError as error:
             raise CommandError(str(error), WRONG_USE) from error
     print(module.as_text(metadata=options.metadata), end="")

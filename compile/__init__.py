@@ -1,6 +1,8 @@
-"""HLO to better HLO: passes, the rules they apply, and the pipeline that runs them."""
+"""HLO to better HLO: passes, and the rules that they apply. Which of them run, and in which order, says each backend."""
 
-from .pass_manager import FixedPoint, Pass, module_pass, run_passes
-from .pipeline import DEFAULT, available_passes, optimize, run_named_passes
+from .pass_manager import FixedPoint, Pass, module_pass, run_passes, run_steps
+from .passes import SIMPLIFICATION, available_passes, run_named_passes
 
-__all__ = ["DEFAULT", "FixedPoint", "Pass", "available_passes", "module_pass", "optimize", "run_named_passes", "run_passes"]
+__all__ = [
+    "FixedPoint", "Pass", "SIMPLIFICATION", "available_passes", "module_pass", "run_named_passes", "run_passes", "run_steps",
+]  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-ALIGNMENT = 64
 # Each buffer is compared with all others up to so many.
 _FEW_BUFFERS = 512
 
@@ -28,20 +27,20 @@ class Buffer:
     literal: object = None
 
 
-def pack(buffers: Sequence[Buffer]) -> int:
-    """Give each buffer an offset; the size of the arena."""
+def pack(buffers: Sequence[Buffer], alignment: int) -> int:
+    """Give each buffer an offset, a multiple of the alignment; the size of the arena."""
     if len(buffers) <= _FEW_BUFFERS:
-        _pack_by_size(buffers)
+        _pack_by_size(buffers, alignment)
     else:
-        _pack_by_time(buffers)
-    return max((_aligned(b.offset + b.size) for b in buffers), default=0)
+        _pack_by_time(buffers, alignment)
+    return max((_aligned(b.offset + b.size, alignment) for b in buffers), default=0)
 
 
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def _aligned(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
 
 
-def _pack_by_size(buffers: Sequence[Buffer]) -> None:
+def _pack_by_size(buffers: Sequence[Buffer], alignment: int) -> None:
     """The lowest place that no buffer of an overlapping life holds, the largest buffer first."""
     placed: list[Buffer] = []
     for buffer in sorted(buffers, key=lambda b: -b.size):
@@ -50,12 +49,12 @@ def _pack_by_size(buffers: Sequence[Buffer]) -> None:
         for other in sorted(overlapping, key=lambda b: b.offset):
             if offset + buffer.size <= other.offset:
                 break
-            offset = max(offset, _aligned(other.offset + other.size))
+            offset = max(offset, _aligned(other.offset + other.size, alignment))
         buffer.offset = offset
         placed.append(buffer)
 
 
-def _pack_by_time(buffers: Sequence[Buffer]) -> None:
+def _pack_by_time(buffers: Sequence[Buffer], alignment: int) -> None:
     """The smallest gap that is free when a life begins, the earliest buffer first; in n log n steps."""
     gaps = _Gaps()
     alive: list[tuple[int, int, int]] = []  # the end of a life, offset, size
@@ -63,7 +62,7 @@ def _pack_by_time(buffers: Sequence[Buffer]) -> None:
         while alive and alive[0][0] < buffer.start:
             _, offset, size = heappop(alive)
             gaps.give_back(offset, size)
-        size = _aligned(buffer.size)
+        size = _aligned(buffer.size, alignment)
         buffer.offset = gaps.take(size)
         heappush(alive, (buffer.end, buffer.offset, size))
 

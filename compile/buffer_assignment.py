@@ -52,15 +52,15 @@ class BufferAssignment:
 ScratchBytes = Callable[[Instruction], int]
 
 
-def assign_buffers(module: Module, scratch_bytes: ScratchBytes = lambda instruction: 0) -> BufferAssignment:
+def assign_buffers(module: Module, scratch_bytes: ScratchBytes, alignment: int) -> BufferAssignment:
     """Assign buffers to a module that insert_copies has prepared.
 
-    ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs. Raises AddressSpaceError for
-    temporaries that no memory can hold.
+    ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs; temporaries lie at multiples
+    of the ``alignment``, in bytes. Raises AddressSpaceError for temporaries that no memory can hold.
     """
     assignment = BufferAssignment()
     for function in (*called_functions(module), module.entry):
-        size = assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes).plan_function(function)
+        size = assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes, alignment).plan_function(function)
         check_memory(f"module {module.name}, {function.name}: the temporaries", size)
     assignment.arena_size = assignment.arena_sizes[module.entry]
     return assignment
@@ -122,9 +122,9 @@ def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
 class _Planner:
     """Lays out the entry, or a computation that is called: each has a time line and an arena of its own."""
 
-    def __init__(self, assignment: BufferAssignment, scratch_bytes: ScratchBytes) -> None:
+    def __init__(self, assignment: BufferAssignment, scratch_bytes: ScratchBytes, alignment: int) -> None:
         self.assignment = assignment
-        self._scratch_bytes = scratch_bytes
+        self._scratch_bytes, self._alignment = scratch_bytes, alignment
         self.clock = 0
         self.temporaries: list[Buffer] = []
         self._names: dict[Instruction, Counter[Value]] = {}
@@ -165,7 +165,7 @@ class _Planner:
                 targets[leaf] = Buffer("result", shape.byte_size, number)
             number += 1
         self.plan(function, targets)
-        return pack(self.temporaries)
+        return pack(self.temporaries, self._alignment)
 
     def plan(self, computation: Computation, targets: dict[int, Buffer]) -> None:
         """Assign all values of a computation; parameters have theirs already. ``targets`` are the buffers of the results."""

@@ -11,11 +11,13 @@ from ..hlo import Computation, Instruction, Module, leaves, make_instruction
 from ..hlo.instruction import rebuild
 from ..hlo.operation import CONTROL_FLOW, GIVEN
 from .aliasing import Value, defining_value
+from .pass_manager import module_pass
 from .traversal import called_functions, on_operands
 
 
+@module_pass("insert-copies")
 def insert_copies(module: Module) -> Module:
-    """The module with a copy for every result that would otherwise share the memory of another value.
+    """Adds a copy for every result that would otherwise share the memory of another value.
 
     Afterwards each array that the entry, a called computation, a While body or a branch returns is computed there, once; only
     what a body hands on unchanged is left as it is. A computation that two loops or branches run is duplicated, so that each

@@ -12,20 +12,19 @@ from ..hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ..hlo.instruction import tuple_of
 from .fusion_groups import Node, group_roots
 from .fusion_plan import FusionPlan, is_scalar_constant, is_scalar_view
-from .fusion_policy import FusionPolicy, is_hero
-from .pass_manager import Pass, module_pass
+from .fusion_policy import FusionPolicy
+from .pass_manager import Pass
 from .traversal import on_operands, transform_computations
 
 
-@module_pass("fuse")
-def fuse(module: Module) -> Module:
-    """Fuses producers into their consumers and consumers of the same arrays with each other."""
-    return transform_computations(module, lambda computation: fused_computation(computation, FusionPolicy()))
-
-
 def fusion_pass(policy: FusionPolicy) -> Pass:
-    """The fusion pass under a backend's own policy, for its pipeline."""
-    return Pass("fuse", lambda module: transform_computations(module, lambda c: fused_computation(c, policy)))
+    """The pass ``fuse`` under a backend's policy."""
+
+    def fuse(module: Module) -> Module:
+        """Fuses producers into their consumers and consumers of the same arrays with each other."""
+        return transform_computations(module, lambda computation: fused_computation(computation, policy))
+
+    return Pass("fuse", fuse)
 
 
 def fused_computation(computation: Computation, policy: FusionPolicy) -> Computation:
@@ -89,7 +88,7 @@ class _Emission:
         results = [member for member in parts or node.members if self._is_needed_outside(member, node)]
         operands, computation = self._fused(node.members, results)
         shape = results[0].shape if len(results) == 1 else tuple_of(results)
-        kind = "kInput" if is_hero(first) else "kLoop"
+        kind = "kInput" if self.plan.policy.is_hero(first) else "kLoop"
         name = f"{results[-1].opcode}_fusion"
         attributes = {"kind": kind, "calls": computation}
         inputs = tuple(self.values[operand] for operand in operands)

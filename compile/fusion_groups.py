@@ -48,7 +48,8 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
         if left_out and not is_root and instruction not in plan.renamed:
             continue
         reads = plan.reads[instruction] if is_root else instruction.operands
-        fuses = is_root and plan.policy.multi_output and _is_open(instruction)
+        is_array = not instruction.shape.is_tuple and bool(instruction.shape.dimensions)
+        fuses = is_root and is_array and plan.policy.shares_loops(instruction)
         node = Node(instruction, position, dict.fromkeys(reads), plan.weights.get(instruction, 1), fuses)
         node_of[instruction] = node
         if has_effects(instruction):
@@ -63,11 +64,6 @@ def group_roots(plan: FusionPlan) -> dict[Instruction, Node]:
             for operand in reads:
                 readers.setdefault(operand, []).append(instruction)
     return node_of
-
-
-def _is_open(root: Instruction) -> bool:
-    """Whether a root shares its loops: not a concatenate, each operand of which is best copied by loops of its own."""
-    return bool(root.shape.is_tuple is False and root.shape.dimensions) and root.opcode not in ("concatenate", "reduce")
 
 
 # So many of the earlier readers of an array are tried, latest first.

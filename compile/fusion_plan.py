@@ -12,7 +12,7 @@ from math import inf
 
 from ..hlo import Computation, Instruction
 from ..hlo.operation import ELEMENTWISE
-from .fusion_policy import FusionPolicy, is_hero, nest_size
+from .fusion_policy import FusionPolicy
 
 # The path of a root's own loop index.
 IDENTITY = 0
@@ -62,12 +62,12 @@ class FusionPlan:
         for instruction in self.computation.instructions:
             if self.policy.is_fusible(instruction):
                 below = sum(self._costs.get(operand, 0.0) for operand in instruction.operands)
-                self._costs[instruction] = self.policy.cost(instruction) + below
+                self._costs[instruction] = instruction.operation.cost + below
 
     def _visit(self, instruction: Instruction) -> None:
         """Decide about an instruction, all its users being decided."""
         uses = self._uses.get(instruction)
-        in_loops = instruction in self._costs or is_hero(instruction) or is_scalar_view(instruction)
+        in_loops = instruction in self._costs or self.policy.is_hero(instruction) or is_scalar_view(instruction)
         if in_loops and uses is None and instruction not in self.stored:
             self.dead.add(instruction)
             return
@@ -91,8 +91,8 @@ class FusionPlan:
                 self._add_root(instruction, float(instruction.shape.size))
             return
         self._read(instruction, uses)
-        if is_hero(instruction):
-            self._add_root(instruction, float(nest_size(instruction)))
+        if self.policy.is_hero(instruction):
+            self._add_root(instruction, float(self.policy.nest_size(instruction)))
         elif is_scalar_view(instruction):
             self._add_root(instruction, 1.0)
         else:
@@ -135,7 +135,7 @@ class FusionPlan:
             return path, 1.0
         below = self._paths.setdefault((path, instruction, position), len(self._paths) + 1)
         if opcode in ("concatenate", "pad", "scan") and operand.shape.dimensions:
-            return below, min(1.0, operand.shape.size / max(1, nest_size(instruction)))
+            return below, min(1.0, operand.shape.size / max(1, self.policy.nest_size(instruction)))
         return below, 1.0
 
     def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:

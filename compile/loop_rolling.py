@@ -11,7 +11,7 @@ from itertools import accumulate
 from ..hlo import Builder, Computation, Instruction, Module, leaves
 from .common_subexpression_elimination import ComputationKeys
 from .fusion_policy import FusionPolicy
-from .pass_manager import module_pass
+from .pass_manager import Pass
 from .repetition import Run, instruction_codes, search_runs
 from .rolled_loop import Differing, Positions, Rounds, build_loop, find_differing, find_rounds
 from .traversal import on_operands, transform_computations
@@ -28,22 +28,26 @@ _MOST_COLLECTED_BYTES = 1 << 24
 _BYTES_FOR_A_VALUE = 64  # what it costs to hand on a value, whatever its size
 
 
-@module_pass("roll-loops")
-def roll_loops(module: Module) -> Module:
-    """Writes long repetitions of the same instructions as while loops.
+def rolling_pass(policy: FusionPolicy) -> Pass:
+    """The pass ``roll-loops`` for a backend that fuses under this policy."""
 
-    What one round takes from the one before becomes the state of the loop; results of all rounds that are used behind it are
-    collected in arrays.
-    """
-    keys = ComputationKeys()
-    return transform_computations(module, lambda computation: _rolled(computation, keys))
+    def roll_loops(module: Module) -> Module:
+        """Writes long repetitions of the same instructions as while loops.
+
+        What one round takes from the one before becomes the state of the loop; results of all rounds that are used behind it
+        are collected in arrays.
+        """
+        keys = ComputationKeys()
+        return transform_computations(module, lambda computation: _rolled(computation, keys, policy))
+
+    return Pass("roll-loops", roll_loops)
 
 
-def _rolled(computation: Computation, keys: ComputationKeys) -> Computation:
+def _rolled(computation: Computation, keys: ComputationKeys, policy: FusionPolicy) -> Computation:
     for _ in range(_DEEPEST):
         before = computation
         if sum(map(_weight, computation.instructions)) >= _LEAST_WEIGHT:
-            computation = _rolled_once(computation, keys)
+            computation = _rolled_once(computation, keys, policy)
         if computation is before:
             break
     return computation
@@ -56,7 +60,7 @@ def _weight(instruction: Instruction) -> int:
     return _WEIGHT_OF_A_LOOP_NEST + sum(len(computation.instructions) for computation in instruction.called_computations)
 
 
-def _rolled_once(computation: Computation, keys: ComputationKeys) -> Computation:
+def _rolled_once(computation: Computation, keys: ComputationKeys, policy: FusionPolicy) -> Computation:
     positions = Positions(computation)
     weights = list(accumulate(map(_weight, computation.instructions), initial=0))
     found: list[tuple[Rounds, Differing]] = []
@@ -64,7 +68,7 @@ def _rolled_once(computation: Computation, keys: ComputationKeys) -> Computation
     def stop_of(run: Run) -> int | None:
         if weights[run.stop] - weights[run.start] < _LEAST_WEIGHT:
             return None
-        rounds = _rounds(positions, run)
+        rounds = _rounds(positions, run, policy)
         differing = rounds and find_differing(rounds)
         if differing is None:
             return None
@@ -75,13 +79,13 @@ def _rolled_once(computation: Computation, keys: ComputationKeys) -> Computation
     return _with_loops(computation, found) if found else computation
 
 
-def _rounds(positions: Positions, run: Run) -> Rounds | None:
+def _rounds(positions: Positions, run: Run, policy: FusionPolicy) -> Rounds | None:
     """The repetition as rounds that hand on little to the next, and nothing further."""
     period = run.period
     middle = run.start + (run.stop - run.start) // (2 * period) * period
     middle = _best_cut(positions, middle, period, _reach(positions, run, middle) + 1)
     reach = _reach(positions, run, middle)
-    periods = max(reach, _periods_in_a_round(positions, middle, period)) if reach else 1
+    periods = max(reach, _periods_in_a_round(positions, middle, period, policy)) if reach else 1
     if periods > _MOST_PERIODS:
         return None
     length = periods * period
@@ -104,11 +108,11 @@ def _reach(positions: Positions, run: Run, middle: int) -> int:
     return reach
 
 
-def _periods_in_a_round(positions: Positions, middle: int, period: int) -> int:
+def _periods_in_a_round(positions: Positions, middle: int, period: int, policy: FusionPolicy) -> int:
     """So many as one loop nest can hold, where arrays are computed by nothing else: the rounds of the loop then read and write
     them no more often than the loop nests of the unrolled code.
     """
-    policy, has_arrays, count = FusionPolicy(), False, 0
+    has_arrays, count = False, 0
     for instruction in positions.instructions[middle : middle + period]:
         if instruction.opcode == "constant":
             continue

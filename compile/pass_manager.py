@@ -12,14 +12,13 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TypeAlias
 
 from ..hlo import Module, VerificationError, verify
-from .traversal import has_dynamic_shapes
 
 ModulePass: TypeAlias = Callable[[Module], Module]
 
@@ -52,8 +51,9 @@ Step: TypeAlias = str | Pass | FixedPoint
 
 PASSES: dict[str, Pass] = {}
 
-NORMALIZE_LAYOUTS = "normalize-layouts"  # runs before all others, unasked: they know row-major arrays only
-PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"  # the only other pass that takes modules with dynamic dimensions
+# These stand at the beginning of a pipeline: the first takes any module, the second dynamic dimensions, no other pass does.
+NORMALIZE_LAYOUTS = "normalize-layouts"
+PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"
 
 
 def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
@@ -68,27 +68,38 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
     return register
 
 
-def run_passes(module: Module, steps: Iterable[Step]) -> Module:
-    """The module after ``normalize-layouts`` and these steps; the same object where none changed anything.
+def run_steps(module: Module, steps: Iterable[Step]) -> dict[str, Module]:
+    """The module after each of the steps, by the step's name; the same object where a step changed nothing.
 
-    Raises NotImplementedError for a module with dynamic dimensions, unless these are padded first; ValueError for a name that
-    no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the language (the message names the
-    pass).
+    Raises ValueError for a name that no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the
+    language (the message names the pass).
+
+    >>> from phlox.hlo import Builder, F32, Shape
+    >>> b = Builder("f")
+    >>> x = b.parameter(Shape(F32, (3,)), "x")
+    >>> after = run_steps(b.build_module(b.Neg(b.Neg(x))), ["simplify", "dce"])
+    >>> {name: len(one.entry.instructions) for name, one in after.items()}
+    {'simplify': 3, 'dce': 1}
     """
-    steps = tuple(steps)
-    if has_dynamic_shapes(module) and steps and steps[0] != PAD_DYNAMIC_DIMENSIONS:
-        first = f"pass {PAD_DYNAMIC_DIMENSIONS} must run before all others"
-        raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")
+    return dict(_after_each(module, steps))
+
+
+def run_passes(module: Module, steps: Iterable[Step]) -> Module:
+    """The module after all of the steps; see `run_steps`."""
+    return [module, *(after for _, after in _after_each(module, steps))][-1]
+
+
+def _after_each(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Module]]:
     runner = _Runner()
     runner.begin(module)
-    module = runner.run(_resolve(NORMALIZE_LAYOUTS), module)
     for step in steps:
         if isinstance(step, FixedPoint):
             module = _run_to_fixed_point(runner, module, step)
         else:
-            module = runner.run(_resolve(step), module)
+            step = _resolve(step)
+            module = runner.run(step, module)
+        yield step.name, module
     runner.finish(module)
-    return module
 
 
 def _run_to_fixed_point(runner: _Runner, module: Module, group: FixedPoint) -> Module:

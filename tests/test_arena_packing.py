@@ -3,7 +3,9 @@
 import random
 
 import pytest
-from phlox.compile.arena_packing import ALIGNMENT, Buffer, pack
+from phlox.compile.arena_packing import Buffer, pack
+
+ALIGNMENT = 64
 
 
 def random_buffers(count, sizes, longest, seed):
@@ -35,7 +37,7 @@ def most_alive_bytes(buffers):
 @pytest.mark.parametrize("longest", [1, 5, 100])
 def test_buffers_that_live_together_lie_apart_and_close(count, sizes, longest):
     buffers = random_buffers(count, sizes, longest, seed=count + longest)
-    size = pack(buffers)
+    size = pack(buffers, ALIGNMENT)
     alive = []
     for buffer in sorted(buffers, key=lambda b: b.start):
         assert buffer.offset >= 0 and buffer.offset % ALIGNMENT == 0 and buffer.offset + buffer.size <= size

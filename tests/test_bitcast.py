@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from cpu_passes import optimize
 from phlox import load_hlo
 from phlox.backends.loading import read_module
-from phlox.compile.pipeline import optimize
 
 SHAPES = [
     ("f32[2,3]{1,0}", "f32[3,2]{1,0}"),

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.compile import DEFAULT, optimize
 from phlox.runtime import Environment, HostQueue, register_custom_call, unregister_custom_call
 
 TWICE = {
@@ -72,7 +72,7 @@ def test_passes_keep_long_chains_short(kind):
     module = chain(kind, 40)
     hlo.verify(module)
     assert hlo.parse_module(module.as_text()) == module
-    optimized = optimize(module, ("expand", *DEFAULT))
+    optimized = optimize(module, ("expand", *SIMPLIFY_AND_FUSE))
     hlo.verify(optimized)
     assert optimized.instruction_count() < 100 * 40
 

@@ -7,21 +7,23 @@ small, so that what they bound shows at small sizes.
 import os
 import sys
 import types
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import phlox
 import pytest
+from cpu_passes import CPU_PASSES
 from phlox import jit
 from phlox.backends.cpu import function_parts
+from phlox.backends.cpu.fusion_policy import FUSION_POLICY
 from phlox.backends.cpu.module_emitter import ModuleEmitter
+from phlox.backends.cpu.pipeline import PIPELINE
 from phlox.backends.cpu.scratch import scratch_bytes
 from phlox.backends.cpu.target import host_target
-from phlox.compile import arena_packing, fusion, fusion_groups, loop_rolling, pass_manager
+from phlox.compile import arena_packing, fusion_groups, loop_rolling, pass_manager
 from phlox.compile.buffer_assignment import assign_buffers
-from phlox.compile.copy_insertion import insert_copies
-from phlox.compile.fusion_policy import FusionPolicy
-from phlox.compile.pipeline import DEFAULT, EXPANSION, ROLLING
+from phlox.compile.fusion import fusion_pass
 from phlox.compile.simplification import movement
 from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, parse_module, scalar_computation, verify
 
@@ -217,12 +219,16 @@ PROGRAMS = [
 def small_limits(monkeypatch):
     monkeypatch.setattr(arena_packing, "_FEW_BUFFERS", 8)
     monkeypatch.setattr(fusion_groups, "_LONGEST_SEARCH", 8)
-    monkeypatch.setattr(fusion, "FusionPolicy", partial(FusionPolicy, maximum_instructions=20))
     monkeypatch.setattr(loop_rolling, "_LEAST_WEIGHT", 10)
     monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 80)
     monkeypatch.setattr(function_parts, "_PART_LENGTH", 40)
     monkeypatch.setattr(movement, "_MOST_TRIED", 8)
-    monkeypatch.setattr(movement, "MOST_CONCATENATED", 8)
+    monkeypatch.setattr(movement, "_MOST_JOINED", 8)
+
+
+SMALL_FUSIONS = fusion_pass(replace(FUSION_POLICY, maximum_instructions=20))
+# The pipeline for programs whose repetitions stay as they are.
+UNROLLED = [SMALL_FUSIONS if step is CPU_PASSES["fuse"] else step for step in PIPELINE if step is not CPU_PASSES["roll-loops"]]
 
 
 def steps_by_stage(program, n, monkeypatch):
@@ -237,14 +243,12 @@ def steps_by_stage(program, n, monkeypatch):
     root = program(b, n)
     module = b.build_module(root)
     counted("verify", verify, module)
-    for name in ROLLING:
-        counted(name, pass_manager.PASSES[name].run, module)
+    counted("roll-loops", CPU_PASSES["roll-loops"].run, module)
     with monkeypatch.context() as context:
         run = pass_manager._Runner.run
         context.setattr(pass_manager._Runner, "run", lambda self, one, module: counted(one.name, run, self, one, module))
-        module = pass_manager.run_passes(module, (*EXPANSION, *DEFAULT))
-    module = counted("insert-copies", insert_copies, module)
-    assignment = counted("assign-buffers", assign_buffers, module, scratch_bytes)
+        module = pass_manager.run_passes(module, UNROLLED)
+    assignment = counted("assign-buffers", assign_buffers, module, scratch_bytes, 64)
     emitter = ModuleEmitter(module, assignment, host_target())
     counted("emit", emitter.emit)
     counted("print", module.as_text)

@@ -5,7 +5,7 @@ import pytest
 from dynamic_programs import AB, BACKENDS, CASES, COMPUTATIONS, X, Y, check, load, numbers, sizes_of
 from phlox import hlo, load_hlo
 from phlox.backends.loading import random_arguments
-from phlox.compile.pipeline import run_named_passes
+from phlox.compile import run_named_passes
 from phlox.hlo import F32, S32, Builder, Shape, parse_module
 
 

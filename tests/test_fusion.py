@@ -4,12 +4,14 @@ The golden files hold whole optimized programs; they were read and found right, 
 anew.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from phlox import hlo
-from phlox.compile import optimize, run_named_passes
+from phlox.backends.cpu.fusion_policy import FUSION_POLICY
 from phlox.compile.fusion import fusion_pass
-from phlox.compile.fusion_policy import FusionPolicy
 from phlox.hlo import F32, S32, Builder, Shape, TupleShape, scalar_computation
 from phlox.hlo.operation import EFFECTFUL, OPERATIONS, operation
 
@@ -138,9 +140,8 @@ def rows_written_in_a_loop(b):
     "program", [softmax, layer_norm, mlp_training_step, periodic_stencil, rows_written_in_a_loop], ids=lambda p: p.__name__
 )
 def test_typical_program(program, golden):
-    from phlox.compile import DEFAULT
 
-    golden(f"{program.__name__}.hlo", fused(program, DEFAULT).as_text())
+    golden(f"{program.__name__}.hlo", fused(program, SIMPLIFY_AND_FUSE).as_text())
 
 
 # --- what is fused ---
@@ -326,22 +327,23 @@ def test_limits_hold():
             result = b.Add(result, value)
         return result
 
-    policy = FusionPolicy(maximum_operands_and_results=5)
+    policy = replace(FUSION_POLICY, maximum_operands_and_results=5)
     after = optimize(module_of(wide), [fusion_pass(policy)])
     hlo.verify(after)
     counts = [len(i.operands) for i in after.entry.instructions if i.opcode == "fusion"]
     assert len(counts) > 1 and max(counts) <= 5
-    policy = FusionPolicy(maximum_instructions=4)
+    policy = replace(FUSION_POLICY, maximum_instructions=4)
     after = optimize(module_of(wide), [fusion_pass(policy)])
     assert max(len(text.split()) for text in fusions(after)) <= 4
 
 
-def test_without_multi_output_each_fusion_has_one_result():
+def test_where_loops_are_not_shared_each_fusion_has_one_result():
     def siblings(b):
         x, y = parameters(b, (64,), (64,))
         return b.Tuple([b.Add(x, y), b.Mul(x, y)])
 
-    after = optimize(module_of(siblings), [fusion_pass(FusionPolicy(multi_output=False))])
+    policy = replace(FUSION_POLICY, shares_loops=lambda result: False)
+    after = optimize(module_of(siblings), [fusion_pass(policy)])
     assert fusions(after) == ["add", "multiply"]
 
 
@@ -392,9 +394,9 @@ def test_branches_and_loop_bodies_are_fused_inside():
 
 def test_nothing_to_fuse_leaves_the_module_as_it_is():
     module = module_of(lambda b: b.Exp(b.parameter(Shape(F32))))
-    assert run_named_passes(module, ["fuse"]) is module
+    assert optimize(module, ["fuse"]) is module
 
 
 def test_a_fused_module_is_not_fused_again():
     after = fused(softmax)
-    assert run_named_passes(after, ["fuse"]) is after
+    assert optimize(after, ["fuse"]) is after

@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cpu_passes import optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.copy_insertion import insert_copies
-from phlox.compile.pipeline import optimize
 from phlox.hlo import F32, S32, S64, Builder, Shape, ShapeError, TupleShape, parse_module, scalar_computation
 
 
@@ -317,7 +317,7 @@ def loop_with_scatter(update_of):
 def test_a_scatter_in_a_loop_works_in_place():
     module = loop_with_scatter(lambda b, current: b.Add(b.Slice(current, [7], [8]), b.constant(np.float32([1]))))
     prepared = insert_copies(optimize(module))
-    assignment = assign_buffers(prepared)
+    assignment = assign_buffers(prepared, lambda instruction: 0, 64)
     (state,) = assignment.loops.values()
     assert not state.seconds
     assert assignment.arena_size < 1000

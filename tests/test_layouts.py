@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from layouts import check_in_layouts
 from operation_checks import has_bound, operations_without_native_code
 from phlox import jit, load_hlo, register_custom_call
-from phlox.compile import optimize
 from phlox.compile.layout_normalization import normalize_layouts
-from phlox.compile.pipeline import DEFAULT, EXPANSION
 from phlox.hlo import OPERATIONS, evaluate, leaves, parse_module, verify
 from phlox.runtime import unregister_custom_call
 from retyped_samples import operand_shape
@@ -234,7 +233,7 @@ def test_loops_and_branches_work_on_row_major_arrays():
 
 def test_nothing_behind_the_pipeline_states_a_layout_but_what_is_seen_from_outside():
     for text in (convolution(True), program(BYTES["an element of a tuple"][0]), program(BYTES["a call"][0], FUNCTIONS)):
-        after = optimize(parse_module(text), (*EXPANSION, *DEFAULT))
+        after = optimize(parse_module(text), ("expand-collectives", "expand", *SIMPLIFY_AND_FUSE))
         for computation in after.computations():
             for instruction in computation.instructions:
                 stated = any(leaf.layout is not None for leaf in leaves(instruction.shape))

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from cpu_passes import optimize
 from phlox import hlo
-from phlox.compile import optimize, run_named_passes
+from phlox.compile import run_named_passes
 from phlox.compile.trip_count import TripCount, known_trip_count, loop_invariant_elements
 from phlox.hlo import F32, Builder, Shape, TupleShape
 

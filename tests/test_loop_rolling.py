@@ -4,14 +4,14 @@ import random
 
 import numpy as np
 import pytest
+from cpu_passes import optimize
 from phlox import jit
-from phlox.compile.pipeline import run_named_passes
 from phlox.compile.repetition import search_runs
 from phlox.hlo import F64, S32, S64, Builder, Shape, evaluate, verify
 
 
 def rolled(module):
-    result = run_named_passes(module, ["roll-loops"])
+    result = optimize(module, ["roll-loops"])
     verify(result)
     return result
 

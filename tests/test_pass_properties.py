@@ -1,16 +1,20 @@
 """Random programs mean the same after every pass."""
 
+from dataclasses import replace
+
+from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phlox import hlo
-from phlox.compile import DEFAULT, FixedPoint, optimize, run_named_passes
+from phlox.backends.cpu.fusion_policy import FUSION_POLICY
+from phlox.compile import FixedPoint
 from phlox.compile.fusion import fusion_pass
-from phlox.compile.fusion_policy import FusionPolicy, is_degenerate_reshape
+from phlox.compile.fusion_policy import is_degenerate_reshape
 from phlox.compile.traversal import is_control_flow
 from phlox.hlo.operation import ELEMENTWISE
 from random_programs import assert_identical, modules, results
 
-PASS_NAMES = [name for step in DEFAULT for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
+PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))
 
 
@@ -20,7 +24,7 @@ def test_every_pass_keeps_the_meaning(module):
     hlo.verify(module)
     expected = [results(module, seed) for seed in range(2)]
     for name in PASS_NAMES:
-        before, module = module, run_named_passes(module, [name])
+        before, module = module, optimize(module, [name])
         if module is not before:
             hlo.verify(module)
             for seed in range(2):
@@ -39,8 +43,16 @@ def test_the_pipeline_keeps_the_meaning(module):
 
 @PROPERTY
 @given(modules(), st.integers(0, 40), st.integers(1, 6), st.integers(3, 10), st.booleans())
-def test_any_policy_keeps_the_meaning(module, budget, paths, operands, multi_output):
-    policy = FusionPolicy(budget, paths, 20, operands, multi_output)
+def test_any_policy_keeps_the_meaning(module, budget, paths, operands, shares):
+    shares_loops = FUSION_POLICY.shares_loops if shares else lambda result: False
+    policy = replace(
+        FUSION_POLICY,
+        shares_loops=shares_loops,
+        recomputation_budget=budget,
+        maximum_paths=paths,
+        maximum_instructions=20,
+        maximum_operands_and_results=operands,
+    )
     after = optimize(module, [fusion_pass(policy)])
     hlo.verify(after)
     assert_fused_form(after)
@@ -49,7 +61,7 @@ def test_any_policy_keeps_the_meaning(module, budget, paths, operands, multi_out
 
 def assert_fused_form(module):
     """What the pass promises of its result."""
-    policy, top_level, owner = FusionPolicy(), [module.entry], {}
+    policy, top_level, owner = FUSION_POLICY, [module.entry], {}
     for computation in module.computations():
         for instruction in computation.instructions:
             assert owner.setdefault(instruction, computation) is computation

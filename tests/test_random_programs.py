@@ -5,14 +5,15 @@
 
 import numpy as np
 import pytest
+from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from hypothesis import HealthCheck, given, settings
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.compile import DEFAULT, FixedPoint, run_named_passes
+from phlox.compile import FixedPoint
 from random_control_flow_modules import control_flow_module, control_flow_modules, module_arguments
 from random_windows_and_casts import windows_and_casts_module, windows_and_casts_modules
 
-PASS_NAMES = [name for step in DEFAULT for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
+PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 
 
@@ -55,7 +56,7 @@ def check_text(module):
 def check_passes(module):
     expected = results(module)
     for name in PASS_NAMES:
-        before, module = module, run_named_passes(module, [name])
+        before, module = module, optimize(module, [name])
         if module is not before:
             hlo.verify(module)
             assert_identical(results(module), expected, f"after {name}")

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from cpu_passes import expand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -12,7 +13,6 @@ from phlox import jit
 from phlox.backends.llvm.sort_key import sort_key
 from phlox.backends.loading import load_hlo
 from phlox.backends.registry import get_backend
-from phlox.compile.expansion import expand
 from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Builder, Layout, Shape, ShapeError
 from phlox.hlo.builder import ascending_order
 from phlox.tracer.functions.sorting import comparator

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.buffer_assignment import assign_buffers
-from ...compile.copy_insertion import insert_copies
-from ...compile.dynamic_padding import pad_dynamic_dimensions
-from ...compile.pipeline import DEFAULT, EXPANSION, ROLLING, optimize
-from ...compile.traversal import has_dynamic_shapes
+from ...compile.dynamic_padding import PaddedModule
+from ...compile.pass_manager import run_steps
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
 from ..requirements import require_runnable
-from .arena import SPARE_BLOCK_NAME
+from .arena import ALIGNMENT, SPARE_BLOCK_NAME
 from .call import CallSignature
 from .dynamic_shapes import PaddedExecutable
 from .executable import CpuExecutable
@@ -23,6 +21,7 @@ from .host_instructions import instructions_text
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, ModuleEmitter
 from .native_program import NativeProgram, Padding
+from .pipeline import PIPELINE
 from .scratch import scratch_bytes
 from .shared_functions import shared_code
 from .support import support
@@ -37,6 +36,7 @@ class CpuBackend:
 
     name = "cpu"
     memory = HOST_MEMORY
+    pipeline = PIPELINE
 
     def __init__(self, target: Target | None = None) -> None:
         self.target = target or host_target()
@@ -53,14 +53,18 @@ class CpuBackend:
             return self._compiled(module, call)
 
     def _compiled(self, module: Module, call: CallSignature | None) -> CpuExecutable | PaddedExecutable:
-        if has_dynamic_shapes(module):
-            padded = pad_dynamic_dimensions(module)
-            errors = tuple((exception.__name__, message) for exception, message in padded.errors)
-            padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
-            return PaddedExecutable(self.compile(padded.module), padding, module)
-        optimized = optimize(module, (*ROLLING, *EXPANSION, *DEFAULT))
-        prepared = insert_copies(optimized)
-        assignment = assign_buffers(prepared, scratch_bytes)
+        after = run_steps(module, PIPELINE)
+        padded = after["pad-dynamic-dimensions"]
+        if not isinstance(padded, PaddedModule):
+            return self._emitted(module, after, call)
+        errors = tuple((exception.__name__, message) for exception, message in padded.errors)
+        padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
+        return PaddedExecutable(self._emitted(padded, after, None), padding, module)
+
+    def _emitted(self, module: Module, after: dict[str, Module], call: CallSignature | None) -> CpuExecutable:
+        """Native code for a module, from what the steps of the pipeline have made of it."""
+        optimized, prepared = after["fuse"], after["insert-copies"]
+        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
         emitter = ModuleEmitter(prepared, assignment, self.target)
         interruption = emitter.emit().interruption
         llvm_ir = str(emitter.llvm)

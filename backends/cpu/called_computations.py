@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...compile.buffer_assignment import assign_buffers
-from ...compile.copy_insertion import insert_copies
-from ...compile.pipeline import DEFAULT, EXPANSION, optimize
+from ...compile.pass_manager import run_passes
 from ...compile.traversal import called_functions
 from ...hlo import Computation, Module, Shape, leaves
 from ...hlo.operation import HOST_CALL
@@ -20,6 +19,7 @@ from ..llvm.types import I32, I64, POINTER, RegisterValue
 from . import function_calls
 from .arena import ALIGNMENT, STACK_LIMIT, BorrowedArena
 from .call.python_calls import INTERRUPTED
+from .pipeline import CALLED_PIPELINE
 from .scratch import scratch_bytes
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class CalledComputations:
 
     def _define(self, computation: Computation) -> InterruptibleFunction:
         module = Module(computation.name, computation, _header(self.emitter.hlo))
-        prepared = insert_copies(optimize(module, (*EXPANSION, *DEFAULT)))
+        prepared = run_passes(module, CALLED_PIPELINE)
         _require_no_host_calls(prepared)
-        assignment = assign_buffers(prepared, scratch_bytes)
+        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
         if assignment.arena_size > _LARGEST_TEMPORARIES:
             raise NotImplementedError(
                 f"{computation!r}, which is applied to each element, needs {assignment.arena_size} bytes of temporaries: "

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...compile.aliasing import Value
-from ...compile.expansion.fourier_plan import is_direct
-from ...compile.expansion.linear_algebra import is_one_transposed_system
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
@@ -34,9 +32,6 @@ def convolution(emitter: ModuleEmitter, instruction: Instruction, values: Values
 
 
 def cholesky(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
-    if instruction.attributes["lower"]:
-        raise NotImplementedError("operation cholesky has native code for upper triangles alone: run the pass expand first")
-
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         emit_cholesky(builder, emitter.target, *bindings)
 
@@ -46,11 +41,6 @@ def cholesky(emitter: ModuleEmitter, instruction: Instruction, values: Values) -
 
 
 def triangular_solve(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
-    attributes = instruction.attributes
-    as_it_is = attributes["left_side"] and attributes["transpose_a"] == "NO_TRANSPOSE"
-    if not as_it_is and not is_one_transposed_system(instruction):
-        raise NotImplementedError("operation triangular-solve has native code for a x = b alone: run the pass expand first")
-
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         emit_triangular_solve(builder, emitter.target, instruction, *bindings)
 
@@ -60,8 +50,6 @@ def triangular_solve(emitter: ModuleEmitter, instruction: Instruction, values: V
 
 
 def fourier(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
-    if not is_direct(instruction):
-        raise NotImplementedError("operation fft has native code for some transforms alone: run the pass expand first")
     scratch = emitter._buffer_pointer(emitter.assignment.scratch[instruction])
     roots = [emitter._constant_pointer(table) for table in tables(instruction)]
 

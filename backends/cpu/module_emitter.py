@@ -7,7 +7,6 @@ program are branches of the function; scalars (rank 0) live in registers; every 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation, result_roots
 from ...compile.traversal import called_functions
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
-from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE, HOST_CALL
+from ...hlo.operation import ELEMENTWISE, HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding, ElementalEmitter, clamped_starts, constant_value
 from ..llvm.elementary_calls import has_many_applications
@@ -33,9 +32,11 @@ from . import branches, dense_algebra, function_calls, host_calls, scatter_emiss
 from .arena import Arena, BorrowedArena
 from .call.python_calls import INTERRUPTED
 from .called_computations import CalledComputations
+from .emitter_table import EMITTERS
 from .function_parts import Argument, FunctionParts, raw_leaves
 from .region_functions import RegionFunctions
 from .row_groups import Region, RowGroups
+from .support import has_code
 from .target import Target
 
 # What a value is while the function is emitted: an array in memory, a scalar in registers, or the list of a tuple's leaves.
@@ -222,15 +223,13 @@ class ModuleEmitter:
             check_supported(shape.element_type)
         if not self._leaves_memory_alone(instruction):
             self.row_groups.flush(self.builder)
-        emit = _EMITTERS.get(instruction.opcode)
         if instruction.has_trait(HOST_CALL):
-            emit = host_calls.emit_host_call
-        if emit is not None:
-            values[instruction] = emit(self, instruction, values)
-        elif {ELEMENTWISE, DATA_MOVEMENT} & instruction.operation.traits or instruction.opcode == "map":
-            values[instruction] = self._emit_single(instruction, values)
-        else:
-            raise NotImplementedError(f"operation {instruction.opcode} has no native code; the reference backend runs it")
+            values[instruction] = host_calls.emit_host_call(self, instruction, values)
+            return
+        if not has_code(instruction):
+            raise NotImplementedError(f"{instruction!r} has no native code; the reference backend runs it")
+        emit = EMITTERS.get(instruction.opcode, ModuleEmitter._emit_single)
+        values[instruction] = emit(self, instruction, values)
 
     @staticmethod
     def _leaves_memory_alone(instruction: Instruction) -> bool:
@@ -282,8 +281,6 @@ class ModuleEmitter:
         return raw_leaves(values, instruction.operands[0])
 
     def emit_constant(self, instruction: Instruction, values: Values) -> list[Leaf]:
-        if instruction.shape.is_tuple:
-            raise NotImplementedError("constant of a tuple has no native code")
         if instruction.shape.rank == 0:
             return [constant_value(self.builder, instruction, 1)]
         return [self._array(Value(instruction), instruction.shape)]
@@ -301,8 +298,6 @@ class ModuleEmitter:
 
     def emit_copy(self, instruction: Instruction, values: Values) -> list[Leaf]:
         (operand,) = instruction.operands
-        if instruction.shape.is_tuple:
-            raise NotImplementedError("copy of a tuple has no native code")
         source = values[operand][0]
         if instruction.shape.rank == 0:
             return [source]
@@ -409,7 +404,7 @@ class ModuleEmitter:
             return Array(stack_memory(self.builder, 16, 16), Shape(shape.element_type))
 
 
-_EMITTERS: dict[str, Callable[[ModuleEmitter, Instruction, Values], list[Leaf]]] = {
+EMITTERS |= {
     "tuple": ModuleEmitter.emit_tuple,
     "get-tuple-element": ModuleEmitter.emit_get_tuple_element,
     "opt-barrier": ModuleEmitter.emit_optimization_barrier,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...compile.aliasing import Value
-from ...compile.expansion.sorting import is_few_of_many
 from ...compile.fused_computations import as_computation
 from ...hlo import Instruction, leaves
 from ..llvm.arrays import Array
@@ -66,8 +65,6 @@ def sort(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> li
 
 
 def top_k(emitter: ModuleEmitter, instruction: Instruction, values: Values) -> list[Leaf]:
-    if not is_few_of_many(instruction):
-        raise NotImplementedError("operation topk has native code for a few of many elements alone: run the pass expand first")
     outputs = _outputs(emitter, instruction)
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...compile import run_passes
 from ...hlo.address_space import check_address_space, check_memory
 from ...hlo.instruction import callees_first
 from ...hlo.operation import TUPLING
@@ -17,6 +18,7 @@ from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from ..device_memory import HOST_MEMORY, Buffer, execute_on_host
 from ..requirements import require_runnable
+from .pipeline import PIPELINE
 from .stepping import print_step
 
 TRACE_VARIABLE = "PHLOX_REFERENCE_TRACE"
@@ -90,13 +92,14 @@ class ReferenceBackend:
 
     name = "reference"
     memory = HOST_MEMORY
+    pipeline = PIPELINE
 
     def compile(self, module: hlo.Module, call: Any = None) -> ReferenceExecutable:
         """The module, verified. ``call`` is not used: there is no native call to compile.
 
         Raises hlo.VerificationError for a malformed module and NotImplementedError for an operation without an evaluation.
         """
-        hlo.verify(module)
+        run_passes(module, PIPELINE)
         check_address_space(module)
         require_runnable(module)
         for computation in module.computations():

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...hlo import S32, Module, Shape, leaves
+from ...hlo.address_space import check_address_space
 from ...hlo.shape import TOKEN_SHAPE, array_leaves
-from ..layout_normalization import normalize_layouts
 from ..pass_manager import PAD_DYNAMIC_DIMENSIONS, module_pass
 from ..traversal import has_dynamic_shapes
 from . import algebra, control_flow, indexing, movement, reductions, sizes  # noqa: F401  (importing them fills the table)
@@ -20,21 +20,24 @@ from .padder import Error, Padder, flat, nested
 __all__ = ["PaddedModule", "pad_dynamic_dimensions"]
 
 
-@dataclass(frozen=True)
-class PaddedModule:
-    """``module`` takes the leaves of the parameters that hold data, as arrays of the bounds (row-major where padded), then the
-    size (s32[]) of each dynamic dimension. It returns a tuple of the same for the result, then an s32[]: 0, or n where
+@dataclass(eq=False)
+class PaddedModule(Module):
+    """A module whose dynamic dimensions have become arrays of their bounds, and sizes.
+
+    It takes the leaves of the parameters that hold data, as arrays of the bounds (row-major where padded), then the size
+    (s32[]) of each dynamic dimension. It returns a tuple of the same for the result, then an s32[]: 0, or n where
     ``errors[n - 1]`` has the exception that is to be raised, and its message.
     """
 
-    module: Module
-    errors: tuple[Error, ...]
+    errors: tuple[Error, ...] = ()
 
 
-def pad_dynamic_dimensions(module: Module) -> PaddedModule:
-    """The module without dynamic dimensions.
+@module_pass(PAD_DYNAMIC_DIMENSIONS)
+def pad_dynamic_dimensions(module: Module) -> Module:
+    """Dynamic dimensions as arrays of their bounds and sizes; parameters and results change (see `PaddedModule`).
 
-    Raises NotImplementedError, naming it, for an operation that cannot be written so.
+    Raises NotImplementedError, naming it, for an operation that cannot be written so, and AddressSpaceError where the arrays
+    of the bounds are too large.
 
     >>> from phlox.hlo import parse_module
     >>> padded = pad_dynamic_dimensions(parse_module('''
@@ -43,11 +46,13 @@ def pad_dynamic_dimensions(module: Module) -> PaddedModule:
     ...   x = f32[<=10] parameter(0)
     ...   ROOT y = f32[<=10] negate(x)
     ... }'''))
-    >>> print(padded.module.entry)
+    >>> print(padded.entry)
     <computation e: (f32[10], s32[]) -> (f32[10], s32[], s32[])>
     """
+    if not has_dynamic_shapes(module):
+        return module
     errors: list[Error] = []
-    entry = normalize_layouts(module).entry
+    entry = module.entry
     p = Padder(entry.name, errors)
     names = [f"{parameter.name}.{n}" if parameter.shape.is_tuple else parameter.name
              for parameter in entry.parameters for n in range(len(array_leaves(parameter.shape)))]  # fmt: skip
@@ -64,9 +69,10 @@ def pad_dynamic_dimensions(module: Module) -> PaddedModule:
     result = flat(p.run(entry, arguments), entry.shape)
     results = [part for part in result if part.shape != TOKEN_SHAPE]
     root = p.b.emit("tuple", *results, p.error_or_none())
-    padded = Module(module.name, p.b.build(root))
+    padded = PaddedModule(module.name, p.b.build(root), errors=tuple(errors))
     _require_static(padded)
-    return PaddedModule(padded, tuple(errors))
+    check_address_space(padded)
+    return padded
 
 
 def _require_static(module: Module) -> None:
@@ -80,9 +86,3 @@ def _require_static(module: Module) -> None:
                     f"dynamic dimensions in the computation of {instruction.opcode} have no native code; the reference backend "
                     "runs it"
                 )
-
-
-@module_pass(PAD_DYNAMIC_DIMENSIONS)
-def padded_module(module: Module) -> Module:
-    """Dynamic dimensions as arrays of their bounds and sizes; parameters and results change (see ``PaddedModule``)."""
-    return pad_dynamic_dimensions(module).module if has_dynamic_shapes(module) else module

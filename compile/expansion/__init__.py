@@ -1,6 +1,8 @@
-"""Expansion: operations that a backend has no code for, written as operations that it has.
+"""Expansion: operations that a backend has no code for, written as operations that it may have.
 
-Each family has a file; a pass, ``expand``, applies the table. The reference backend runs the operations as they are.
+Each family has a file; the pass ``expand`` of a backend applies the table wherever the backend says that it has no code. An
+expansion goes one step towards what is simpler or smaller, and the backend is asked again about what has come of it; where
+there is no such step the instruction stays, for the backend to refuse.
 """
 
 from . import (  # noqa: F401  (importing a family fills the table)
@@ -20,6 +22,6 @@ from . import (  # noqa: F401  (importing a family fills the table)
     sorting,
     structural,
 )
-from .table import EXPANSIONS, expand
+from .table import EXPANSIONS, expanded, expansion_pass
 
-__all__ = ["EXPANSIONS", "expand"]
+__all__ = ["EXPANSIONS", "expanded", "expansion_pass"]

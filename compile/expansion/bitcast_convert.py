@@ -18,7 +18,7 @@ def expand_bitcast_convert(b: Builder, cast: Instruction, operands: tuple[Instru
     """s4[n,2] from s8[n]: broadcast, shift right by 0 and 4, convert. s8[n] from s4[n,2]: convert, shift left, reduce by or."""
     (operand,) = operands
     source, target = operand.shape.element_type, cast.shape.element_type
-    if source.bits == target.bits or min(source.bits, target.bits) >= 8:
+    if source.bits == target.bits:
         return on_operands(cast, operands)
     bits = _bit_cast(b, operand, _unsigned(source))
     result = _split(b, bits, cast.shape) if source.bits > target.bits else _joined(b, bits, _unsigned(target))

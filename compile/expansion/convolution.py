@@ -1,9 +1,8 @@
-"""Convolution in the form that backends have code for, and depthwise convolution as a sum of products."""
+"""Convolution in one form: no padding, output features last. Depthwise convolution as a sum of products."""
 
 from __future__ import annotations
 
 from itertools import product
-from math import prod
 
 from ...hlo import F32, PRED, Builder, Instruction
 from ...hlo.convolution_dimensions import ConvolutionDimensions
@@ -11,13 +10,13 @@ from ...hlo.window import WindowDimension, dilated_size, padded_size
 from ..traversal import on_operands
 from .table import expansion
 
-# A depthwise kernel of so many positions at most becomes an expression with that many terms.
-_LARGEST_EXPRESSION = 32
-
 
 @expansion("convolution")
 def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """Padding, base dilation and reversal become operations of their own; the kernel's output features come last."""
+    """Padding, base dilation and reversal become operations of their own; the kernel's output features come last.
+
+    In that form a depthwise convolution becomes an expression with a term for each position of the kernel.
+    """
     base, kernel = operands
     attributes, shape = dict(convolution.attributes), convolution.shape
     numbers: ConvolutionDimensions = attributes["dim_labels"]
@@ -30,8 +29,6 @@ def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Ins
     if turned:
         kernel = b.Rev(kernel, dimensions=turned)
     window = tuple(WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
-    if _is_depthwise(convolution, kernel):
-        return _depthwise(b, convolution, base, kernel, window)
     last = kernel.shape.rank - 1
     if numbers.kernel_output_feature != last:
         order = [d for d in range(last + 1) if d != numbers.kernel_output_feature] + [numbers.kernel_output_feature]
@@ -42,7 +39,8 @@ def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Ins
             kernel_spatial=tuple(map(order.index, numbers.kernel_spatial)),
         )
     if (base, kernel, window) == (*operands, attributes["window"]):
-        return on_operands(convolution, operands)
+        depthwise = is_depthwise(convolution) and element_type is not PRED
+        return _depthwise(b, convolution, base, kernel, window) if depthwise else on_operands(convolution, operands)
     attributes |= {"window": window, "dim_labels": numbers}
     return b.emit("convolution", base, kernel, shape=shape, **attributes)
 
@@ -57,13 +55,11 @@ def _padded(b: Builder, base: Instruction, window: tuple[WindowDimension, ...], 
     return b.emit("pad", base, b.constant(0, base.shape.element_type), padding=padding)
 
 
-def _is_depthwise(convolution: Instruction, kernel: Instruction) -> bool:
-    """Whether each output feature is made of one input feature of its own, by a small kernel."""
-    attributes, numbers = convolution.attributes, convolution.attributes["dim_labels"]
-    groups, sizes = attributes["feature_group_count"], kernel.shape.dimensions
-    one_to_one = sizes[numbers.kernel_input_feature] == 1 and sizes[numbers.kernel_output_feature] == groups
-    small = prod(sizes[d] for d in numbers.kernel_spatial) <= _LARGEST_EXPRESSION
-    return groups > 1 and one_to_one and small and convolution.shape.element_type is not PRED
+def is_depthwise(convolution: Instruction) -> bool:
+    """Whether each output feature is made of one input feature of its own."""
+    numbers, groups = convolution.attributes["dim_labels"], convolution.attributes["feature_group_count"]
+    sizes = convolution.operands[1].shape.dimensions
+    return groups > 1 and sizes[numbers.kernel_input_feature] == 1 and sizes[numbers.kernel_output_feature] == groups
 
 
 def _depthwise(

@@ -1,6 +1,6 @@
-"""Fourier transforms as complex ones along the last dimension, of lengths with small factors.
+"""Fourier transforms as complex ones along the last dimension, and those as ones of lengths with small factors.
 
-Those are left to the backend (fourier_plan.is_direct). Source of the algorithms: Bluestein, "A linear filtering approach to the
+Source of the algorithms: Bluestein, "A linear filtering approach to the
 computation of discrete Fourier transform" (1970), for lengths with a large prime factor; a real signal of even length as a
 complex one of half the length (Press et al., "Numerical Recipes", 12.3).
 """
@@ -14,12 +14,8 @@ import numpy as np
 
 from ...hlo import Builder, Instruction
 from ..traversal import on_operands
-from .fourier_plan import has_small_factors, is_direct
-from .fourier_tables import chirp, filter_length, filter_spectrum, roots_of_unity
+from .fourier_tables import FILTER_FACTORS, LONGEST, chirp, filter_length, filter_spectrum, prime_factors, roots_of_unity
 from .table import expansion
-
-# The roots of unity of a transform lie in tables, which take gigabytes for more elements.
-_LONGEST = 1 << 25
 
 
 @expansion("fft")
@@ -30,10 +26,12 @@ def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) 
     if not shape.size or 0 in fft.attributes["fft_length"]:
         return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
     _check_length(max(fft.attributes["fft_length"]))
-    if is_direct(fft):
-        return on_operands(fft, operands)
     *lengths, last = fft.attributes["fft_length"]
     inverse = fft_type in ("IFFT", "IRFFT")
+    if not lengths and fft_type in ("FFT", "IFFT"):
+        if last == 1 or prime_factors(last)[-1] in FILTER_FACTORS:
+            return on_operands(fft, operands)
+        return _along_last(b, x, lambda x: _bluestein(b, x, inverse))
     if fft_type == "RFFT":
         x = _along_last(b, x, lambda x: _of_real(b, x, last))
     elif fft_type != "IRFFT":
@@ -49,8 +47,8 @@ def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) 
 
 
 def _check_length(length: int) -> None:
-    if length > _LONGEST:
-        raise NotImplementedError(f"operation fft has native code for at most {_LONGEST} elements, not for {length}")
+    if length > LONGEST:
+        raise NotImplementedError(f"operation fft has native code for at most {LONGEST} elements, not for {length}")
 
 
 def _along_last(b: Builder, x: Instruction, transform: Callable[[Instruction], Instruction]) -> Instruction:
@@ -63,8 +61,6 @@ def _along_last(b: Builder, x: Instruction, transform: Callable[[Instruction], I
 def _transform(b: Builder, x: Instruction, inverse: bool) -> Instruction:
     """The transform of complex signals [C, n], or its inverse."""
     length = x.shape.dimensions[1]
-    if not has_small_factors(length):
-        return _bluestein(b, x, inverse)
     return x if length == 1 else b.emit("fft", x, fft_type="IFFT" if inverse else "FFT", fft_length=(length,))
 
 

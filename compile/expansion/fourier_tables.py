@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+# The roots of unity of a transform lie in tables, which take gigabytes for more elements.
+LONGEST = 1 << 25
+# The prime factors of `filter_length`.
+FILTER_FACTORS = (2, 3, 5)
+
 
 def roots_of_unity(length: int, exponents: np.ndarray, inverse: bool = False) -> np.ndarray:
     """exp(-2 pi i k / length) for integers k, or exp(+2 pi i k / length) for an inverse transform; complex128.

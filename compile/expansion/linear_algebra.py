@@ -1,26 +1,34 @@
-"""Cholesky factorization and triangular systems in the one form that backends have code for.
+"""Cholesky factorization and triangular systems in one form, and of a moderate size.
 
-That form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left and, but for a single right-hand
-side, as it is, of f32, f64 or complex numbers; and of a moderate size: larger ones are made of two halves and of products, in
-which most of the work lies, and very large ones are loops over blocks, so that their code does not grow with their size.
+The form is an upper triangular factor, and a system ``a x = b`` with the matrix on the left, as it is, of f32, f64 or complex
+numbers. Larger ones are made of two halves and of products, in which most of the work lies, and very large ones are loops over
+blocks, so that their code does not grow with their size.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ...hlo import F32, S32, Builder, Instruction
 from ..traversal import on_operands
 from .blocked_linear_algebra import LARGEST_HALVED, blocked_cholesky, blocked_solution
 from .table import expansion
 
-# Sizes beyond this are halved; a half is a multiple of the number below, so that vectors are full.
-_LARGEST_SIZE = 256
-# With fewer right-hand sides the work is in reading the matrix, and copying its parts would double it.
-_LEAST_COLUMNS = 8
+_Divide = Callable[..., Instruction]
+
+# A half is a multiple of this, so that it has whole vectors; and no smaller matrix is halved.
 _MULTIPLE = 64
 
 
 def _half(size: int) -> int:
     return -(-size // (2 * _MULTIPLE)) * _MULTIPLE
+
+
+def _for_size(size: int, in_halves: _Divide, in_blocks: _Divide) -> _Divide | None:
+    """How matrices of this size are divided; None for small ones, which are not."""
+    if size > LARGEST_HALVED:
+        return in_blocks
+    return in_halves if size > _MULTIPLE else None
 
 
 def _part(b: Builder, x: Instruction, rows: tuple[int, int], columns: tuple[int, int] | None = None) -> Instruction:
@@ -71,10 +79,8 @@ def expand_cholesky(b: Builder, cholesky: Instruction, operands: tuple[Instructi
         return b.convert(factor, cholesky.shape.element_type)
     if cholesky.attributes["lower"]:
         return _transposed(b, b.emit("cholesky", _transposed(b, a, True)), True)
-    if cholesky.shape.dimensions[-1] <= _LARGEST_SIZE or not cholesky.shape.size:
-        return on_operands(cholesky, operands)
-    halved = cholesky.shape.dimensions[-1] <= LARGEST_HALVED
-    return _nan_where_it_fails(b, _cholesky_of_halves(b, a) if halved else blocked_cholesky(b, a))
+    divide = _for_size(cholesky.shape.dimensions[-1], _cholesky_of_halves, blocked_cholesky)
+    return on_operands(cholesky, operands) if divide is None else _nan_where_it_fails(b, divide(b, a))
 
 
 def _cholesky_of_halves(b: Builder, a: Instruction) -> Instruction:
@@ -112,12 +118,8 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
         return b.convert(result, solve.shape.element_type)
     a, right = operands
     if left_side and transpose_a == "NO_TRANSPOSE":
-        if a.shape.dimensions[-1] > _LARGEST_SIZE and solve.shape.size and right.shape.dimensions[-1] >= _LEAST_COLUMNS:
-            halved = a.shape.dimensions[-1] <= LARGEST_HALVED
-            return (_solution_of_halves if halved else blocked_solution)(b, a, right, attributes)
-        return on_operands(solve, operands)
-    if is_one_transposed_system(solve):
-        return on_operands(solve, operands)
+        divide = _for_size(a.shape.dimensions[-1], _solution_of_halves, blocked_solution)
+        return on_operands(solve, operands) if divide is None else divide(b, a, right, attributes)
     if transpose_a == "ADJOINT":
         a = _conjugated(b, a)
     if (transpose_a == "NO_TRANSPOSE") != left_side:
@@ -125,13 +127,6 @@ def expand_triangular_solve(b: Builder, solve: Instruction, operands: tuple[Inst
     attributes.update(left_side=True, transpose_a="NO_TRANSPOSE")
     x = b.emit("triangular-solve", a, right if left_side else _transposed(b, right), **attributes)
     return x if left_side else _transposed(b, x)
-
-
-def is_one_transposed_system(solve: Instruction) -> bool:
-    """Whether there is one right-hand side of a transposed matrix, which is better read as it lies than transposed first."""
-    a, right = (operand.shape for operand in solve.operands)
-    is_column = solve.attributes["left_side"] and right.dimensions[-1] == 1
-    return is_column and solve.attributes["transpose_a"] != "NO_TRANSPOSE"
 
 
 def _solution_of_halves(b: Builder, a: Instruction, right: Instruction, attributes: dict) -> Instruction:

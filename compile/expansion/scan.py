@@ -7,19 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...hlo import Builder, Instruction, Shape, TupleShape
-from ..scan_steps import elementwise_step
-from ..traversal import on_operands
 from .table import expansion
 
 
 @expansion("scan")
 def expand_scan(b: Builder, scan: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """scan(x, init) -> while(step < size), whose body reads x at the step, and writes the outputs there in place.
-
-    Not where the computation does the same to each element of the slices: that is a loop nest.
-    """
-    if elementwise_step(scan) is not None:
-        return on_operands(scan, operands)
+    """scan(x, init) -> while(step < size), whose body reads x at the step, and writes the outputs there in place."""
     attributes, count = scan.attributes, len(operands)
     (along,), carries = attributes["dimensions"], attributes["num_carries"]
     shapes = scan.shape.elements if scan.shape.is_tuple else (scan.shape,)

@@ -1,28 +1,14 @@
-"""Top-k as a sort and a slice, where not a few of many elements are wanted."""
+"""Top-k as a sort and a slice."""
 
 from __future__ import annotations
 
 from ...hlo import S32, Builder, Instruction, Shape
-from ..traversal import on_operands
 from .table import expansion
-
-# As many are kept in a list by insertion; and of no fewer than this many times as many elements.
-_FEW = 64
-_OF_MANY = 4
-
-
-def is_few_of_many(topk: Instruction) -> bool:
-    """Whether a backend had better look for the elements in one pass, which needs an order that bytes have."""
-    shape, k = topk.operands[0].shape, topk.attributes["k"]
-    few = 0 < k <= _FEW and k * _OF_MANY <= shape.dimensions[-1]
-    return few and shape.element_type.has_order_of_bytes
 
 
 @expansion("topk")
 def expand_topk(b: Builder, topk: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """topk(x), k=2 -> slices of the first two of sort(x, iota), by a stable comparator in total order."""
-    if is_few_of_many(topk):
-        return on_operands(topk, operands)
     (operand,) = operands
     shape = operand.shape
     element_type, last = shape.element_type, shape.rank - 1

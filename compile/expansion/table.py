@@ -1,4 +1,4 @@
-"""The table of expansions, and the pass that applies it."""
+"""The table of expansions, and the pass that applies it where a backend has no code of its own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 from ...hlo import Builder, Computation, Instruction, Module, rebuild
 from ...hlo.instruction import post_order
 from ...hlo.shape import AnyShape
-from ..pass_manager import module_pass
+from ..pass_manager import Pass
 from ..traversal import control_flow_computations, is_control_flow, on_operands, transformed_callees, with_entry
 
 # (builder for the new instructions, the instruction that they replace, its operands) to its new value.
+# An instruction that is none of its business it returns on these operands.
 Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
+# Whether a backend has code for an instruction as it is.
+IsNative = Callable[[Instruction], bool]
 
 EXPANSIONS: dict[str, Expansion] = {}
 
@@ -38,20 +41,29 @@ _LONGEST_CHAIN = 200
 _MOST_WALKS = 8
 
 
-@module_pass("expand")
-def expand(module: Module) -> Module:
-    """Replaces each operation that has an expansion by it, and what the expansions contain by theirs.
+def expansion_pass(is_native: IsNative) -> Pass:
+    """The pass ``expand`` for a backend that has code for these instructions."""
 
-    Raises RuntimeError, naming the rules, where that would not end.
-    """
+    def expand(module: Module) -> Module:
+        """Replaces each operation that has no code of the backend's own by its expansion, and what that contains by theirs.
+
+        Raises RuntimeError, naming the rules, where that would not end.
+        """
+        return expanded(module, is_native)
+
+    return Pass("expand", expand)
+
+
+def expanded(module: Module, is_native: IsNative) -> Module:
+    """The module without operations that have an expansion, but for those that are native."""
     for _ in range(_MOST_WALKS):
-        walk = _Walk()
+        walk = _Walk(is_native)
         for computation in control_flow_computations(module):
             walk.computation(computation, ())
-        expanded = with_entry(module, walk.computation(module.entry, ()))
-        if expanded is module:
+        after = with_entry(module, walk.computation(module.entry, ()))
+        if after is module:
             return module
-        module, before = expanded, module
+        module, before = after, module
     changed = {i.opcode for c in module.computations() for i in c.instructions} & EXPANSIONS.keys()
     raise RuntimeError(f"expansion of {before.name} did not end after {_MOST_WALKS} walks; among {', '.join(sorted(changed))}")
 
@@ -65,7 +77,8 @@ class _Walk:
     itself is found at its second time, one that makes ever new ones by the length of the chain.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_native: IsNative) -> None:
+        self._is_native = is_native
         self._computations: dict[Computation, Computation] = {}
         self._finished: set[Instruction] = set()
 
@@ -88,7 +101,7 @@ class _Walk:
 
     def _rewritten(self, instruction: Instruction, operands: tuple[Instruction, ...], steps: tuple[_Step, ...]) -> Instruction:
         rule = EXPANSIONS.get(instruction.opcode)
-        if rule is None:
+        if rule is None or self._is_native(instruction):
             return on_operands(instruction, operands)
         builder = Builder(instruction.opcode, where=lambda: instruction.source)
         made = rule(builder, instruction, operands)

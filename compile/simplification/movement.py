@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...hlo import S32, Instruction, Shape
 from ...hlo.attributes import SliceDimension
-from ..fusion_policy import MOST_CONCATENATED
 from .rule import (
     Users,
     broadcast,
@@ -233,6 +232,8 @@ def slice_of_broadcast(operation: Instruction) -> Instruction | None:
 
 # So many operands and users of a concatenate are compared with each other.
 _MOST_TRIED = 64
+# A concatenate of more operands may have been divided for a backend.
+_MOST_JOINED = 128
 
 
 @rule(
@@ -403,7 +404,7 @@ def concatenate_of_nothing(concatenate: Instruction) -> Instruction | None:
 @rule(
     "concatenate",
     fires=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 3), f32(b, 4)], 0)], 0),
-    unchanged=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 1)] * MOST_CONCATENATED, 0)], 0),
+    unchanged=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 1)] * _MOST_JOINED, 0)], 0),
 )
 def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
     """concatenate(x, concatenate(y, z)) -> concatenate(x, y, z), along the same dimension, where these are not too many"""
@@ -411,7 +412,7 @@ def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
     for x in concatenate.operands:
         nested = x.opcode == "concatenate" and x.attributes == concatenate.attributes
         operands.extend(x.operands if nested else (x,))
-    if not len(concatenate.operands) < len(operands) <= MOST_CONCATENATED:
+    if not len(concatenate.operands) < len(operands) <= _MOST_JOINED:
         return None
     return new("concatenate", *operands, dimensions=concatenate.attributes["dimensions"])
 

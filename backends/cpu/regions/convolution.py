@@ -5,21 +5,37 @@ are the base's element (b, y * stride + i * dilation, x * stride + j * dilation,
 contractions, and no window is ever copied. The columns that a block computes side by side are the output features, or the
 places along the last spatial dimension where these lie side by side in memory.
 
-The operation is in the form to which ``compile/expansion/convolution.py`` brings it: no padding, no base dilation, no reversal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from llvmlite import ir
 
-from ....hlo import ElementType, Instruction, Shape
+from ....compile.expansion.convolution import is_depthwise
+from ....hlo import PRED, ElementType, Instruction, Shape
 from ....hlo.shape import element_strides
+from ....hlo.window import WindowDimension
 from ...llvm.arrays import Array
 from ...llvm.index import Index
 from ..target import Target
 from .contraction_blocks import Blocks, Contraction, panel_bytes
+
+# A depthwise convolution by a kernel of so many positions at most is better an expression with that many terms.
+_LARGEST_EXPRESSION = 32
+
+
+def is_native(convolution: Instruction) -> bool:
+    """Whether a convolution that is not empty has no padding, base dilation or reversal, and its output features last."""
+    window, numbers = convolution.attributes["window"], convolution.attributes["dim_labels"]
+    sizes, shape = convolution.operands[1].shape.dimensions, convolution.shape
+    plain = all(d == WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
+    if not shape.size or not plain or numbers.kernel_output_feature != len(sizes) - 1:
+        return False
+    small = prod(sizes[d] for d in numbers.kernel_spatial) <= _LARGEST_EXPRESSION
+    return not (small and is_depthwise(convolution)) or shape.element_type is PRED
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from ....compile.expansion.fourier_plan import LONGEST_COLUMN, radices, rows_and_columns, step_roots, table_roots
 from ....hlo import ElementType, Instruction, Shape, component_type
 from ...llvm.arrays import Array
 from ...llvm.elementary.arithmetic import constant, fma
@@ -27,6 +26,7 @@ from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I8, I64, ComplexValue, broadcast_lanes, memory_type, register_bytes, vector_of
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import whole_lanes
+from .fourier_plan import LONGEST_COLUMN, radices, rows_and_columns, step_roots, table_roots
 
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32

@@ -48,6 +48,11 @@ def emit_scan(
         _emit_rows(scan, target)
 
 
+def is_native(scan: Instruction) -> bool:
+    """Whether the computation does the same to each element of the slices."""
+    return elementwise_step(scan) is not None
+
+
 class Scan:
     """What is scanned, and where its results go."""
 
@@ -56,8 +61,7 @@ class Scan:
         self.builder, self.bindings = builder, dict(zip(computation.parameters, arguments))
         self.scan = scan = next(instruction for instruction in computation.instructions if instruction.opcode == "scan")
         step = elementwise_step(scan)
-        if step is None:
-            raise NotImplementedError("operation scan has native code for elementwise steps alone: run the pass expand first")
+        assert step is not None
         self.step = step
         (self.along,), carries = scan.attributes["dimensions"], scan.attributes["num_carries"]
         self.is_reverse = scan.attributes["is_reverse"]

@@ -17,6 +17,16 @@ from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
 from ..target import Target
 
+# As many are kept in a list by insertion; and of no fewer than this many times as many elements.
+_FEW = 64
+_OF_MANY = 4
+
+
+def is_native(topk: Instruction) -> bool:
+    """Whether a few of many elements are wanted, of a type with an order that bytes have."""
+    shape, k = topk.operands[0].shape, topk.attributes["k"]
+    return 0 < k <= _FEW and k * _OF_MANY <= shape.dimensions[-1] and shape.element_type.has_order_of_bytes
+
 
 def emit_top_k(
     builder: ir.IRBuilder, target: Target, topk: Instruction, operand: Array, elements: Array, positions: Array

@@ -1,8 +1,7 @@
 """The regions of triangular matrices: Cholesky factorization, and systems with many right-hand sides.
 
 Both compute a row of the result from the rows before it: what is subtracted from a few vectors of the row stays in registers
-while the rows before are read, each along its columns. The operations are in the form to which
-``compile/expansion/linear_algebra.py`` brings them.
+while the rows before are read, each along its columns.
 """
 
 from __future__ import annotations
@@ -22,11 +21,35 @@ from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes,
 from ..target import Target
 from ..vectors import combined_lanes
 
+# Larger matrices are better divided, so that most of the work is in products; but for a system with few right-hand sides, where
+# it is in reading the matrix, and copying its parts would double it.
+_LARGEST_SIZE = 256
+_FEW_COLUMNS = 7
 # Vectors of a row that are computed together: so many terms a scalar serves.
 _VECTORS = 4
 
 # What is done with some columns: (first index, lanes; the mask of those that count).
 Visit = Callable[[list[Affine], "ir.Value | None"], None]
+
+
+def is_native_cholesky(cholesky: Instruction) -> bool:
+    """Whether the factor is an upper triangle of moderate size, of a type that the code computes in."""
+    shape = cholesky.shape
+    moderate = shape.dimensions[-1] <= _LARGEST_SIZE or not shape.size
+    return moderate and not cholesky.attributes["lower"] and shape.element_type.bits >= 32
+
+
+def is_native_triangular_solve(solve: Instruction) -> bool:
+    """Whether the system is a x = b, of a type that the code computes in, and of moderate size.
+
+    A transposed matrix is better read as it lies than transposed first where there is one right-hand side alone.
+    """
+    (size, columns), shape = solve.operands[1].shape.dimensions[-2:], solve.shape
+    if not solve.attributes["left_side"] or shape.element_type.bits < 32:
+        return False
+    if solve.attributes["transpose_a"] != "NO_TRANSPOSE":
+        return columns == 1
+    return size <= _LARGEST_SIZE or columns <= _FEW_COLUMNS or not shape.size
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from math import isqrt
 
 import numpy as np
 
-from ...hlo import C64, C128, Instruction
-from .fourier_tables import prime_factors, roots_of_unity
+from ....compile.expansion.fourier_tables import LONGEST, prime_factors, roots_of_unity
+from ....hlo import C64, C128, Instruction
 
 LARGEST_RADIX = 13
 # Longer signals are transformed as tables of rows and columns: the same elements of many long signals may lie in so few sets of
@@ -16,12 +16,12 @@ LARGEST_RADIX = 13
 LONGEST_COLUMN = 128
 
 
-def is_direct(fft: Instruction) -> bool:
-    """Whether a transform is one of a backend's own: complex, along the last dimension, of a length of small factors."""
-    lengths, (operand,) = fft.attributes["fft_length"], fft.operands
-    if fft.attributes["fft_type"] not in ("FFT", "IFFT") or len(lengths) != 1 or not operand.shape.size:
+def is_native(fft: Instruction) -> bool:
+    """Whether a transform is complex, along the last dimension, and of a length of small factors."""
+    shape, (*others, length) = fft.shape, fft.attributes["fft_length"]
+    if fft.attributes["fft_type"] not in ("FFT", "IFFT") or others or not (shape.size and 0 < length <= LONGEST):
         return False
-    return operand.shape.element_type in (C64, C128) and has_small_factors(lengths[0])
+    return shape.element_type in (C64, C128) and has_small_factors(length)
 
 
 def has_small_factors(length: int) -> bool:

@@ -1,0 +1,60 @@
+"""What the CPU backend fuses."""
+
+from __future__ import annotations
+
+from ...compile.fusion_policy import FusionPolicy, is_degenerate_reshape
+from ...hlo import Instruction
+from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
+from .regions import scan
+
+# The nest of a scan holds its elements' code once for each lane, or computes them one by one.
+_MAXIMUM_COST_IN_SCAN = 10.0
+
+
+def is_fusible(instruction: Instruction) -> bool:
+    """Whether the elemental emitter finds the elements of an array from their indices alone."""
+    shape = instruction.shape
+    if shape.is_tuple or not shape.dimensions or shape.dynamic_dimensions:
+        return False
+    if ELEMENTWISE in instruction.operation.traits:
+        return True
+    opcode = instruction.opcode
+    if opcode == "reshape":  # any other is free as a second name of a buffer
+        return is_degenerate_reshape(instruction)
+    if opcode == "bitcast-convert":
+        return instruction.operands[0].shape.dimensions == shape.dimensions
+    return DATA_MOVEMENT in instruction.operation.traits and instruction.operation.updated_operand is None
+
+
+def is_hero(instruction: Instruction) -> bool:
+    return instruction.opcode == "reduce" or instruction.opcode == "scan" and scan.is_native(instruction)
+
+
+def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
+    """Anything but for a scan, whose nest turns tiles where the scanned dimension, or the operand's last, becomes the last."""
+    if root.opcode != "scan":
+        return True
+    if instruction.opcode == "transpose":
+        last = instruction.shape.rank - 1
+        across = instruction.attributes["dimensions"].index(last)
+        return across == last or root.attributes["dimensions"][0] in (across, last)
+    return instruction.operation.cost <= _MAXIMUM_COST_IN_SCAN
+
+
+def shares_loops(result: Instruction) -> bool:
+    """Not a concatenate, each operand of which is best copied by loops of its own, and not a reduction."""
+    return result.opcode not in ("concatenate", "reduce")
+
+
+FUSION_POLICY = FusionPolicy(
+    is_fusible,
+    is_hero,
+    may_stand_in,
+    shares_loops,
+    recomputation_budget=8.0,
+    maximum_paths=8,
+    maximum_instructions=200,
+    maximum_instructions_of_scan=16,
+    maximum_cost_in_scan=_MAXIMUM_COST_IN_SCAN,
+    maximum_operands_and_results=24,
+)

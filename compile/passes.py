@@ -1,0 +1,82 @@
+"""All passes that know no backend, by name, and the group of them that any pipeline has.
+
+What knows a backend is made for its pipeline: `expansion.expansion_pass`, `fusion.fusion_pass`, `loop_rolling.rolling_pass`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..hlo import Module
+from . import (  # noqa: F401  (importing a pass registers it)
+    canonicalization,
+    common_subexpression_elimination,
+    conditional_simplification,
+    constant_folding,
+    copy_insertion,
+    dead_code_elimination,
+    dynamic_padding,
+    inlining,
+    layout_normalization,
+    loop_invariant_code_motion,
+    loop_simplification,
+    loop_unrolling,
+    simplification,
+    verification,
+)
+from .expansion import collectives  # noqa: F401
+from .pass_manager import NORMALIZE_LAYOUTS, PAD_DYNAMIC_DIMENSIONS, PASSES, FixedPoint, Pass, Step, run_passes
+from .traversal import has_dynamic_shapes
+
+# HLO to simpler HLO; any backend gains from it, and its result is as readable as its input.
+SIMPLIFICATION: tuple[Step, ...] = (
+    "inline-calls",
+    "canonicalize",
+    FixedPoint(
+        "simplification",
+        (
+            "simplify",
+            "fold-constants",
+            "cse",
+            "simplify-loops",
+            "unroll-loops",
+            "simplify-conditionals",
+            "hoist-loop-invariants",
+            "dce",
+        ),
+        rounds=4,
+    ),
+)
+
+
+def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:
+    """All passes, by name, in alphabetical order; with those that are made for this pipeline.
+
+    >>> list(available_passes())[:2]
+    ['canonicalize', 'cse']
+    """
+    return dict(sorted((PASSES | {step.name: step for step in pipeline if isinstance(step, Pass)}).items()))
+
+
+def run_named_passes(module: Module, names: Iterable[str], pipeline: Iterable[Step] = ()) -> Module:
+    """The module after the passes of these names, in this order; the same object where none changed anything.
+
+    A pass that knows a backend is the one in its pipeline. Before all of them runs ``normalize-layouts``, as they know
+    row-major arrays only. Raises ValueError for an unknown name, NotImplementedError for a module with dynamic dimensions,
+    unless these are padded first.
+
+    >>> from phlox.hlo import Builder, F32, Shape
+    >>> b = Builder("f")
+    >>> x = b.parameter(Shape(F32, (3,)), "x")
+    >>> run_named_passes(b.build_module(b.Neg(b.Neg(x))), ["simplify", "dce"]).entry.root.opcode
+    'parameter'
+    """
+    known = available_passes(pipeline)
+    wanted = [name for name in names if name != NORMALIZE_LAYOUTS]
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"no pass is named {name!r}; there are {', '.join(known)}")
+    if wanted and wanted[0] != PAD_DYNAMIC_DIMENSIONS and has_dynamic_shapes(module):
+        first = f"pass {PAD_DYNAMIC_DIMENSIONS} must run before all others"
+        raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")
+    return run_passes(module, [known[name] for name in (NORMALIZE_LAYOUTS, *wanted)])
