@@ -41,6 +41,7 @@ def flatten(self, order="C"):
 
 @implements_method(np.ndarray.copy)
 def copy(self, order="C"):
+    """As `ndarray.copy`: a row-major array, where numpy.copy keeps the order."""
     return FUNCTIONS[np.copy](self, order)
 
 
@@ -123,6 +124,7 @@ def put(self, indices, values, mode="raise"):
 
 @implements_method(np.ndarray.resize)
 def resize(self, *shape, refcheck=True):
+    """NotImplementedError: the shape of a traced array does not change."""
     raise NotImplementedError(
         "ndarray.resize is not implemented for traced arrays: shapes do not change; use np.pad or np.concatenate"
     )
@@ -140,6 +142,7 @@ def byteswap(self, inplace=False):
 
 @implements_method(np.ndarray.to_device)
 def to_device(self, device, /, *, stream=None):
+    """As `ndarray.to_device`: the array itself, as NumPy knows no device but the CPU."""
     if device != "cpu":
         raise ValueError(f"Unsupported device: {device!r}")
     return self

@@ -88,6 +88,7 @@ def _new(array: TracedArray) -> TracedArray:
 
 @implements(np.copy)
 def copy(a, order="K", subok=False):
+    """A fresh array, never a scalar."""
     a = as_traced(a)
     return laid_out(_new(a), (a,), order)
 
@@ -102,6 +103,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
 
 @implements(np.asarray, np.asanyarray)
 def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
+    """The array itself where it is traced and fits; of an ndarray a view that cannot be written."""
     return _as_array(a, dtype, order, copy)
 
 
@@ -117,6 +119,7 @@ def asfortranarray(a, dtype=None, *, like=None):
 
 @implements(np.require)
 def require(a, dtype=None, requirements=None, *, like=None):
+    """``WRITEABLE`` and ``OWNDATA`` copy where the array cannot be written, or is a view; ``ALIGNED`` always holds."""
     wanted = {str(one).upper() for one in ([requirements] if isinstance(requirements, str) else requirements or ())}
     column_major, row_major = wanted & {"F", "F_CONTIGUOUS", "FORTRAN"}, wanted & {"C", "C_CONTIGUOUS", "CONTIGUOUS"}
     others = {"A", "ALIGNED", "W", "WRITEABLE", "O", "OWNDATA", "E", "ENSUREARRAY"}
@@ -175,6 +178,7 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 @implements(np.putmask)
 def putmask(a, /, mask, values):
+    """The values are one number, or have the array's shape; NotImplementedError for those that would be repeated."""
     values = prepare(values)
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
@@ -194,6 +198,7 @@ def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) 
 
 @implements(np.arange)
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like=None):
+    """The bounds and the step must be known while tracing: they decide the shape."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     bounds = (start, stop, step)
     for bound in bounds:
@@ -228,6 +233,7 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
 
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """The bounds may be traced; the number of samples must be known."""
     num = as_index(num, "as a number of samples")
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -256,6 +262,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 @implements(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """The bounds may be traced; the number of samples must be known."""
     powers = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else powers.astype(dtype)
 
@@ -376,6 +383,7 @@ def matrix_diagonal(x, /, *, offset=0):
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
+    """In place, for matrices and scalars; NotImplementedError for more dimensions and for ``wrap``."""
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")

@@ -81,6 +81,7 @@ def qr(a, mode="reduced"):
 
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
+    """The tolerances must be known while tracing."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     keywords: dict[str, Any] = {} if rcond is None else {"rcond": rcond}

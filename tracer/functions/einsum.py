@@ -36,6 +36,7 @@ class Term(NamedTuple):
 
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
+    """Products of two operands at a time, the cheapest pair first; ``optimize`` and ``order`` change nothing."""
     subscripts, arrays = _arguments(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)

@@ -78,6 +78,7 @@ def _moved_into_range(trace: Trace, index: Instruction, size: int, mode: str) ->
 
 @implements(np.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
+    """A traced index out of range raises IndexError when the program runs, unless ``mode`` moves it into range."""
     a = as_strong(a)
     trace = require_trace(a)
     if axis is None or a.ndim == 0:
@@ -89,6 +90,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
 
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
+    """Of several values for one element the last one counts."""
     if not isinstance(a, TracedArray):
         raise TypeError(f"argument 1 must be a traced array here, not {type(a).__name__}")
     trace = require_trace(a)
@@ -207,6 +209,7 @@ def broadcast_values(values: Any, shape: tuple[int, ...]) -> TracedArray:
 
 @implements(np.choose)
 def choose(a, choices, out=None, mode="raise"):
+    """All choices are computed; ``mode='raise'`` raises ValueError when the program runs."""
     a = as_strong(a)
     trace = require_trace(a)
     choices = list(choices)
@@ -236,6 +239,7 @@ def choose(a, choices, out=None, mode="raise"):
 
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
+    """The condition must be known while tracing: it decides the shape."""
     a = as_strong(a)
     contents = known_contents(require_trace(a), condition)
     if contents.ndim != 1:
@@ -245,12 +249,14 @@ def compress(condition, a, axis=None, out=None):
 
 @implements(np.extract)
 def extract(condition, arr):
+    """The condition must be known while tracing: it decides the shape."""
     arr = as_strong(arr)
     return take(arr, np.flatnonzero(known_contents(require_trace(arr), condition)).tolist())
 
 
 @implements(np.place)
 def place(arr, mask, vals):
+    """The mask may be traced."""
     if not isinstance(arr, TracedArray):
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(arr).__name__}")
     mask, vals = as_traced(mask, np.dtype(bool)), as_strong(vals).reshape(-1)
@@ -277,6 +283,7 @@ def _known_indices(trace: Trace, obj: Any) -> np.ndarray:
 
 @implements(np.delete)
 def delete(arr, obj, axis=None):
+    """What is deleted must be known while tracing: it decides the shape."""
     arr = as_strong(arr)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
@@ -289,6 +296,7 @@ def delete(arr, obj, axis=None):
 
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
+    """The places must be known while tracing; the values may be traced."""
     arr, values = as_strong(arr), as_strong(values)
     if axis is None:
         arr, axis = arr.reshape(-1), 0

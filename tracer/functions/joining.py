@@ -162,6 +162,7 @@ def _depth(arrays: Any) -> int:
 
 @implements(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
+    """Views; the places to split at must be known while tracing."""
     ary = as_traced(ary)
     axis = normalize_axis(axis, ary.ndim)
     size = ary.shape[axis]
@@ -180,6 +181,7 @@ def array_split(ary, indices_or_sections, axis=0):
 
 @implements(np.split)
 def split(ary, indices_or_sections, axis=0):
+    """Views; the places to split at must be known while tracing."""
     ary = as_traced(ary)
     if not isinstance(indices_or_sections, (list, tuple, np.ndarray)):
         if ary.shape[normalize_axis(axis, ary.ndim)] % as_index(indices_or_sections, "as a number of sections"):
@@ -216,6 +218,7 @@ if hasattr(np, "unstack"):
 
 @implements(np.tile)
 def tile(A, reps):
+    """The repetitions must be known while tracing: they decide the shape."""
     array = as_strong(A)
     counts = tuple(
         as_index(one, "as a number of repetitions")
@@ -245,6 +248,7 @@ def _repetitions(repeats: Any) -> list[int]:
 
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
+    """The repetitions must be known while tracing: they decide the shape."""
     array = as_strong(a)
     if axis is None:
         array, axis = reshaped(array, (array.size,)), 0
@@ -275,6 +279,7 @@ def repeat(a, repeats, axis=None):
 
 @implements(np.resize)
 def resize(a, new_shape):
+    """A copy, the elements repeated as often as the new shape, which must be known, takes."""
     a = as_traced(a)
     new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
     sizes = tuple(as_index(one, "as a size of a shape") for one in new_shape)

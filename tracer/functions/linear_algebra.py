@@ -259,6 +259,7 @@ def linalg_outer(x1, x2, /):
 
 @implements(np.tensordot, np.linalg.tensordot)
 def tensordot(a, b, axes=2):
+    """The axes must be known while tracing."""
     trace, lhs, rhs = _operands(a, b)
     ranks = lhs.shape.rank, rhs.shape.rank
     if isinstance(axes, (tuple, list)):
@@ -329,6 +330,7 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a, n):
+    """The exponent must be known while tracing; a negative one takes the inverse."""
     a = as_traced(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")

@@ -56,6 +56,7 @@ def angle(z, deg=False):
 
 @implements(np.real_if_close)
 def real_if_close(a, tol=100):
+    """NotImplementedError for complex arrays: the dtype of the result would depend on contents."""
     a = as_traced(a)
     if not a.element_type.is_complex:
         return a
@@ -69,6 +70,7 @@ def real_if_close(a, tol=100):
 
 @implements(np.round, np.around)
 def round_(a, decimals=0, out=None):
+    """The decimals must be known while tracing."""
     a = as_traced(a)
     decimals = as_index(decimals, "as a number of decimals")
     kind = a.element_type.kind
@@ -132,6 +134,7 @@ def i0(x):
 
 @implements(np.diff)
 def diff(a, n=1, axis=-1, prepend=_NO_VALUE, append=_NO_VALUE):
+    """The number of differences must be known while tracing."""
     n = as_index(n, "as a number of differences")
     if n == 0:
         return a
@@ -350,6 +353,7 @@ def _poly_sum(a1: Any, a2: Any, combine: Any) -> TracedArray:
 
 @implements(np.polyder)
 def polyder(p, m=1):
+    """The order must be known while tracing."""
     p = as_traced(p)
     for _ in range(as_index(m, "as an order")):
         p = p[:-1] * np.arange(len(p) - 1, 0, -1)

@@ -74,6 +74,7 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any) -> TracedArray:
 
 @implements(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """By sorting whole rows; ``overwrite_input`` changes nothing."""
     return _median(a, axis, out, keepdims)
 
 

@@ -59,6 +59,7 @@ def _traced_inside(value: Any) -> bool:
 
 @implements(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
+    """The widths must be known while tracing; all modes but functions."""
     array = as_traced(array)
     widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in _pairs(pad_width, array.ndim, "pad_width")]
     if any(one < 0 for pair in widths for one in pair):

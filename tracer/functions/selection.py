@@ -30,6 +30,7 @@ def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hl
 
 @implements(np.where)
 def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
+    """With three arguments; a condition alone is refused: its result's shape would depend on contents."""
     if (x is _NO_VALUE) != (y is _NO_VALUE):
         raise ValueError("either both or neither of x and y should be given")
     if x is _NO_VALUE:
@@ -44,6 +45,7 @@ def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
 
 @implements(np.select)
 def select(condlist, choicelist, default=0):
+    """All choices are computed."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -61,6 +63,7 @@ def select(condlist, choicelist, default=0):
 
 @implements(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
+    """The functions are called with all of x, once each; of several conditions that hold the last one counts."""
     x = as_traced(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     conditions = [as_traced(one, np.dtype(bool)) for one in conditions]
@@ -87,6 +90,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
 def clip(
     a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"
 ):
+    """``where`` needs ``out``: elements that are left out would be undefined."""
     if a_min is _NO_VALUE and a_max is _NO_VALUE:
         lower, upper = (None if bound is _NO_VALUE else bound for bound in (min, max))
     elif a_min is _NO_VALUE or a_max is _NO_VALUE:
@@ -195,6 +199,7 @@ def isrealobj(x):
 
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
     found = np.any(np.equal(element[(..., None)], tests), axis=-1)
     return ~found if invert else found

@@ -87,6 +87,7 @@ def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -
 
 @implements(np.reshape)
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
+    """A view where NumPy makes one, else a copy."""
     a = as_traced(a)
     sizes = _sizes(newshape if shape is None else shape, a.size)
     if order == "K":
@@ -108,6 +109,7 @@ def _order(a: TracedArray, order: str) -> str:
 
 @implements(np.ravel)
 def ravel(a, order="C"):
+    """A view where NumPy makes one, else a copy."""
     a = as_traced(a)
     if order == "K":
         a, order = permuted(a, axes_in_memory(a)), "C"

@@ -100,6 +100,7 @@ def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
 
 @implements(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """``kind`` decides alone whether equal elements keep their order."""
     _check_kind(kind, order, stable)
     trace, operand, axis = _operand(a, axis)
     return result(trace, sorted_instruction(trace, operand, axis, bool(stable) or kind in ("stable", "mergesort")))
@@ -107,6 +108,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
 
 @implements(np.argsort)
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """Stable, whatever kind is asked for."""
     _check_kind(kind, order, stable)
     a = as_strong(prepare(a))
     trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
@@ -168,6 +170,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 @implements(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """The positions of all elements sorted, which is a partition at every position."""
     _check_kind(None, order, None)
     a = as_strong(prepare(a))
     trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)

@@ -241,6 +241,7 @@ def nanstd(
 
 @implements(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """NotImplementedError for weights."""
     if fweights is not None or aweights is not None:
         raise NotImplementedError("np.cov with weights is not implemented for traced arrays")
     m = as_traced(m)
