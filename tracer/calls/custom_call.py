@@ -42,7 +42,7 @@ def custom_call(target: str, *arrays: Any, result: Any, backend_config: str = ""
     if trace is None:
         values = tuple([np.asarray(array)[()] for array in arrays])
         return found(values, [hlo.shape_of(value) for value in values], shape, config)
-    operands = [trace.instruction_of(as_traced(array)) for array in arrays]
+    operands = [as_traced(array).instruction(trace) for array in arrays]
     call = trace.emit(
         "custom-call", *operands, shape=shape, custom_call_target=target, backend_config=config,
         custom_call_has_side_effect=has_side_effect,

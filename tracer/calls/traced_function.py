@@ -228,7 +228,7 @@ def _outputs(
             identity = id(leaf if leaf.storage is None else leaf.storage)
             if identity not in numbers:
                 numbers[identity] = len(roots)
-                roots.append(trace.instruction_of(leaf))
+                roots.append(leaf.instruction(trace))
             outputs.append(Output("python scalar" if leaf.weak_type and not leaf.shape else "result", numbers[identity]))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
             outputs.append(Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf))

@@ -119,7 +119,7 @@ def integer(outer: Trace, value: Any, name: str) -> Any:
     array = as_traced(value)
     if array.shape or not array.element_type.is_integer:
         raise TypeError(f"{name}: an integer scalar is required as a bound, {array.element_type}{list(array.shape)} given")
-    converted = outer.builder.convert(outer.instruction_of(array), hlo.S64)
+    converted = outer.builder.convert(array.instruction(outer), hlo.S64)
     return TracedArray.from_instruction(outer, converted, weak_type=True)
 
 
@@ -128,7 +128,7 @@ def predicate_of(trace: Trace, value: Any, what: str) -> hlo.Instruction:
     array = traced_leaf(value, "the condition", what)
     if array.size != 1:
         raise TypeError(f"{what} must give one truth value, got {array.element_type}{list(array.shape)}; use np.any or np.all")
-    instruction = trace.builder.reshape(trace.instruction_of(array), ())
+    instruction = trace.builder.reshape(array.instruction(trace), ())
     if instruction.shape.element_type is hlo.PRED:
         return instruction
     zero = trace.constant(np.zeros((), instruction.shape.dtype))

@@ -66,7 +66,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         return branches[operator.index(index)](*operands)
     number = integer(outer, index, "switch")
     count = len(branches)
-    value = outer.instruction_of(number)
+    value = number.instruction(outer)
     zero, limit = outer.constant(np.int64(0)), outer.constant(np.int64(count))
     negative = outer.emit("compare", value, zero, direction="LT")
     wrapped = outer.emit("select", negative, outer.emit("add", value, limit), value)
@@ -107,7 +107,7 @@ def _branches(
                     ) from None
             paths = pytree.leaf_paths(structure, "result")
             arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
-            results.append([leaf if is_constant(leaf) else (type_of(leaf), trace.instruction_of(leaf)) for leaf in arrays])
+            results.append([leaf if is_constant(leaf) else (type_of(leaf), leaf.instruction(trace)) for leaf in arrays])
         traces.append(trace)
     types = _agreed_types(name, functions, names, results, pytree.leaf_paths(structure, "result"))
     written: dict[Storage, None] = {storage: None for trace in traces for storage in trace.written}

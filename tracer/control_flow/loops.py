@@ -81,13 +81,13 @@ def counted_loop(
 
     def condition(state: Any) -> Any:
         trace = current_trace()
-        limit = trace.constant(np.int64(stop)) if isinstance(stop, int) else trace.instruction_of(stop)
-        below = trace.emit("compare", trace.instruction_of(state[0]), limit, direction="LT")
+        limit = trace.constant(np.int64(stop)) if isinstance(stop, int) else stop.instruction(trace)
+        below = trace.emit("compare", state[0].instruction(trace), limit, direction="LT")
         return TracedArray.from_instruction(trace, below)
 
     def body(state: Any) -> Any:
         trace = current_trace()
-        counter = trace.instruction_of(state[0])
+        counter = state[0].instruction(trace)
         result = body_fun(state[0], state[1])
         following = trace.emit("add", counter, trace.constant(np.int64(1)))
         return TracedArray.from_instruction(trace, following, weak_type=True), result
@@ -127,7 +127,7 @@ class _Loop:
         self.origins = [self.paths[index] + f" of {name}" for index in self.traced]
         arrays = [traced_leaf(self.leaves[index], self.paths[index], name) for index in self.traced]
         self.types = [type_of(array) for array in arrays]
-        self.init = [outer.instruction_of(array) for array in arrays]
+        self.init = [array.instruction(outer) for array in arrays]
 
     def run(self) -> Any:
         """Record the loop; the last state."""
@@ -203,7 +203,7 @@ class _Loop:
                     f"{self.name}: {self.paths[index]} is {self.leaves[index]!r} and must stay that, but becomes {leaf!r}"
                 )
         arrays = [traced_leaf(leaves[index], self.paths[index], self.name) for index in self.traced]
-        values = [body.instruction_of(array) for array in arrays]
+        values = [array.instruction(body) for array in arrays]
         wanted = list(self.types)
         for number, (array, value, old) in enumerate(zip(arrays, values, self.types)):
             new = type_of(array)

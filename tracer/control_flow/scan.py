@@ -40,7 +40,7 @@ def scan(
 
     def body(counter: Any, carry: Any) -> Any:
         trace = current_trace()
-        position = trace.instruction_of(counter)
+        position = counter.instruction(trace)
         if reverse:
             position = trace.emit("subtract", trace.constant(np.int64(count - 1)), position)
         elements = [_element(trace, array, position) for array in arrays]
@@ -124,13 +124,13 @@ def _element(trace: Trace, array: Any, position: hlo.Instruction) -> Any:
     """Element ``position``, known to be in range, along the first axis."""
     zero = trace.constant(np.int64(0))
     starts = [position, *[zero] * (len(array.shape) - 1)]
-    row = trace.emit("dynamic-slice", trace.instruction_of(array), *starts, sizes=(1, *array.shape[1:]))
+    row = trace.emit("dynamic-slice", array.instruction(trace), *starts, sizes=(1, *array.shape[1:]))
     return TracedArray.from_instruction(trace, trace.builder.reshape(row, array.shape[1:]))
 
 
 def _store(outer: Trace, trace: Trace, array: Any, position: hlo.Instruction, count: int) -> Storage:
     """Write the array as row ``position`` of a new buffer outside of the loop, which so becomes part of the loop's state."""
-    value = trace.instruction_of(array)
+    value = array.instruction(trace)
     zero = outer.constant(np.zeros((), array.dtype))
     buffer = Storage(outer, outer.builder.broadcast(zero, (count, *array.shape), ()))
     row = trace.builder.reshape(value, (1, *array.shape))

@@ -119,10 +119,11 @@ class TracedArray(ArrayMethods, Operators):
         return array.storage
 
     def instruction(self, trace: Trace) -> Instruction:
-        """The current value as an instruction of the trace. Raises LeakedArrayError."""
-        return trace.read(self.storage) if self._view is None else self._view.instruction(trace)
+        """The current value as an instruction of the trace.
 
-    view_instruction = instruction
+        Raises LeakedArrayError if the array belongs to a trace that is finished, or to another thread's.
+        """
+        return trace.read(self.storage) if self._view is None else self._view.instruction(trace)
 
     def set_value(self, instruction: Instruction) -> None:
         """Rebind to a value of the same shape and element type; a view writes through to its base."""

@@ -3,9 +3,6 @@
 Loop bodies, branches and called functions are traces of their own with a parent. What they take from outside (values of
 outer traces, captured arrays, the error flag) becomes a hidden input of their computation; what they write into outside
 storage becomes a hidden output. `control_flow` and `calls` connect these to the instruction that runs the computation.
-
-What this layer requires of `TracedArray` (``array.py``): ``array.storage`` is the `Storage` that holds its value, or None for a
-view, which has ``array.view_instruction(trace)`` instead: its current value as an instruction of that trace.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ from .ndarrays import array_form
 from .source_lines import belongs_to_a_library, user_location
 
 if TYPE_CHECKING:
-    from .array import TracedArray
     from .errors import ConcretizationError
 
 
@@ -172,14 +168,6 @@ class Trace:
         return self.builder.constant(value, element_type)
 
     # --- values ---
-
-    def instruction_of(self, array: TracedArray) -> hlo.Instruction:
-        """The array's current value as an instruction of this trace.
-
-        Raises LeakedArrayError if the array belongs to a trace that is finished, or to another thread's.
-        """
-        storage = array.storage
-        return array.view_instruction(self) if storage is None else self.read(storage)
 
     def read(self, storage: Storage) -> hlo.Instruction:
         """The storage's current value as an instruction of this trace. Raises LeakedArrayError."""
