@@ -20,9 +20,9 @@ from phlox.backends.cpu.dynamic_shapes import executable_of
 from phlox.backends.cpu.native_program import NativeProgram, ProgramError
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, OPERATIONS, Builder, Shape, parse_module
+from phlox.hlo import F32, OPERATIONS, Builder, Computation, Layout, Module, Shape, make_instruction, parse_module
 from phlox.runtime import unregister_custom_call
-from run_saved_programs import TARGETS, register_targets, results_of
+from run_saved_programs import TARGETS, UNUSUAL_NAME, register_targets, results_of
 from sample_values import value_of
 
 SUPPORT = Path(__file__).parent / "support"
@@ -104,6 +104,15 @@ ENTRY main {
 """
 
 
+def unusual_custom_call():
+    """What HLO text says with escapes, or not at all."""
+    b = Builder("unusual_custom_call")
+    x = b.parameter(Shape(F32, (2, 3), Layout((0, 1), padded_dimensions=(4, 4))), 'a "name" of x')
+    target = {"custom_call_target": UNUSUAL_NAME, "backend_config": r'"a \"configuration\" \\ of é"'}
+    call = make_instruction("custom-call", [x], target, x.shape, name="%call, of é")
+    return Module("unusual_custom_call", Computation("main", (x, call), call))
+
+
 CAN_FAIL = """
 HloModule can_fail
 
@@ -127,6 +136,7 @@ def programs():
     for module, argument in (
         (large_constants(), np.arange(3000, dtype=np.float32).reshape(30, 100)),
         (parse_module(WITH_HOST_CALLS), np.arange(6, dtype=np.float32)),
+        (unusual_custom_call(), np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))),
     ):
         yield module.name, backend.compile(module), module, [(argument,)]
     module = parse_module(CAN_FAIL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...hlo import (
     Instruction,
     Module,
     Shape,
+    TupleShape,
     array_leaves,
     make_instruction,
     parse_module,
@@ -25,6 +27,7 @@ from ...hlo import (
 )
 from ...hlo.evaluation import evaluate_instruction
 from ...hlo.ops.collective_handles import visible_start
+from ...hlo.shape import AnyShape
 from ...runtime import current_environment, find_target
 from ..arguments import flatten, pack
 
@@ -43,7 +46,7 @@ def instructions_text(instructions: Iterable[Instruction]) -> str:
             return alone[start]
         if operand not in parameters:
             number = {"number": len(parameters)}
-            parameters[operand] = make_instruction("parameter", (), number, operand.shape, operand.name)
+            parameters[operand] = make_instruction("parameter", (), number, _with_spelling(operand.shape), operand.name)
         return parameters[operand]
 
     for instruction in instructions:
@@ -51,10 +54,21 @@ def instructions_text(instructions: Iterable[Instruction]) -> str:
         own = {}
         if instruction.opcode == "async-start":  # in HLO text none shares its computation with another
             own["calls"] = rebuild(instruction.attributes["calls"], Instruction.with_operands)
-        alone[instruction] = instruction.with_operands(operands, **own)
+        attributes, shape = {**instruction.attributes, **own}, _with_spelling(instruction.shape)
+        about = instruction.name, instruction.source, instruction.annotations
+        alone[instruction] = Instruction(instruction.operation, tuple(operands), attributes, shape, *about)
     root = make_instruction("tuple", alone.values())
     entry = Computation("host_calls", (*parameters.values(), *alone.values(), root), root)
     return Module("host_calls", entry).as_text(metadata=True)
+
+
+def _with_spelling(shape: AnyShape) -> AnyShape:
+    """The shape, without the padding that HLO text does not spell; arrays lie without it."""
+    if shape.is_tuple:
+        return TupleShape(tuple(map(_with_spelling, shape.elements)))
+    if shape.layout is None or not shape.layout.padded_dimensions:
+        return shape
+    return replace(shape, layout=replace(shape.layout, padded_dimensions=()))
 
 
 def host_calls(text: str) -> list[HostCall]:

@@ -17,7 +17,11 @@ from phlox.hlo import parse_module
 from phlox.runtime import Environment
 from phlox.runtime.random_state import RandomState
 
-TARGETS = {"example_roll": lambda x, *, attributes: np.roll(x, attributes["by"])}
+UNUSUAL_NAME = 'a "name", \\ of é'
+TARGETS = {
+    "example_roll": lambda x, *, attributes: np.roll(x, attributes["by"]),
+    UNUSUAL_NAME: lambda x, *, attributes: x + len(attributes["backend_config"]),
+}
 
 
 def register_targets():
