@@ -34,7 +34,12 @@ ALLOWED = {
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "hlo"},
     "tracer.calls": {"tracer.calls", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
     "tracer.functions": {
-        "tracer.functions", "tracer.calls.custom_call", "tracer.indexing", "tracer.recording", "compile.scan_steps", "hlo"
+        "tracer.functions",
+        "tracer.calls.custom_call",
+        "tracer.indexing",
+        "tracer.recording",
+        "compile.scan_steps",
+        "hlo",
     },
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
@@ -202,6 +207,14 @@ def test_underscore_names_stay_in_their_file(folder):
 def test_private_names_are_found():
     source = "from .a import _b, c\nclass D:\n    def _e(self):\n        self._f = c._g\n        return self._e(), c.__name__"
     assert set(private_names_of_others(source)) == {"_b", "_g"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "backends.cpu.machine_code"])
+def test_machine_code_is_made_and_loaded_in_one_place(name):
+    used = {
+        node.attr for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))) if isinstance(node, ast.Attribute)
+    }
+    assert not used & {"create_mcjit_compiler", "add_object_file", "emit_object", "add_symbol", "add_global_mapping"}
 
 
 def test_relative_imports_are_resolved():

@@ -17,7 +17,6 @@ from .target import Target
 VERSION = 1
 
 _MAGIC = b"phlox native program\n"
-_ALIGNMENT = 64
 
 
 class ProgramError(ValueError):
@@ -96,8 +95,8 @@ class NativeProgram:
             "padding": padding and {**_interface(padding.parameters, padding.results), "errors": padding.errors},
             "sizes": [len(blob) for blob in blobs],
         }
-        parts = [json.dumps(header).encode(), *blobs]
-        body = len(parts[0]).to_bytes(8, "little") + b"".join(bytes(part) + bytes(-len(part) % _ALIGNMENT) for part in parts)
+        text = json.dumps(header).encode()
+        body = b"".join([len(text).to_bytes(8, "little"), text, *blobs])
         return _MAGIC + VERSION.to_bytes(4, "little") + hashlib.sha256(body).digest() + body
 
     @classmethod
@@ -109,7 +108,7 @@ class NativeProgram:
         body = _checked_body(data)
         size = int.from_bytes(body[:8], "little")
         header = json.loads(bytes(body[8 : 8 + size]))
-        blobs = _blobs(body, 8 + size + -size % _ALIGNMENT, header["sizes"])
+        blobs = _blobs(body[8 + size :], header["sizes"])
         padding = header["padding"]
         return cls(
             name=header["name"],
@@ -146,10 +145,11 @@ def _checked_body(data: bytes) -> memoryview:
     return body
 
 
-def _blobs(body: memoryview, start: int, sizes: list[int]) -> Iterator[memoryview]:
+def _blobs(data: memoryview, sizes: list[int]) -> Iterator[memoryview]:
+    start = 0
     for size in sizes:
-        yield body[start : start + size]
-        start += size + -size % _ALIGNMENT
+        yield data[start : start + size]
+        start += size
 
 
 def _interface(parameters: tuple[tuple[str, Shape], ...], results: tuple[Shape, ...]) -> dict[str, Any]:

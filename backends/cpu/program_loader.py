@@ -18,6 +18,8 @@ from .native_program import NativeProgram, ProgramError
 from .shared_functions import load_shared
 from .target import Target, host_target
 
+_ALIGNMENT = 16  # of the largest element, c128, and of what NumPy allocates
+
 
 class LoadedProgram:
     """A program whose kernel, at the address ``kernel``, can be called.
@@ -32,7 +34,7 @@ class LoadedProgram:
         _require_this_machine(program.target)
         evaluations = _host_calls(program)
         natives = {symbol: _native_target(name) for symbol, name in program.native_calls}
-        constants = {symbol: np.asarray(data) for symbol, data in program.constants}
+        constants = {symbol: _aligned(data) for symbol, data in program.constants}
         with compilation_lock:
             symbols = dict(python_call_addresses())
             symbols |= load_shared(program.shared, program.target)
@@ -50,6 +52,12 @@ class ProgramCode:
 
     def __init__(self, loaded: LoadedCode, constants: tuple[np.ndarray, ...]) -> None:
         self.loaded, self.constants = loaded, constants
+
+
+def _aligned(data: memoryview) -> np.ndarray:
+    """The bytes where any element may begin; a copy only where they are not."""
+    array = np.asarray(data)
+    return array if array.ctypes.data % _ALIGNMENT == 0 else array.copy()
 
 
 def _host_calls(program: NativeProgram) -> dict[str, HostCall]:
