@@ -21,7 +21,7 @@ from phlox.backends.cpu.native_program import NativeProgram, ProgramError
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.registry import get_backend
 from phlox.hlo import F32, OPERATIONS, Builder, Computation, Layout, Module, Shape, make_instruction, parse_module
-from phlox.runtime import unregister_custom_call
+from phlox.runtime import run_on_devices, unregister_custom_call
 from run_saved_programs import TARGETS, UNUSUAL_NAME, register_targets, results_of
 from sample_values import value_of
 
@@ -238,6 +238,32 @@ def test_a_loaded_copy_outlives_the_original():
     np.testing.assert_array_equal(copy(x)[0], expected[0])
     with pytest.raises(ValueError, match=r"parameter 0 \(x\): f64\[100,100\] is required"):
         copy(x[:5])
+
+
+DEVICES = """
+HloModule devices, replica_count=2
+
+any { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] or(a, b) }
+all { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] and(a, b) }
+
+ENTRY main {
+  x = pred[3] parameter(0)
+  first = pred[3] all-reduce-start(x), replica_groups={}, to_apply=any
+  second = pred[3] all-reduce-start(x), replica_groups={}, to_apply=all
+  all = pred[3] all-reduce-done(second)
+  any = pred[3] all-reduce-done(first)
+  ROOT r = (pred[3], pred[3]) tuple(any, all)
+}
+"""
+
+
+def test_devices_meet_in_a_loaded_program():
+    """Each done waits for its own start, which the values, too small for a handle, do not tell."""
+    program = NativeProgram.from_bytes(get_backend("cpu").compile(parse_module(DEVICES)).program.to_bytes())
+    own = [np.array([True, True, False]), np.array([True, False, False])]
+    results = run_on_devices(executable_of(program), [[array] for array in own], 2, 1)
+    for any_device, all_devices in results:
+        assert any_device.tolist() == [True, True, False] and all_devices.tolist() == [True, False, False]
 
 
 # --- errors ---
