@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from .accepted_types import accepted_types, in_words, operand_names, operand_shape
 from .attributes import REQUIRED, AttributeKind, Choice
-from .builder_names import methods_by_opcode
 from .element_type import TOKEN
 from .errors import HloError
 from .instruction import Computation, Module, make_instruction
@@ -148,7 +147,7 @@ def _table(rows: dict[Operation, str], support: Callable[[str], Support]) -> str
         shown = example(record)
         cells = (
             f'<a id="{record.opcode}"></a>`{record.opcode}({", ".join(record.operand_names)})`',
-            ", ".join(f"`{name}`" for name in methods_by_opcode()[record.opcode]),
+            ", ".join(f"`{name}`" for name in (record.builder, *record.aliases)),
             meaning.replace("|", "\\|"),
             _element_types(record),
             "" if shown is None else _example_line(record, shown),
@@ -205,8 +204,7 @@ def _facts(record: Operation, support: Support) -> str:
         lines.append("- Element types: " + types)
     if record.wants_stated_shape:
         lines.append("- Result: of the shape that the program states")
-    methods = methods_by_opcode()[record.opcode]
-    lines.append(f"- Builder: {', '.join(f'`{name}`' for name in methods)}")
+    lines.append(f"- Builder: {', '.join(f'`{name}`' for name in (record.builder, *record.aliases))}")
     if record.traits:
         lines.append("- Traits: " + ", ".join(sorted(record.traits)))
     lines.append("- Backends: " + ", ".join(f"{backend}: {word or 'gap'}" for backend, word in support.items()))

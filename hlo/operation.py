@@ -120,8 +120,9 @@ def no_agreement(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places
 class Operation:
     """Everything that the language says about one opcode.
 
-    ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``. ``operand_names`` names the
-    operands; a last name that starts with ``*`` takes any number. ``attributes`` maps names, in printing order, to their kinds.
+    ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``; ``aliases`` are methods that
+    build it, too, from other arguments. ``operand_names`` names the operands; a last name that starts with ``*`` takes any
+    number. ``attributes`` maps names, in printing order, to their kinds.
     ``dynamic`` is what it does with dynamic dimensions. ``cost`` is about how many cheap vector instructions one element of the
     result takes, its operands' elements given; None for operations that need loops of their own. ``updated_operand`` is the
     number of the operand of which the (one) result is a copy with some elements replaced. ``identity(element_type)`` is the
@@ -143,6 +144,7 @@ class Operation:
     updated_operand: int | None = None
     identity: Identity = no_identity
     work_function: Work | None = None
+    aliases: tuple[str, ...] = ()
     agreement_function: Agreement = no_agreement
     resize_function: Callable[[Any, tuple[Any, ...]], Resized] | None = None
 
@@ -295,6 +297,7 @@ def operation(
     opcode: str,
     *operand_names: str,
     builder: str = "",
+    aliases: Iterable[str] = (),
     traits: Iterable[str] = (),
     dynamic: str = REFUSED,
     cost: float | None = None,
@@ -320,6 +323,7 @@ def operation(
             shape_function,
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
             dynamic=ACTUAL_SIZES if dynamic == REFUSED and ELEMENTWISE in traits else dynamic,
+            aliases=tuple(aliases),
             updated_operand=updated_operand,
             cost=1.0 if cost is None and ELEMENTWISE in traits else cost,
             identity=identity,

@@ -238,7 +238,10 @@ def test_broadcast_values():
     assert value_of(lambda b, x, y: b.Add(x, y, (0,)), matrix, vector[:2]).tolist() == [[8, 9, 10], [12, 13, 14]]
 
 
-def test_every_operation_has_a_method():
+def test_every_operation_has_its_methods():
+    """Those that its record names; each method belongs to one operation."""
     b = Builder("f")
-    for record in OPERATIONS.values():
-        assert callable(getattr(b, record.builder))
+    named = [name for record in OPERATIONS.values() for name in (record.builder, *record.aliases)]
+    assert all(callable(getattr(b, name)) for name in named)
+    assert len(named) == len(set(named))
+    assert {name for name in dir(Builder) if name[0].isupper()} <= set(named)

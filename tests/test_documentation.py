@@ -11,7 +11,6 @@ from phlox.backends.registry import available_backends, get_backend, register_ba
 from phlox.command_line.operation_pages import operation_pages
 from phlox.hlo import ELEMENT_TYPES, OPERATIONS, Computation, Module, Shape, TupleShape, make_instruction, shape_of
 from phlox.hlo.accepted_types import accepted_types, in_words
-from phlox.hlo.builder_names import methods_by_opcode
 from phlox.hlo.documentation import SUPPORT_IN_WORDS, example, families, rejections
 from phlox.hlo.text.literals import literal_text
 
@@ -186,15 +185,6 @@ def test_accepted_types_in_words():
     assert in_words([]) == ""
     assert in_words(types.values()) == "pred, integers, floats, complex numbers, token, opaque"
     assert in_words([types["s32"], types["c64"], types["c128"]]) == "s32, complex numbers"
-
-
-def test_methods_of_the_builder():
-    methods = methods_by_opcode()
-    assert methods["broadcast"] == ("BroadcastInDim", "Broadcast")
-    assert methods["transpose"] == ("Transpose", "Trans")
-    assert methods["divide"] == ("Div", "ReciprocalF32")
-    assert {"Eq", "LtTotalOrder"} <= set(methods["compare"])
-    assert all(names[0] == OPERATIONS[opcode].builder for opcode, names in methods.items())
 
 
 def test_rejections_are_the_messages():

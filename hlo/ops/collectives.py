@@ -70,8 +70,9 @@ def _all_reduce_shape(opcode, operands, to_apply, attributes):
 
 
 @operation(
-    "all-reduce", "*operands", builder="AllReduce", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS, to_apply=CalledComputation()
-)
+    "all-reduce", "*operands", builder="AllReduce", aliases=("CrossReplicaSum",), traits={*COLLECTIVE, APPLIES},
+    **GLOBAL_GROUPS, to_apply=CalledComputation(),
+)  # fmt: skip
 def all_reduce(*operands, to_apply, **attributes):
     """AllReduce(operands..., computation): combines the operands of all devices of a group, element by element.
 

@@ -22,7 +22,10 @@ COLLECTIVE = {HOST_CALL, EFFECTFUL}
 # --- all-to-all ---
 
 
-@operation("all-to-all", "*operands", builder="AllToAll", traits=COLLECTIVE, **GROUPS, dimensions=IntegerList(None))
+@operation(
+    "all-to-all", "*operands", builder="AllToAll", aliases=("AllToAllTuple",), traits=COLLECTIVE,
+    **GROUPS, dimensions=IntegerList(None),
+)  # fmt: skip
 def all_to_all(*operands, dimensions, stated, **attributes):
     """AllToAll(operands..., split_dimension): every device of a group sends each of them, itself included, a part.
 

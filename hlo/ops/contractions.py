@@ -15,7 +15,7 @@ from .dot_dimensions import DotDimensions, dot_shape, multiplications_and_additi
 
 
 @operation(
-    "dot", "lhs", "rhs", builder="DotGeneral", traits={FOLDABLE}, dynamic=ACTUAL_SIZES,
+    "dot", "lhs", "rhs", builder="DotGeneral", aliases=("Dot",), traits={FOLDABLE}, dynamic=ACTUAL_SIZES,
     lhs_batch_dimensions=IntegerList((), "lhs_batch_dims"), lhs_contracting_dimensions=IntegerList((), "lhs_contracting_dims"),
     rhs_batch_dimensions=IntegerList((), "rhs_batch_dims"), rhs_contracting_dimensions=IntegerList((), "rhs_contracting_dims"),
 )  # fmt: skip

@@ -136,7 +136,7 @@ def _():
 
 
 @operation(
-    "call", "*arguments", builder="Call", traits={FUNCTION_CALL}, dynamic=BOUNDS,
+    "call", "*arguments", builder="Call", aliases=("CompositeCall",), traits={FUNCTION_CALL}, dynamic=BOUNDS,
     to_apply=CalledComputation(), is_composite=Choice("true", "false", default="false"),
 )  # fmt: skip
 def call(*arguments, to_apply, is_composite):

@@ -23,7 +23,8 @@ _KINDS = ("pred", "signed", "unsigned", "float", "complex")
 
 
 @operation(
-    "convolution", "lhs", "rhs", builder="ConvGeneralDilated", dynamic=ACTUAL_SIZES,
+    "convolution", "lhs", "rhs", builder="ConvGeneralDilated",
+    aliases=("Conv", "ConvGeneral", "ConvWithGeneralDimensions", "ConvWithGeneralPadding"), dynamic=ACTUAL_SIZES,
     window=Window(), dim_labels=DimensionLabels(), feature_group_count=Integer(1), batch_group_count=Integer(1),
 )  # fmt: skip
 def convolution(lhs, rhs, *, window, dim_labels, feature_group_count, batch_group_count, stated):

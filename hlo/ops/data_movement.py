@@ -28,8 +28,8 @@ from .reshaping import reshaped_groups
 
 
 @operation(
-    "broadcast", "operand", builder="BroadcastInDim", traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES,
-    dimensions=IntegerList()
+    "broadcast", "operand", builder="BroadcastInDim", aliases=("Broadcast",),
+    traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES, dimensions=IntegerList(),
 )  # fmt: skip
 def broadcast(operand, *, dimensions, stated):
     """BroadcastInDim(operand, shape, broadcast_dimensions): operand dimension i becomes result dimension dimensions[i].
@@ -84,7 +84,9 @@ def _():
     yield InvalidSample([Shape(F32, (3, 3))], {"dimensions": (0, 0)}, "must be distinct", shape=Shape(F32, (3, 3)))
 
 
-@operation("reshape", "operand", builder="Reshape", traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES)
+@operation(
+    "reshape", "operand", builder="Reshape", aliases=("Collapse",), traits={DATA_MOVEMENT}, cost=0.0, dynamic=ACTUAL_SIZES
+)  # fmt: skip
 def reshape(operand, *, stated):
     """Reshape(operand, dimensions): the elements in row-major order, in other dimensions of as many elements.
 
@@ -123,7 +125,7 @@ def _():
 
 
 @operation(
-    "transpose", "operand", builder="Transpose", traits={DATA_MOVEMENT}, cost=1.0, dynamic=ACTUAL_SIZES,
+    "transpose", "operand", builder="Transpose", aliases=("Trans",), traits={DATA_MOVEMENT}, cost=1.0, dynamic=ACTUAL_SIZES,
     dimensions=IntegerList()
 )  # fmt: skip
 def transpose(operand, *, dimensions):

@@ -46,7 +46,10 @@ def _():
     yield InvalidSample([], {"delta": 1}, "the result shape is u64", shape=Shape(U64, (3,)))
 
 
-@operation("rng", "first", "second", builder="Rng", traits={EFFECTFUL}, distribution=Choice("rng_uniform", "rng_normal"))
+@operation(
+    "rng", "first", "second", builder="Rng", aliases=("RngBernoulli", "RngNormal", "RngUniform"), traits={EFFECTFUL},
+    distribution=Choice("rng_uniform", "rng_normal"),
+)  # fmt: skip
 def rng(first, second, *, distribution, stated):
     """Rng(a, b, distribution, shape): independent random numbers of this shape.
 

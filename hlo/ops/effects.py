@@ -59,7 +59,10 @@ def _require_data(opcode, name, shape):
 # --- infeed and outfeed ---
 
 
-@operation("infeed", "token", builder="InfeedWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, infeed_config=String(""))
+@operation(
+    "infeed", "token", builder="InfeedWithToken", aliases=("Infeed",), traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
+    infeed_config=String(""),
+)  # fmt: skip
 def infeed(token, *, infeed_config, stated):
     """InfeedWithToken(token, shape, config): the next value of the environment's queue ``infeed``, and a token.
 
@@ -95,7 +98,8 @@ def _():
 
 
 @operation(
-    "outfeed", "operand", "token", builder="OutfeedWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
+    "outfeed", "operand", "token", builder="OutfeedWithToken", aliases=("Outfeed",),
+    traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
     outfeed_shape=StatedShape(None), outfeed_config=String(""),
 )  # fmt: skip
 def outfeed(operand, token, *, outfeed_shape, outfeed_config):
@@ -168,7 +172,10 @@ def channel_key(channel_id: int | None, is_host_transfer: bool, frontend_attribu
     return channel_id or 0 if match is None else match.group(1)
 
 
-@operation("send", "operand", "token", builder="SendWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
+@operation(
+    "send", "operand", "token", builder="SendWithToken", aliases=("Send",), traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
+    **_CHANNEL,
+)  # fmt: skip
 def send(operand, token, *, channel_id, is_host_transfer, frontend_attributes):
     """SendWithToken(operand, token, channel): offers the data to the recv with the same channel, of another computation.
 
@@ -187,7 +194,7 @@ def _(operand, token, *, channel_id, is_host_transfer, frontend_attributes, run)
     return operand, np.uint32(run.environment.channels.start_send(key, operand)), None
 
 
-@operation("recv", "token", builder="RecvWithToken", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
+@operation("recv", "token", builder="RecvWithToken", aliases=("Recv",), traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT, **_CHANNEL)
 def recv(token, *, channel_id, is_host_transfer, frontend_attributes, stated):
     """RecvWithToken(token, shape, channel): makes ready to receive from the send with the same channel.
 

@@ -100,6 +100,7 @@ def _unary(
     result: Callable | None = None,
     traits: tuple[str, ...] = (),
     cost: float = 1.0,
+    aliases: tuple[str, ...] = (),
 ) -> Operation:
     """Declare a unary operation; ``result`` maps the operand's element type to the result's, where they differ."""
 
@@ -109,7 +110,8 @@ def _unary(
         return shape if result is None else shape.with_element_type(result(shape.element_type))
 
     shape_function.__doc__ = f"{builder}(operand): element by element, {UNARY_MEANINGS[opcode]}."
-    record = operation(opcode, "operand", builder=builder, traits={ELEMENTWISE, *traits}, cost=cost)(shape_function)
+    declare = operation(opcode, "operand", builder=builder, aliases=aliases, traits={ELEMENTWISE, *traits}, cost=cost)
+    record = declare(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(1, kinds)])
     return record
@@ -123,13 +125,15 @@ def _binary(
     traits: tuple[str, ...] = (),
     identity: Identity = no_identity,
     cost: float = 1.0,
+    aliases: tuple[str, ...] = (),
 ) -> Operation:
     def shape_function(lhs: AnyShape, rhs: AnyShape) -> Shape:
         require_kind(opcode, "lhs", lhs, kinds)
         return require_same_shape(opcode, lhs=lhs, rhs=rhs)
 
     shape_function.__doc__ = f"{builder}(lhs, rhs): element by element, {BINARY_MEANINGS[opcode]}.\n\n{BINARY_SHAPES}"
-    declare = operation(opcode, "lhs", "rhs", builder=builder, traits={ELEMENTWISE, *traits}, cost=cost, identity=identity)
+    facts = {"traits": {ELEMENTWISE, *traits}, "cost": cost, "identity": identity}
+    declare = operation(opcode, "lhs", "rhs", builder=builder, aliases=aliases, **facts)
     record = declare(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
     record.sampling(lambda: [elementwise_example(opcode), *_elementwise_samples(2, kinds)])
@@ -147,7 +151,7 @@ EXPONENTIAL = _transcendental("exponential", "Exp", FLOATS, np.exp)
 EXPONENTIAL_MINUS_ONE = _transcendental("exponential-minus-one", "Expm1", FLOATS, numerics.exponential_minus_one)
 LOG = _transcendental("log", "Log", FLOATS, np.log)
 LOG_PLUS_ONE = _transcendental("log-plus-one", "Log1p", FLOATS, numerics.log_plus_one)
-SQRT = _transcendental("sqrt", "Sqrt", FLOATS, np.sqrt, cost=6.0)
+SQRT = _transcendental("sqrt", "Sqrt", FLOATS, np.sqrt, cost=6.0, aliases=("SqrtF32",))
 RSQRT = _transcendental("rsqrt", "Rsqrt", FLOATS, numerics.rsqrt, cost=10.0)
 CBRT = _transcendental("cbrt", "Cbrt", ("float",), np.cbrt)
 SINE = _transcendental("sine", "Sin", FLOATS, np.sin)
@@ -179,9 +183,9 @@ _ALGEBRA = (COMMUTATIVE, ASSOCIATIVE)
 
 ADD = _binary("add", "Add", ANY, np.add, _ALGEBRA, identities.of_sums)
 SUBTRACT = _binary("subtract", "Sub", NUMBERS, np.subtract)
-MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA, identities.of_products)
+MULTIPLY = _binary("multiply", "Mul", ANY, np.multiply, _ALGEBRA, identities.of_products, aliases=("SquareF32",))
 MULTIPLY_HIGH = _binary("mulhi", "MulHi", INTEGERS, numerics.multiply_high, (COMMUTATIVE,))
-DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide, cost=6.0)
+DIVIDE = _binary("divide", "Div", NUMBERS, numerics.divide, cost=6.0, aliases=("ReciprocalF32",))
 REMAINDER = _binary("remainder", "Rem", (*INTEGERS, "float"), numerics.remainder, cost=10.0)
 POWER = _binary("power", "Pow", NUMBERS, numerics.power, (TRANSCENDENTAL,), cost=_COST_OF_TRANSCENDENTAL)
 MAXIMUM = _binary("maximum", "Max", ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA, identities.of_maxima)
@@ -195,7 +199,7 @@ SHIFT_RIGHT_ARITHMETIC = _binary("shift-right-arithmetic", "ShiftRightArithmetic
 SHIFT_RIGHT_LOGICAL = _binary("shift-right-logical", "ShiftRightLogical", INTEGERS, numerics.shift_right_logical)
 
 
-@operation("complex", "real", "imag", builder="Complex", traits={ELEMENTWISE})
+@operation("complex", "real", "imag", builder="Complex", aliases=("Conj",), traits={ELEMENTWISE})
 def complex_(real, imag):
     """Complex(real, imag): the complex number with these parts, element by element.
 
@@ -226,6 +230,7 @@ _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 
 @operation(
     "compare", "lhs", "rhs", builder="Compare", traits={ELEMENTWISE},
+    aliases=[relation.capitalize() + order for relation in _DIRECTIONS for order in ("", "TotalOrder")],
     direction=Choice(*_DIRECTIONS), type=Choice("", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", default=""),
 )  # fmt: skip
 def compare(lhs, rhs, *, direction, type):

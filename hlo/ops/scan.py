@@ -11,7 +11,7 @@ from ..attributes import Boolean, CalledComputation, Choice, Integer, IntegerLis
 from ..element_type import F32, S32
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
-from ..shape import AnyShape, Shape, TupleShape
+from ..shape import AnyShape, Shape, TupleShape, leaves
 from .constraints import one_or_tuple, require_array, require_dimensions, require_signature
 
 
@@ -72,6 +72,14 @@ def _stated_steps(stated: AnyShape | None, along: int, outputs: int) -> int:
     known = first is not None and not first.is_tuple and along < first.rank
     require(known, "scan: without inputs, a result shape with an output is required, which tells the number of steps")
     return first.dimensions[along]
+
+
+@scan.counting
+def _(operands, shape, attributes):
+    """How often the computation runs: once for each slice."""
+    (along,) = attributes["dimensions"]
+    has_inputs = len(operands) > attributes["num_carries"]
+    return (operands if has_inputs else leaves(shape))[0].dimensions[along]
 
 
 @scan.evaluation

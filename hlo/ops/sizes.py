@@ -45,8 +45,8 @@ def _():
 
 
 @operation(
-    "set-dimension-size", "operand", "size", builder="SetDimensionSize", cost=0.0, dynamic=BOUNDS,
-    dimensions=IntegerList()
+    "set-dimension-size", "operand", "size", builder="SetDimensionSize", aliases=("RemoveDynamicDimension",),
+    cost=0.0, dynamic=BOUNDS, dimensions=IntegerList(),
 )  # fmt: skip
 def set_dimension_size(operand, size, *, dimensions, stated):
     """SetDimensionSize(operand, size, dimension): the operand with a dimension of this size, known at run time.

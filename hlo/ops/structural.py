@@ -23,7 +23,13 @@ def parameter(*, number, stated):
     return stated
 
 
-@operation("constant", builder="ConstantLiteral", traits={GIVEN}, cost=0.0, dynamic=BOUNDS, literal=LiteralValue())
+_CONSTANTS = ("R0", "R1", "R2", "R2FromArray2D", "R3", "R3FromArray3D", "R4", "R4FromArray4D")
+
+
+@operation(
+    "constant", builder="ConstantLiteral", aliases=[f"Constant{rank}" for rank in _CONSTANTS],
+    traits={GIVEN}, cost=0.0, dynamic=BOUNDS, literal=LiteralValue(),
+)  # fmt: skip
 def constant(*, literal, stated):
     """ConstantLiteral(literal): a value known when the program is built.
 

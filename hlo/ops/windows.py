@@ -22,7 +22,8 @@ from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scala
 
 
 @operation(
-    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", traits={APPLIES, FOLDABLE}, dynamic=ACTUAL_SIZES,
+    "reduce-window", "*operands_and_init_values", builder="ReduceWindow", aliases=("ReduceWindowWithGeneralPadding",),
+    traits={APPLIES, FOLDABLE}, dynamic=ACTUAL_SIZES,
     window=Window(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce_window(*operands, window, to_apply):
@@ -94,7 +95,8 @@ def _steps(window, sizes, outputs):
 
 
 @operation(
-    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter", traits={APPLIES}, dynamic=ACTUAL_SIZES,
+    "select-and-scatter", "operand", "source", "init_value", builder="SelectAndScatter",
+    aliases=("SelectAndScatterWithGeneralPadding",), traits={APPLIES}, dynamic=ACTUAL_SIZES,
     window=Window(), select=CalledComputation(), scatter=CalledComputation(),
 )  # fmt: skip
 def select_and_scatter(operand, source, init_value, *, window, select, scatter):
