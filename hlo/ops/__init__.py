@@ -6,8 +6,10 @@ from . import (
     collective_roots,
     collectives,
     collectives_exchange,
+    comparisons,
     contractions,
     control_flow,
+    conversions,
     convolution,
     custom_call,
     data_movement,
@@ -31,8 +33,8 @@ from . import (
 )
 
 __all__ = [
-    "actual_sizes", "asynchronous", "collective_roots", "collectives", "collectives_exchange", "contractions",
-    "control_flow", "convolution", "custom_call", "data_movement", "distributions", "effects", "elementwise", "fourier",
-    "indexing", "linear_algebra", "normalization", "ragged_dot", "random_numbers", "reductions", "scaled_dot", "scan",
-    "shuffle", "sizes", "sorting", "structural", "windows",
+    "actual_sizes", "asynchronous", "collective_roots", "collectives", "collectives_exchange", "comparisons",
+    "contractions", "control_flow", "conversions", "convolution", "custom_call", "data_movement", "distributions",
+    "effects", "elementwise", "fourier", "indexing", "linear_algebra", "normalization", "ragged_dot", "random_numbers",
+    "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting", "structural", "windows",
 ]  # fmt: skip

@@ -14,9 +14,9 @@ from ..resizing import grown
 from ..shape import Shape
 from .contractions import dot
 from .control_flow import map_
+from .conversions import bitcast_convert, convert
 from .convolution import convolution
 from .data_movement import broadcast, concatenate, dynamic_slice, pad, reshape, slice_
-from .elementwise import bitcast_convert, convert
 from .indexing import gather, scatter
 from .random_numbers import stochastic_convert
 from .reductions import reduce
