@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
+from elementary_accuracy import BINARY, wide_reference
+from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
 from phlox.hlo import Builder, Shape, evaluate_operation
 from phlox.hlo.element_type import ELEMENT_TYPES
 
-special = pytest.importorskip("scipy.special")
-
-FUNCTIONS = {
-    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh,
-    "cbrt": np.cbrt, "cosh": np.cosh, "cosine": np.cos, "erf": special.erf, "exponential": np.exp,
-    "exponential-minus-one": np.expm1, "log": np.log, "log-plus-one": np.log1p, "logistic": special.expit,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sine": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
-}  # fmt: skip
+# Functions of one operand; sqrt is among the exact ones.
+FUNCTIONS = {opcode: wide_reference(opcode) for opcode in ELEMENTARY_FUNCTIONS if opcode not in BINARY and opcode != "sqrt"}
 # Correctly rounded, being exact or correctly rounded in f32.
 EXACT = {
     "abs": np.abs,

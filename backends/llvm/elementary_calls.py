@@ -22,13 +22,15 @@ _COMPLEX_FUNCTIONS = ELEMENTARY_FUNCTIONS.keys() | {"abs", "divide"}
 _INLINE_APPLICATIONS = 2
 _WEIGHT_OF_COMPLEX = 2
 _WEIGHT_IN_REDUCTION = 2
+# Functions that are about as short as a call.
+SHORT_FUNCTIONS = frozenset({"sqrt", "rsqrt"})
 
 
 def is_called(instruction: Instruction) -> bool:
     """Whether the instruction applies an elementary function to real numbers that is worth a call."""
     return (
         instruction.opcode in ELEMENTARY_FUNCTIONS
-        and instruction.opcode not in ("sqrt", "rsqrt")
+        and instruction.opcode not in SHORT_FUNCTIONS
         and _element_type(instruction).is_float
     )
 

@@ -97,34 +97,23 @@ def _float_intrinsic(name: str) -> Emitter:
 
 
 for _opcode, _name in (
-    ("ceil", "ceil"), ("floor", "floor"), ("round-nearest-afz", "round"), ("round-nearest-even", "roundeven"), ("sqrt", "sqrt"),
+    ("ceil", "ceil"), ("floor", "floor"), ("round-nearest-afz", "round"), ("round-nearest-even", "roundeven"),
 ):  # fmt: skip
     ELEMENTWISE_EMITTERS[_opcode] = _float_intrinsic(_name)
 
 
-def _elementary(opcode: str) -> Emitter:
-    def emit(context: ElementwiseContext, *operands: ir.Value) -> ir.Value:
-        if opcode not in ELEMENTARY_FUNCTIONS:
-            raise NotImplementedError(f"operation {opcode} has no native code")
-        return _call_elementary(context.builder, opcode, *operands)
-
-    return emit
+def _call_elementary(context: ElementwiseContext, *operands: ir.Value) -> ir.Value:
+    opcode = context.instruction.opcode
+    return elementary_calls.apply(context.builder, opcode, ELEMENTARY_FUNCTIONS[opcode], operands, operands[0])
 
 
-def _call_elementary(builder: ir.IRBuilder, opcode: str, *operands: ir.Value) -> ir.Value:
-    return elementary_calls.apply(builder, opcode, ELEMENTARY_FUNCTIONS[opcode], operands, operands[0])
+# Each elementary function is the emitter of its operation, except for those below that do integers, too, or are short.
+ELEMENTWISE_EMITTERS |= dict.fromkeys(ELEMENTARY_FUNCTIONS, _call_elementary)
 
 
-for _opcode in (
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "cbrt", "sine", "cosine", "tan", "tanh", "logistic",
-    "erf", "atan2", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
-):  # fmt: skip
-    ELEMENTWISE_EMITTERS[_opcode] = _elementary(_opcode)
-
-
-@emitter("rsqrt")
-def _rsqrt(context, x):
-    return ELEMENTARY_FUNCTIONS["rsqrt"](context.builder, x)
+@emitter(*elementary_calls.SHORT_FUNCTIONS)
+def _inline_elementary(context, x):
+    return ELEMENTARY_FUNCTIONS[context.instruction.opcode](context.builder, x)
 
 
 # The LLVM instruction of a binary operation, by the kind of its element type.
@@ -254,7 +243,7 @@ def _divide(context, x, y):
 def _remainder(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
-        return _call_elementary(b, "remainder", x, y)
+        return _call_elementary(context, x, y)
     zero = integer_constant(y.type, 0)
     by_zero = b.icmp_signed("==", y, zero)
     if context.operand_type.kind == "unsigned":
@@ -267,7 +256,7 @@ def _remainder(context, x, y):
 @emitter("power")
 def _power(context, x, y):
     if context.operand_type.is_float:
-        return _call_elementary(context.builder, "power", x, y)
+        return _call_elementary(context, x, y)
     return _integer_power(context, x, y)
 
 

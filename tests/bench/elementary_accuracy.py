@@ -1,7 +1,7 @@
 """Accuracy and speed of the elementary functions: largest error in ULP, where it occurs, and nanoseconds per element.
 
-f32 is compared with NumPy in f64 (erf with SciPy), over all 2**32 arguments or every n-th of them; f64, and the functions of
-two operands, on random samples, f64 against mpmath::
+f32 is compared with NumPy or SciPy in f64, or with the reference backend, over all 2**32 arguments or every n-th of them; f64,
+and the functions of two operands, on random samples, f64 against mpmath::
 
     python tests/bench/elementary_accuracy.py [--function NAME] [--exhaustive] [--stride N] [--samples N]
 """
@@ -19,20 +19,28 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
+from phlox.hlo import OPERATIONS, evaluate_operation
 
-BINARY = ("atan2", "power", "remainder")
+BINARY = tuple(name for name in sorted(ELEMENTARY_FUNCTIONS) if OPERATIONS[name].fixed_operand_count == 2)
 SCALARS = {np.dtype("f4"): ir.FloatType(), np.dtype("f8"): ir.DoubleType()}
 ULP_LIMITS = {np.dtype("f4"): 1.0, np.dtype("f8"): 2.0}
 BLOCK = 1 << 22
 
 
-def erf_reference(x):
-    """erf of f64, from SciPy where it is installed."""
-    try:
-        from scipy.special import erf
-    except ImportError:
-        return np.vectorize(math.erf, otypes=["f8"])(x)
-    return erf(x)
+def scipy_reference(scipy_name, name):
+    """A function of f64 from SciPy where that is installed, for the ends of the domain and else from the reference backend."""
+
+    def reference(x):
+        try:
+            from scipy import special
+        except ImportError:
+            return evaluate_operation(name, x)
+        ends = ~np.isfinite(x) | (x == 0)
+        result = getattr(special, scipy_name)(x)
+        result[ends] = evaluate_operation(name, x[ends])
+        return result
+
+    return reference
 
 
 def logistic_reference(x):
@@ -44,11 +52,21 @@ def logistic_reference(x):
 # For f32 arguments, with the error of the f64 arithmetic of NumPy, a few units in the 29th bit beyond f32.
 WIDE_REFERENCES = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atan2": np.arctan2,
-    "atanh": np.arctanh, "cbrt": np.cbrt, "cosh": np.cosh, "cosine": np.cos, "erf": erf_reference, "exponential": np.exp,
+    "atanh": np.arctanh, "cbrt": np.cbrt, "cosh": np.cosh, "cosine": np.cos, "exponential": np.exp,
     "exponential-minus-one": np.expm1, "log": np.log, "log-plus-one": np.log1p, "logistic": logistic_reference,
     "power": np.power, "remainder": np.fmod, "rsqrt": lambda x: 1.0 / np.sqrt(x), "sine": np.sin, "sinh": np.sinh,
     "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip
+SCIPY_NAMES = {"digamma": "psi", "erf": "erf", "erf-inv": "erfinv", "lgamma": "gammaln"}
+
+
+def wide_reference(name):
+    """The function on f64, for f32 arguments; where NumPy and SciPy have none, that of the reference backend."""
+    if name in WIDE_REFERENCES:
+        return WIDE_REFERENCES[name]
+    if name in SCIPY_NAMES:
+        return scipy_reference(SCIPY_NAMES[name], name)
+    return functools.partial(evaluate_operation, name)
 
 
 def exact_tanh(x):
@@ -61,12 +79,16 @@ def exact_tanh(x):
 EXACT_REFERENCES = {
     "acos": mpmath.acos, "acosh": mpmath.acosh, "asin": mpmath.asin, "asinh": mpmath.asinh, "atan": mpmath.atan,
     "atan2": mpmath.atan2, "atanh": mpmath.atanh, "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
-    "cosh": mpmath.cosh, "cosine": mpmath.cos, "erf": mpmath.erf, "exponential": mpmath.exp,
-    "exponential-minus-one": mpmath.expm1, "log": mpmath.log, "log-plus-one": mpmath.log1p,
+    "cosh": mpmath.cosh, "cosine": mpmath.cos, "digamma": mpmath.digamma, "erf": mpmath.erf, "erf-inv": mpmath.erfinv,
+    "exponential": mpmath.exp, "exponential-minus-one": mpmath.expm1, "lgamma": lambda x: mpmath.loggamma(x).real,
+    "log": mpmath.log, "log-plus-one": mpmath.log1p,
     "logistic": lambda x: 1 / (1 + mpmath.exp(-x)), "power": mpmath.power,
     "remainder": lambda x, y: mpmath.sign(x) * mpmath.fmod(abs(x), abs(y)), "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "sine": mpmath.sin, "sinh": mpmath.sinh, "sqrt": mpmath.sqrt, "tan": mpmath.tan, "tanh": exact_tanh,
 }  # fmt: skip
+# The errors of f64 results that are smaller than this, for negative arguments, are given in ULP of this: beside zeros that are
+# no numbers of the format.
+LEAST_MAGNITUDES = {"digamma": 1.0, "lgamma": 1.0}
 
 
 @functools.cache
@@ -164,11 +186,11 @@ def single_errors(result, reference):
     return np.where(wrong_zero, np.inf, error)
 
 
-def double_error(result, exact):
-    """Error of one finite f64 result in ULP of the exact mpmath number."""
+def double_error(result, exact, least=0.0):
+    """Error of one finite f64 result in ULP of the exact mpmath number, or of `least` where that is larger."""
     if math.isnan(result):
         return math.inf
-    _, exponent = mpmath.frexp(exact)
+    _, exponent = mpmath.frexp(max(abs(exact), least))
     ulp = mpmath.ldexp(1, min(max(int(exponent), -1021), 1024) - 53)
     value = mpmath.mpf(result) if math.isfinite(result) else mpmath.sign(result) * mpmath.ldexp(1, 1024)
     if abs(exact) >= mpmath.ldexp(1, 1024):
@@ -179,12 +201,19 @@ def double_error(result, exact):
 def precision_for(name, operands):
     """Bits that mpmath needs for a result good to f64: sums with 1 and reductions by pi lose as many as the exponent has."""
     spread = max((abs(math.frexp(x)[1]) for x in operands if x), default=0)
-    return 2300 if name == "remainder" else 160 + (spread if name != "power" else 0)
+    return 2300 if name == "remainder" else 160 + (0 if name in ("power", *LEAST_MAGNITUDES) else spread)
+
+
+@functools.lru_cache(maxsize=10000)
+def exact_value(name, arguments):
+    """The function at the working precision."""
+    return EXACT_REFERENCES[name](*(mpmath.mpf(x) for x in arguments))
 
 
 def double_errors(name, result, *operands):
     """Errors of f64 results in ULP, from mpmath; 0 for arguments outside the domain, where there is no number to compare."""
     errors = np.zeros(len(result))
+    least = LEAST_MAGNITUDES.get(name, 0.0)
     for i, arguments in enumerate(zip(*(operand.tolist() for operand in operands))):
         if not all(math.isfinite(x) for x in arguments) or (name not in BINARY and not in_domain(name, arguments[0])):
             continue
@@ -193,8 +222,7 @@ def double_errors(name, result, *operands):
         if name == "remainder" and arguments[1] == 0:
             continue
         with mpmath.workprec(precision_for(name, arguments)):
-            exact = EXACT_REFERENCES[name](*(mpmath.mpf(x) for x in arguments))
-            errors[i] = double_error(float(result[i]), exact)
+            errors[i] = double_error(float(result[i]), exact_value(name, arguments), least if arguments[0] < 0 else 0.0)
     return errors
 
 
@@ -210,7 +238,9 @@ def in_domain(name, x):
         return x >= 1
     if name == "log-plus-one":
         return x > -1
-    return x > 0 if name in ("log", "rsqrt", "sqrt") else True
+    if name in ("log", "rsqrt", "sqrt"):
+        return x > 0
+    return name in WIDE_REFERENCES or bool(np.isfinite(evaluate_operation(name, np.float64(x))))
 
 
 def double_samples(name, count, seed=0):
@@ -259,7 +289,7 @@ def largest_error(errors, *operands):
 
 def sweep_single(name, stride):
     """The largest error over every `stride`-th of all f32 numbers, and its argument."""
-    call, reference = compile_function(name, "f4", native_lanes("f4")), WIDE_REFERENCES[name]
+    call, reference = compile_function(name, "f4", native_lanes("f4")), wide_reference(name)
     worst = (-1.0, ())
     for start in range(0, 2**32, BLOCK * stride):
         bits = np.arange(start, min(start + BLOCK * stride, 2**32), stride, dtype=np.int64)
@@ -273,7 +303,7 @@ def sweep_single(name, stride):
 def nanoseconds_per_element(name, dtype):
     """Best of many runs over 4096 elements in the cache, all of them ordinary arguments."""
     call = compile_function(name, dtype, native_lanes(dtype))
-    low, high = (0.05, 0.95) if name in ("acos", "asin", "atanh") else (1.1, 10.0)
+    low, high = (0.05, 0.95) if name in ("acos", "asin", "atanh", "erf-inv") else (1.1, 10.0)
     operands = [np.random.default_rng(k).uniform(low, high, 4096).astype(dtype) for k in range(2 if name in BINARY else 1)]
     result = np.empty(4096, dtype)
     addresses = [array.ctypes.data for array in (*operands, result)]
@@ -300,7 +330,7 @@ def measure(name, dtype, stride, samples):
         with np.errstate(all="ignore"):
             # fmod is exact in f32, and only there: the f64 quotient has other low bits
             wide = operands if name == "remainder" else [operand.astype("f8") for operand in operands]
-            expected = WIDE_REFERENCES[name](*wide).astype("f8")
+            expected = wide_reference(name)(*wide).astype("f8")
         return largest_error(single_errors(call(*operands), expected), *operands)
     operands = double_samples(name, samples)
     return largest_error(double_errors(name, call(*operands), *operands), *operands)

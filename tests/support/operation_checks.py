@@ -67,7 +67,7 @@ def assert_close(actual, expected, operands, element_type, opcode, message):
         exact = precise(opcode, operands)
         if exact is None:  # the reference is as good as NumPy
             exact, bound = np.asarray(expected), bound + 4
-        errors = np.where(np.isfinite(expected.astype(wide)), errors_in_ulp(actual, exact, element_type), 0)
+        errors = np.where(np.isfinite(expected.astype(wide)), errors_in_ulp(actual, exact, element_type, opcode), 0)
         worst = tuple(operand.reshape(-1)[errors.argmax()] for operand in operands) if errors.size else ()
         assert np.all(errors <= bound), f"{message}: {errors.max()} ULP of {worst}, at most {bound} allowed"
     with np.errstate(invalid="ignore"):

@@ -202,10 +202,17 @@ def polynomial(builder, x, coefficients):
 
 def polynomial_chain(builder, x, coefficients):
     """Return sum of coefficients[i] * x**i by Horner's rule with fused operations in one chain."""
-    result = constant(x.type, coefficients[-1])
+    _, result = _promote((x, coefficients[-1]))
     for coefficient in reversed(coefficients[:-1]):
         result = fma(builder, result, x, coefficient)
     return result
+
+
+def polynomial_of_choice(builder, x, condition, on_true, on_false):
+    """Return the polynomial with the coefficients `on_true` where the condition holds, with as many others elsewhere."""
+    pairs = zip(on_true, on_false, strict=True)
+    choices = [builder.select(condition, constant(x.type, one), constant(x.type, other)) for one, other in pairs]
+    return polynomial(builder, x, choices)
 
 
 def set_sign_of(builder, magnitude, x):
@@ -222,6 +229,27 @@ def any_lane(builder, condition):
         return condition
     mask_type = ir.IntType(condition.type.count)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
+
+
+def recompute_where(builder, needed, usual, evaluate, weights=None):
+    """Return `evaluate()` if the i1 `needed` is true, else `usual`, behind a branch; the builder ends in a new block.
+
+    `weights` are those of the branch: how often it is taken, and how often not.
+    """
+    before = builder.block
+    recompute, join = builder.append_basic_block("recompute"), builder.append_basic_block("after_recompute")
+    branch = builder.cbranch(needed, recompute, join)
+    if weights is not None:
+        branch.set_weights(weights)
+    builder.position_at_end(recompute)
+    other = evaluate()
+    last = builder.block
+    builder.branch(join)
+    builder.position_at_end(join)
+    result = builder.phi(usual.type)
+    result.add_incoming(usual, before)
+    result.add_incoming(other, last)
+    return result
 
 
 def round_by_magic(builder, x, factor):

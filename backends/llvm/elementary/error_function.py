@@ -22,6 +22,7 @@ from .arithmetic import (
     subtract,
 )
 from .exponential import add_to_exponent, exponential_parts, shift_into_exponent
+from .table import elementary
 
 # erf(x) / x - 1 in powers of x**2 on |x| <= 1; error relative to erf(x) 2**-29.4 and 2**-55.5.
 SMALL_SINGLE = (
@@ -101,6 +102,7 @@ def _complement_double(builder, t):
     return multiply(builder, add_to_exponent(builder, p, exponent_bits), scaled)
 
 
+@elementary
 def erf(builder, x):
     """Return the error function 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
     single = is_single(x)

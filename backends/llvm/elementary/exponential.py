@@ -25,6 +25,7 @@ from .arithmetic import (
     to_bits,
 )
 from .double_double import divide_sums
+from .table import elementary
 
 LOG2_E = 1.4426950408889634
 # ln 2 as an unevaluated sum of two numbers of the format.
@@ -176,11 +177,13 @@ def wide_exponential(builder, x, factor=1.0):
     return wide_exponential_of_two(builder, multiply(builder, x, LOG2_E), factor)
 
 
+@elementary
 def exponential(builder, x):
     """Return e**x."""
     return scaled_exponential(builder, x)
 
 
+@elementary
 def exponential_minus_one(builder, x):
     """Return e**x - 1 without cancellation for small x."""
     single = is_single(x)
@@ -211,6 +214,7 @@ def exponential_minus_one(builder, x):
     return set_sign_of(builder, result, x)
 
 
+@elementary
 def logistic(builder, x):
     """Return 1 / (1 + e**-x).
 

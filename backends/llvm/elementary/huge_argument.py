@@ -17,6 +17,7 @@ from .arithmetic import (
     element_type,
     lane_count,
     multiply,
+    recompute_where,
     to_bits,
     type_suffix,
 )
@@ -179,16 +180,4 @@ def replace_huge(builder, name, magnitude, fast, limit, evaluate):
     """
     huge = any_lane(builder, compare(builder, ">", magnitude, limit))
     slow_function = _vector_function(builder.module, name, magnitude.type, limit, evaluate)
-    before = builder.block
-    slow_block = builder.append_basic_block("huge_argument")
-    join_block = builder.append_basic_block("after_huge_argument")
-    branch = builder.cbranch(huge, slow_block, join_block)
-    branch.set_weights([1, 100000])
-    builder.position_at_end(slow_block)
-    slow = builder.call(slow_function, [magnitude, fast])
-    builder.branch(join_block)
-    builder.position_at_end(join_block)
-    result = builder.phi(fast.type)
-    result.add_incoming(fast, before)
-    result.add_incoming(slow, slow_block)
-    return result
+    return recompute_where(builder, huge, fast, lambda: builder.call(slow_function, [magnitude, fast]), weights=[1, 100000])

@@ -20,6 +20,7 @@ from .arithmetic import (
     widen,
 )
 from .exponential import add_to_exponent, exponential_parts, scaled_exponential, wide_exponential
+from .table import elementary
 
 # (tanh(x) - x) / x**3 in powers of x**2 on |x| <= 0.9 (f32) and 0.6 (f64); error relative to tanh(x) 2**-29.7 and 2**-57.7.
 TANH_SINGLE = (
@@ -70,6 +71,7 @@ def odd_polynomial(builder, x, coefficients):
     return fma(builder, multiply(builder, square, x), q, x)
 
 
+@elementary
 def tanh(builder, x):
     """Return the hyperbolic tangent of x."""
     single = is_single(x)
@@ -91,6 +93,7 @@ def _halves(builder, magnitude, single):
     return half, divide(builder, 0.25, half)
 
 
+@elementary
 def sinh(builder, x):
     """Return the hyperbolic sine of x."""
     single = is_single(x)
@@ -103,6 +106,7 @@ def sinh(builder, x):
     return narrow(builder, result) if single else result
 
 
+@elementary
 def cosh(builder, x):
     """Return the hyperbolic cosine of x."""
     single = is_single(x)

@@ -23,6 +23,7 @@ from .arithmetic import (
 )
 from .double_double import fast_two_sum
 from .logarithm import log_plus_one_of_sum, wide_log_plus_one
+from .table import elementary
 
 # Beyond this, asinh(x) and acosh(x) are log(2 x) in f64.
 ASYMPTOTIC = 2.0**60
@@ -37,6 +38,7 @@ def _log_plus_one_of_sum(builder, z, z_low, x):
     return log_plus_one_of_sum(builder, z, z_low, select(builder, asymptotic, constant(x.type, 1.0), 0.0))
 
 
+@elementary
 def asinh(builder, x):
     """Return the inverse hyperbolic sine of x."""
     single = is_single(x)
@@ -56,6 +58,7 @@ def asinh(builder, x):
     return narrow(builder, result) if single else result
 
 
+@elementary
 def acosh(builder, x):
     """Return the inverse hyperbolic cosine of x, NaN for x < 1."""
     single = is_single(x)
@@ -72,6 +75,7 @@ def acosh(builder, x):
     return narrow(builder, result) if single else result
 
 
+@elementary
 def atanh(builder, x):
     """Return the inverse hyperbolic tangent of x, NaN for |x| > 1."""
     single = is_single(x)

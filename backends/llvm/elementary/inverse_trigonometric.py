@@ -26,6 +26,7 @@ from .arithmetic import (
     widen,
 )
 from .double_double import fast_two_sum
+from .table import elementary
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
@@ -112,6 +113,7 @@ def _arctangent(builder, x, coefficients):
     return set_sign_of(builder, _complement(builder, inverted, PI_HALF, angle), x)
 
 
+@elementary
 def atan(builder, x):
     """Return the arctangent of x in radians."""
     if is_single(x):
@@ -146,6 +148,7 @@ def _arctangent_of_two(builder, y, x, coefficients):
     return select(builder, builder.fcmp_unordered("uno", x, y), float("nan"), angle)
 
 
+@elementary
 def atan2(builder, y, x):
     """Return the angle of the point (x, y) in radians, with the special cases of C99 Annex F.9.1.4."""
     if is_single(y):
@@ -169,6 +172,7 @@ def _arcsine(builder, x, coefficients):
     return set_sign_of(builder, builder.select(large, complement, add(builder, s, p)), x)
 
 
+@elementary
 def asin(builder, x):
     """Return the arcsine of x in radians."""
     if is_single(x):
@@ -188,6 +192,7 @@ def _arccosine(builder, x, coefficients):
     return builder.select(large, outer, inner)
 
 
+@elementary
 def acos(builder, x):
     """Return the arccosine of x in radians."""
     if is_single(x):

@@ -22,6 +22,7 @@ from .arithmetic import (
     to_bits,
 )
 from .exponential import LN2_DOUBLE, LN2_SINGLE
+from .table import elementary
 
 # (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0. The last
 # coefficient is moved by 2.5e-6, so that the one argument of log-plus-one whose f = 2 x + 1 is inexact rounds well.
@@ -131,6 +132,15 @@ def apply_special_values(builder, result, x, pole):
     return select(builder, compare(builder, "==", x, pole), -INFINITY, result)
 
 
+def log_of_normal(builder, x, wide=False):
+    """Return the natural logarithm of positive normal numbers, for f64 lanes to f32 accuracy where `wide`."""
+    k, exponent_bits = split_exponent(builder, x)
+    m = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
+    f = subtract(builder, m, 1.0)
+    return (combine_wide if wide else combine_double)(builder, k, f)
+
+
+@elementary
 def log(builder, x):
     """Return the natural logarithm of x."""
     single = is_single(x)
@@ -169,6 +179,7 @@ def wide_log_plus_one(builder, x):
     return combine_wide(builder, k, add(builder, shift, scaled))
 
 
+@elementary
 def log_plus_one(builder, x):
     """Return log(1 + x) without cancellation for small x."""
     k, shift, scaled, _ = split_successor(builder, x)

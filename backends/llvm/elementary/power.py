@@ -37,6 +37,7 @@ from .exponential import (
     wide_exponential_of_two,
 )
 from .logarithm import WIDE_LOGARITHM, split_exponent
+from .table import elementary
 
 # (2 atanh(s) / s - 2 - 2 z / 3) / z**2 in powers of z = s**2, |s| <= 0.1717; error relative to 2 atanh(s) 2**-66.
 ATANH_TAIL = (
@@ -122,6 +123,7 @@ def _power_of_magnitude(builder, x, y):
     return scale_by_half_power(builder, n, shift_into_exponent(builder, bits), [add(builder, p, p)])[0]
 
 
+@elementary
 def power(builder, x, y):
     """Return x**y."""
     single = is_single(x)

@@ -14,8 +14,10 @@ from .arithmetic import (
     set_sign_of,
     truncate,
 )
+from .table import elementary
 
 
+@elementary
 def remainder(builder, x, y):
     """Return x - n y with n = x / y truncated towards zero, exactly, with the sign of x; the builder ends in a new block.
 

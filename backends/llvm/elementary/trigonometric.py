@@ -30,6 +30,7 @@ from .arithmetic import (
 )
 from .double_double import divide_sums, fast_two_sum, two_product
 from .huge_argument import reduce_huge, replace_huge
+from .table import elementary
 
 # pi / 2 as an unevaluated sum of three numbers of the format.
 PI_HALF_SINGLE = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
@@ -149,6 +150,7 @@ def _huge_sine(builder, x):
     return quarter_turns(builder, *reduce_huge(builder, x))
 
 
+@elementary
 def sine(builder, x):
     """Return sin(x), x in radians; the builder ends in a new block."""
     magnitude = absolute(builder, x)
@@ -166,6 +168,7 @@ def _huge_cosine(builder, x):
     return quarter_turns(builder, _next_quarter(builder, n), r, r_low)
 
 
+@elementary
 def cosine(builder, x):
     """Return cos(x), x in radians; the builder ends in a new block."""
     magnitude = absolute(builder, x)
@@ -205,6 +208,7 @@ def _huge_tangent(builder, x):
     return tangent_of_reduced(builder, *reduce_huge(builder, x))
 
 
+@elementary
 def tan(builder, x):
     """Return tan(x), x in radians; the builder ends in a new block."""
     magnitude = absolute(builder, x)
