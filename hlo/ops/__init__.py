@@ -28,6 +28,7 @@ from . import (
     shuffle,
     sizes,
     sorting,
+    special_functions,
     structural,
     windows,
 )
@@ -36,5 +37,5 @@ __all__ = [
     "actual_sizes", "asynchronous", "collective_roots", "collectives", "collectives_exchange", "comparisons",
     "contractions", "control_flow", "conversions", "convolution", "custom_call", "data_movement", "distributions",
     "effects", "elementwise", "fourier", "indexing", "linear_algebra", "normalization", "ragged_dot", "random_numbers",
-    "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting", "structural", "windows",
+    "reductions", "scaled_dot", "scan", "shuffle", "sizes", "sorting", "special_functions", "structural", "windows",
 ]  # fmt: skip

@@ -68,7 +68,7 @@ def sample_types(kinds: tuple[str, ...]) -> list[ElementType]:
     return [element_type for kind in kinds for element_type in _SAMPLE_TYPES[kind]]
 
 
-def _elementwise_samples(arity: int, kinds: tuple[str, ...]) -> Iterator[Sample | InvalidSample]:
+def elementwise_samples(arity: int, kinds: tuple[str, ...]) -> Iterator[Sample | InvalidSample]:
     for element_type, dimensions in product(sample_types(kinds), _SAMPLE_DIMENSIONS):
         yield Sample([Shape(element_type, dimensions)] * arity)
     for kind in (kind for kind in _SAMPLE_TYPES if kind not in kinds):
@@ -120,7 +120,7 @@ def _unary(
     declare = operation(opcode, "operand", builder=builder, aliases=aliases, traits={ELEMENTWISE, *traits}, cost=cost)
     record = declare(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
-    record.sampling(lambda: [Sample([example[0]], expected=example[1]), *_elementwise_samples(1, kinds)])
+    record.sampling(lambda: [Sample([example[0]], expected=example[1]), *elementwise_samples(1, kinds)])
     return record
 
 
@@ -150,7 +150,7 @@ def _binary(
     declare = operation(opcode, "lhs", "rhs", builder=builder, aliases=aliases, **facts)
     record = declare(shape_function)
     record.evaluation(numerics.in_wider_type(evaluate))
-    record.sampling(lambda: [Sample([*example[:2]], expected=example[2]), *_elementwise_samples(2, kinds)])
+    record.sampling(lambda: [Sample([*example[:2]], expected=example[2]), *elementwise_samples(2, kinds)])
     return record
 
 

@@ -144,6 +144,9 @@ def _(b, x, y):
 # --- scipy.special ---
 
 special("erf")(lambda b, x: erf(b, x))
+special("erfinv")(lambda b, x: b.emit("erf-inv", x))
+special("gammaln")(lambda b, x: b.emit("lgamma", x))
+special("psi")(lambda b, x: b.emit("digamma", x))
 special("expit")(lambda b, x: logistic(b, x))
 special("log1p")(lambda b, x: log1p(b, x))
 special("expm1")(lambda b, x: expm1(b, x))

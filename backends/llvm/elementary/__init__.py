@@ -16,7 +16,9 @@ name.
 from . import (
     error_function,
     exponential,
+    gamma,
     hyperbolic,
+    inverse_error_function,
     inverse_hyperbolic,
     inverse_trigonometric,
     logarithm,
@@ -28,6 +30,6 @@ from . import (
 from .table import ELEMENTARY_FUNCTIONS
 
 __all__ = [
-    "ELEMENTARY_FUNCTIONS", "error_function", "exponential", "hyperbolic", "inverse_hyperbolic",
-    "inverse_trigonometric", "logarithm", "power", "remainder", "root", "trigonometric",
+    "ELEMENTARY_FUNCTIONS", "error_function", "exponential", "gamma", "hyperbolic", "inverse_error_function",
+    "inverse_hyperbolic", "inverse_trigonometric", "logarithm", "power", "remainder", "root", "trigonometric",
 ]  # fmt: skip
