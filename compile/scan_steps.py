@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from ..hlo import TOKEN, Computation, Instruction, Shape, leaves, make_instruction
 from ..hlo.instruction import callees_first, post_order
-from ..hlo.operation import ELEMENTWISE
+from ..hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from .inlining import inlined, inlined_elementwise
 from .memo import Memo
+from .traversal import is_control_flow
 
-# Operations, besides the elementwise ones, that computations on scalars hold.
-_STRUCTURE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "call", "while", "conditional"})
+# Traits of what computations on scalars hold.
+_ON_SCALARS = frozenset({ELEMENTWISE, GIVEN, TUPLING})
 
 _known: Memo[Computation, tuple[Computation | None]] = Memo()
 
@@ -67,7 +68,7 @@ def _is_scalar(computation: Computation) -> bool:
     """Whether the computation, with what it calls, is one on scalars alone."""
     for inside in callees_first(computation):
         for instruction in inside.instructions:
-            if instruction.opcode not in _STRUCTURE and ELEMENTWISE not in instruction.operation.traits:
+            if _ON_SCALARS.isdisjoint(instruction.operation.traits) and not is_control_flow(instruction):
                 return False
             if any(shape.rank or shape.element_type is TOKEN for shape in leaves(instruction.shape)):
                 return False

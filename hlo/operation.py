@@ -46,6 +46,7 @@ from .shape import AnyShape, Shape, has_dynamic_dimensions, leaves
 # APPLIES: they work on scalars, and run for each element.
 # EFFECTFUL: must run exactly as often as written, in order.
 # HOST_CALL: depends on what is outside of the program (``run.environment``); compiled code calls the evaluation back.
+# COLLECTIVE: devices wait for each other there, and exchange values.
 ELEMENTWISE = "elementwise"
 TRANSCENDENTAL = "transcendental"
 COMMUTATIVE = "commutative"
@@ -61,6 +62,7 @@ FUNCTION_CALL = "function call"
 APPLIES = "applies"
 EFFECTFUL = "effectful"
 HOST_CALL = "host call"
+COLLECTIVE = "collective"
 
 # What an operation does with dynamic dimensions (``f32[<=10]``). REFUSED: it takes none. KEPT: its shapes may have them, though
 # no backend runs it so. ACTUAL_SIZES: it is evaluated as the same operation on static shapes, those of its operands then.

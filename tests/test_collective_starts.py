@@ -153,6 +153,7 @@ def test_done_twice(backend):
         ("reduce-scatter", "f32[2]", "dimensions={0}, to_apply=add", lambda x: np.split(x.sum(0), 2)),
         ("all-to-all", "f32[4]", "dimensions={0}", lambda x: [x[:, :2].reshape(-1), x[:, 2:].reshape(-1)]),
         ("collective-broadcast", "f32[4]", "replica_groups={{1,0}}", lambda x: [x[1]] * 2),
+        ("collective-reduce", "f32[4]", "to_apply=add", lambda x: [x.sum(0), 0 * x[1]]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("contexts", ["", ", u32[]"])

@@ -8,12 +8,17 @@ from typing import Any
 from ..attributes import Boolean
 from ..errors import require
 from ..instruction import Instruction
+from ..operation import COLLECTIVE, EFFECTFUL, HOST_CALL
 from ..replica_groups import FLATTENED_ID, ChannelId, Device, ReplicaGroups, expanded, group_mode, participants
 from ..shape import AnyShape
 from .collective_handles import finished, placeholder
 from .constraints import require_array
 
 Arrays = tuple[Any, ...]
+
+# The traits of a collective operation; a start and a done have but the first two, since only both together are one.
+MEETING = frozenset({EFFECTFUL, HOST_CALL, COLLECTIVE})
+PART_OF_MEETING = frozenset({EFFECTFUL, HOST_CALL})
 
 # In the order in which XLA prints them.
 GROUPS = {"channel_id": ChannelId(None), "replica_groups": ReplicaGroups(()), "constrain_layout": Boolean(False)}

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..element_type import PRED, TOKEN
 from ..instruction import Instruction
-from ..operation import RENAMES
+from ..operation import COLLECTIVE, RENAMES
 from ..shape import AnyShape, Shape, TupleShape, compatible, leaves
 
 Arrays = tuple[Any, ...]
@@ -94,26 +94,12 @@ def finished(run: Any, value: Any, shape: AnyShape) -> Arrays:
     return environment.finish_exchange(numbers[0], done)
 
 
-# What an async-start can begin without waiting, where it is the last thing that the computation does.
-_COLLECTIVES = frozenset(
-    {
-        "all-gather",
-        "all-reduce",
-        "all-to-all",
-        "collective-broadcast",
-        "collective-permute",
-        "ragged-all-to-all",
-        "reduce-scatter",
-    }
-)  # fmt: skip
-
-
 def begins_collective(start: Instruction) -> bool:
     """Whether an async-start calls a computation that ends in a collective operation.
 
     Its devices meet there; those that the computation comes to before are waited for.
     """
-    return start.attributes["calls"].root.opcode in _COLLECTIVES
+    return start.attributes["calls"].root.has_trait(COLLECTIVE)
 
 
 class _Begun(Exception):

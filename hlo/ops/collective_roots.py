@@ -11,13 +11,12 @@ import numpy as np
 from ..attributes import Boolean, CalledComputation
 from ..element_type import F32, S32
 from ..errors import require
-from ..operation import APPLIES, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import APPLIES, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
-from .collective_groups import GLOBAL_GROUPS, GROUPS, Meeting, one_or_all, require_arrays, require_groups, zeros
+from .collective_groups import GLOBAL_GROUPS, GROUPS, MEETING, Meeting, one_or_all, require_arrays, require_groups, zeros
 from .collectives import reduced, require_reducer
 from .constraints import one_or_tuple
 
-COLLECTIVE = {HOST_CALL, EFFECTFUL}
 _DYNAMIC_ROOT = {"has_dynamic_root": Boolean(False)}
 
 
@@ -51,7 +50,7 @@ def _roots(opcode, values, has_dynamic_root):
 
 
 @operation(
-    "collective-broadcast", "*operands", builder="CollectiveBroadcast", traits=COLLECTIVE, **GROUPS, **_DYNAMIC_ROOT
+    "collective-broadcast", "*operands", builder="CollectiveBroadcast", traits=MEETING, **GROUPS, **_DYNAMIC_ROOT
 )  # fmt: skip
 def collective_broadcast(*operands, has_dynamic_root, **attributes):
     """CollectiveBroadcast(operands...): the root of each group sends its operands to all of the group.
@@ -78,7 +77,7 @@ def _(*operands, has_dynamic_root, run, shape, **attributes):
 
 
 @operation(
-    "collective-reduce", "*operands", builder="CollectiveReduce", traits={*COLLECTIVE, APPLIES},
+    "collective-reduce", "*operands", builder="CollectiveReduce", traits={*MEETING, APPLIES},
     **GLOBAL_GROUPS, **_DYNAMIC_ROOT, to_apply=CalledComputation(),
 )  # fmt: skip
 def collective_reduce(*operands, has_dynamic_root, to_apply, **attributes):

@@ -10,12 +10,19 @@ import numpy as np
 from ..attributes import CalledComputation, IntegerList
 from ..element_type import BF16, F32, S32, U32
 from ..errors import require
-from ..operation import APPLIES, EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import APPLIES, HOST_CALL, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape, compatible
-from .collective_groups import GLOBAL_GROUPS, Meeting, finish, one_or_all, require_arrays, require_groups
+from .collective_groups import (
+    GLOBAL_GROUPS,
+    MEETING,
+    PART_OF_MEETING,
+    Meeting,
+    finish,
+    one_or_all,
+    require_arrays,
+    require_groups,
+)
 from .constraints import one_or_tuple, require_dimensions, require_signature
-
-COLLECTIVE = {HOST_CALL, EFFECTFUL}
 
 
 @operation("replica-id", builder="ReplicaId", traits={HOST_CALL})
@@ -70,7 +77,7 @@ def _all_reduce_shape(opcode, operands, to_apply, attributes):
 
 
 @operation(
-    "all-reduce", "*operands", builder="AllReduce", aliases=("CrossReplicaSum",), traits={*COLLECTIVE, APPLIES},
+    "all-reduce", "*operands", builder="AllReduce", aliases=("CrossReplicaSum",), traits={*MEETING, APPLIES},
     **GLOBAL_GROUPS, to_apply=CalledComputation(),
 )  # fmt: skip
 def all_reduce(*operands, to_apply, **attributes):
@@ -105,7 +112,7 @@ def _(*operands, to_apply, run, shape, **attributes):
 
 
 @operation(
-    "all-reduce-start", "*operands", builder="AllReduceStart", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS,
+    "all-reduce-start", "*operands", builder="AllReduceStart", traits={*PART_OF_MEETING, APPLIES}, **GLOBAL_GROUPS,
     to_apply=CalledComputation(),
 )  # fmt: skip
 def all_reduce_start(*operands, to_apply, **attributes):
@@ -149,7 +156,7 @@ def _():
     yield InvalidSample([Shape(F32)], {"to_apply": add, "replica_groups": ((-1,),)}, "must not be negative")
 
 
-@operation("all-reduce-done", "operand", builder="AllReduceDone", traits=COLLECTIVE)
+@operation("all-reduce-done", "operand", builder="AllReduceDone", traits=PART_OF_MEETING)
 def all_reduce_done(operand):
     """AllReduceDone(operand): waits for the all-reduce that the operand, its start, has begun, and returns its result."""
     is_data = all(not element.is_tuple for element in operand.elements) if operand.is_tuple else operand.element_type.dtype
@@ -174,7 +181,7 @@ def _():
 
 
 @operation(
-    "reduce-scatter", "*operands", builder="ReduceScatter", traits={*COLLECTIVE, APPLIES}, **GLOBAL_GROUPS,
+    "reduce-scatter", "*operands", builder="ReduceScatter", traits={*MEETING, APPLIES}, **GLOBAL_GROUPS,
     dimensions=IntegerList(), to_apply=CalledComputation(),
 )  # fmt: skip
 def reduce_scatter(*operands, dimensions, to_apply, stated, **attributes):
@@ -283,7 +290,7 @@ def _all_gather_shape(opcode, operands, dimensions, attributes, stated):
 
 
 @operation(
-    "all-gather", "*operands", builder="AllGather", traits=COLLECTIVE, **GLOBAL_GROUPS, dimensions=IntegerList()
+    "all-gather", "*operands", builder="AllGather", traits=MEETING, **GLOBAL_GROUPS, dimensions=IntegerList()
 )  # fmt: skip
 def all_gather(*operands, dimensions, stated, **attributes):
     """AllGather(operands..., all_gather_dimension): the operands of all devices of a group, one behind the other.
@@ -316,7 +323,7 @@ def _(*operands, dimensions, run, shape, **attributes):
 
 
 @operation(
-    "all-gather-start", "*operands", builder="AllGatherStart", traits=COLLECTIVE, **GLOBAL_GROUPS, dimensions=IntegerList()
+    "all-gather-start", "*operands", builder="AllGatherStart", traits=PART_OF_MEETING, **GLOBAL_GROUPS, dimensions=IntegerList()
 )  # fmt: skip
 def all_gather_start(*operands, dimensions, stated, **attributes):
     """AllGatherStart(operands...): begins an all-gather without waiting; the result is ``(operands, results)``."""
@@ -337,7 +344,7 @@ def _(*operands, dimensions, run, shape, **attributes):
     return one_or_all(operands, first), meeting.begin(operands, _gathering(dimensions[0]), second)
 
 
-@operation("all-gather-done", "operand", builder="AllGatherDone", traits=COLLECTIVE)
+@operation("all-gather-done", "operand", builder="AllGatherDone", traits=PART_OF_MEETING)
 def all_gather_done(operand):
     """AllGatherDone(operand): waits for the all-gather that the operand, its start, has begun, and returns its result."""
     form = operand.is_tuple and len(operand.elements) == 2 and operand.elements[0].is_tuple == operand.elements[1].is_tuple

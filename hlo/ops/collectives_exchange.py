@@ -10,20 +10,27 @@ import numpy as np
 from ..attributes import IntegerList
 from ..element_type import F32, S32, S64, U32
 from ..errors import require
-from ..operation import EFFECTFUL, HOST_CALL, InvalidSample, Sample, operation
+from ..operation import InvalidSample, Sample, operation
 from ..replica_groups import IntegerLists, SourceTargetPairs
 from ..shape import Shape, TupleShape, compatible
-from .collective_groups import GROUPS, Meeting, finish, one_or_all, require_arrays, require_groups, zeros
+from .collective_groups import (
+    GROUPS,
+    MEETING,
+    PART_OF_MEETING,
+    Meeting,
+    finish,
+    one_or_all,
+    require_arrays,
+    require_groups,
+    zeros,
+)
 from .constraints import one_or_tuple, require_array, require_dimensions
-
-COLLECTIVE = {HOST_CALL, EFFECTFUL}
-
 
 # --- all-to-all ---
 
 
 @operation(
-    "all-to-all", "*operands", builder="AllToAll", aliases=("AllToAllTuple",), traits=COLLECTIVE,
+    "all-to-all", "*operands", builder="AllToAll", aliases=("AllToAllTuple",), traits=MEETING,
     **GROUPS, dimensions=IntegerList(None),
 )  # fmt: skip
 def all_to_all(*operands, dimensions, stated, **attributes):
@@ -104,7 +111,7 @@ def _require_permute(opcode, operands, channel_id, slice_sizes):
         raise NotImplementedError(f"{opcode}: the form that writes slices in place (slice_sizes) is not implemented")
 
 
-@operation("collective-permute", "*operands", builder="CollectivePermute", traits=COLLECTIVE, **_PAIRS)
+@operation("collective-permute", "*operands", builder="CollectivePermute", traits=MEETING, **_PAIRS)
 def collective_permute(*operands, channel_id, source_target_pairs, slice_sizes):
     """CollectivePermute(operands..., source_target_pairs): each source sends its operands to its target.
 
@@ -138,7 +145,7 @@ def _(*operands, channel_id, source_target_pairs, slice_sizes, run, shape):
     return one_or_all(meeting.meet(operands, combine), shape)
 
 
-@operation("collective-permute-start", "*operands", builder="CollectivePermuteStart", traits=COLLECTIVE, **_PAIRS)
+@operation("collective-permute-start", "*operands", builder="CollectivePermuteStart", traits=PART_OF_MEETING, **_PAIRS)
 def collective_permute_start(*operands, channel_id, source_target_pairs, slice_sizes, stated):
     """CollectivePermuteStart(operands...): begins a collective-permute without waiting.
 
@@ -162,7 +169,7 @@ def _(*operands, channel_id, source_target_pairs, slice_sizes, run, shape):
     return one_or_all(operands, data), meeting.begin(operands, combine, data), *map(zeros, shape.elements[2:])
 
 
-@operation("collective-permute-done", "operand", builder="CollectivePermuteDone", traits=COLLECTIVE)
+@operation("collective-permute-done", "operand", builder="CollectivePermuteDone", traits=PART_OF_MEETING)
 def collective_permute_done(operand):
     """CollectivePermuteDone(operand): waits for the collective-permute that its start has begun, and returns its result."""
     form = operand.is_tuple and len(operand.elements) in (2, 4) and compatible(operand.elements[0], operand.elements[1])
@@ -203,7 +210,7 @@ def _():
 _OFFSETS = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
 
 
-@operation("ragged-all-to-all", "input", "output", *_OFFSETS, builder="RaggedAllToAll", traits=COLLECTIVE, **GROUPS)
+@operation("ragged-all-to-all", "input", "output", *_OFFSETS, builder="RaggedAllToAll", traits=MEETING, **GROUPS)
 def ragged_all_to_all(input, output, input_offsets, send_sizes, output_offsets, recv_sizes, **attributes):
     """RaggedAllToAll(input, output, ...): an all-to-all of parts of different sizes, along dimension 0.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ....hlo import Shape
+from ....hlo.operation import ASSOCIATIVE
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elementary_calls import lanes_for_calls
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 # So many elements of a line are computed before they are scanned, and after they are.
 _BLOCK = 256
-
-_EXACT = frozenset({"maximum", "minimum"})
-_EXACT_OF_INTEGERS = _EXACT | {"add", "multiply", "and", "or", "xor"}
 
 
 def emit_lines(scan: Scan, target: Target) -> None:
@@ -47,7 +45,9 @@ def _is_exact(scan: Scan) -> bool:
     operation = scan.step_results[0]
     if tuple(reversed(operation.operands)) != tuple(scan.step.parameters) or operation.shape.element_type.is_complex:
         return False
-    return operation.opcode in (_EXACT if operation.shape.element_type.is_float else _EXACT_OF_INTEGERS)
+    if operation.shape.element_type.is_float:
+        return operation.opcode in ("maximum", "minimum")  # the others round
+    return operation.has_trait(ASSOCIATIVE)
 
 
 def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
