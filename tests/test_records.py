@@ -1,5 +1,8 @@
 """Facts that the records state about operations, tried on values and on whatever else follows from them."""
 
+import ast
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ from phlox.hlo import (
 )  # fmt: skip
 from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, TRANSCENDENTAL, operation
 from phlox.tracer.calls.cost import cost_analysis
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # --- every operation in every layer ---
 
@@ -196,3 +201,32 @@ def test_work(build, shapes, flops, transcendentals):
 def scalar_computation_less():
     b = Builder("less")
     return b.build(b.Lt(b.parameter(Shape(F32)), b.parameter(Shape(F32))))
+
+
+# --- who lists operations by hand ---
+
+FOLDERS = ("compile", "tracer", "runtime", "command_line", "client", "backends/reference")
+# The forms that a pass itself defines, and names for all operations.
+MAY_LIST = {"compile/layout_normalization.py", "compile/fusion_plan.py", "tracer/functions/emission.py"}
+
+
+def lists_of_opcodes(source):
+    """The lines of tuples, lists and sets of three or more opcodes; a pair is a pattern, a dictionary a layer's table."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set) and len(node.elts) > 2:
+            if all(isinstance(element, ast.Constant) and element.value in OPERATIONS for element in node.elts):
+                yield node.lineno
+
+
+def test_passes_ask_the_records():
+    """What several operations have in common is a fact of each, which the next one states, too."""
+    found = set()
+    for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
+        if any(lists_of_opcodes(path.read_text(encoding="utf-8"))):
+            found.add(path.relative_to(ROOT).as_posix())
+    assert found == MAY_LIST
+
+
+def test_lists_of_opcodes_are_found():
+    assert list(lists_of_opcodes('x = 1\ny = {"add", "dot", "while"}')) == [2]
+    assert not list(lists_of_opcodes('x = opcode in ("add", "dot")\ny = {"add": 1, "dot": 2, "while": 3}'))
