@@ -2,7 +2,7 @@
 
 A record is a decorated shape function::
 
-    @operation("reverse", "operand", builder="Rev", dimensions=IntegerList())
+    @operation("reverse", "operand", builder="Rev", traits={DATA_MOVEMENT}, cost=1.0, dimensions=IntegerList())
     def reverse(operand, *, dimensions):
         \"\"\"Reverses the order of the elements along dimensions.\"\"\"
         require(...)                       # every constraint, each with its own message
@@ -17,7 +17,8 @@ A record is a decorated shape function::
         return [Sample([Shape(F32, (2, 3))], dimensions=(0,)), ...]
 
 The builder, the parser and the verifier all call the shape function; the reference backend, constant folding and the tests
-call the evaluation. Emitters and differentiation rules live in their own layers, keyed by opcode.
+call the evaluation, and passes ask for the facts. What one layer says of operations, as emitters, expansions and padding rules
+do, stands in a table of that layer, keyed by opcode.
 """
 
 from __future__ import annotations
