@@ -24,7 +24,7 @@ do, stands in a table of that layer, keyed by opcode.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -117,6 +117,17 @@ Resized = tuple[tuple[Any, ...], dict[str, Any], "AnyShape | None"]
 def no_agreement(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
     """The agreement of operations whose operands need not agree."""
     return []
+
+
+def all_agree(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
+    """The agreement of operations on arrays of one shape, as elementwise ones are."""
+    return agreeing(shapes, range(len(shapes)))
+
+
+def agreeing(shapes: list[Shape], numbers: Sequence[int]) -> list[Places]:
+    """All dimensions of these operands, without scalars that stand beside arrays."""
+    rank = max(shapes[number].rank for number in numbers)
+    return [[(number, dimension) for number in numbers if shapes[number].rank == rank] for dimension in range(rank)]
 
 
 @dataclass(eq=False)
@@ -330,6 +341,7 @@ def operation(
             updated_operand=updated_operand,
             cost=1.0 if cost is None and ELEMENTWISE in traits else cost,
             identity=identity,
+            agreement_function=all_agree if ELEMENTWISE in traits else no_agreement,
         )
         OPERATIONS[opcode] = record
         return record

@@ -4,12 +4,12 @@ attributes and results that follow from sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..operation import ELEMENTWISE, OPERATIONS, Places, Resized
+from ..operation import Places, Resized, agreeing, all_agree
 from ..resizing import grown
 from ..shape import Shape
 from .contractions import dot
@@ -48,33 +48,17 @@ def _(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
 @scatter.agreement
 def _(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
     count = len(shapes) // 2
-    return [*_alike(shapes, range(count)), *_alike(shapes, range(count + 1, len(shapes)))]
+    return [*agreeing(shapes, range(count)), *agreeing(shapes, range(count + 1, len(shapes)))]
 
 
 @concatenate.agreement
 def _(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
     (along,) = attributes["dimensions"]
-    return [places for dimension, places in enumerate(_alike(shapes, range(len(shapes)))) if dimension != along]
+    return [places for dimension, places in enumerate(all_agree(shapes, attributes)) if dimension != along]
 
 
-@map_.agreement
-@reduce.agreement
-@reduce_window.agreement
-@sort.agreement
-def _same_shapes(shapes: list[Shape], attributes: dict[str, Any]) -> list[Places]:
-    return _alike(shapes, range(len(shapes)))
-
-
-for _record in OPERATIONS.values():
-    if ELEMENTWISE in _record.traits:
-        _record.agreement(_same_shapes)
-
-
-def _alike(shapes: list[Shape], numbers: Iterable[int]) -> list[Places]:
-    """All dimensions of those of the operands that are no scalars beside others."""
-    numbers = list(numbers)
-    rank = max(shapes[number].rank for number in numbers)
-    return [[(number, dimension) for number in numbers if shapes[number].rank == rank] for dimension in range(rank)]
+for _record in (map_, reduce, reduce_window, sort):
+    _record.agreement(all_agree)
 
 
 # --- attributes and results that follow from sizes ---
