@@ -250,4 +250,9 @@ def test_a_miss_reads_the_arguments_once():
 
 
 def test_one_name_by_position_and_by_keyword():
-    check(lambda x, /, **others: x - others["x"], 5.0, x=2.0)
+    difference = check(lambda x, /, **others: x - others["x"], 5.0, x=2.0)
+    assert difference.lower(5.0, x=2.0).compile()(5.0, x=2.0) == 3
+    assert [leaf.path for leaf in difference.cache_info().entries[0].leaves] == ["x", "others['x']"]
+    native = jit(lambda x, /, **others: x - (others["x"] == "one"))
+    for _ in range(2):
+        assert native(5.0, x="one") == 4 and native(5.0, x="two") == 5

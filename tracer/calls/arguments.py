@@ -45,9 +45,9 @@ class ArgumentReader:
             )
         parameters = self.signature.parameters.values()
         self.positional = tuple(parameter.name for parameter in parameters if parameter.kind in _POSITIONAL)
-        self.rest = next(
-            (parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), "args"
-        )
+        self.positional_only = {one.name for one in parameters if one.kind is inspect.Parameter.POSITIONAL_ONLY}
+        self.rest = _name_of_kind(parameters, inspect.Parameter.VAR_POSITIONAL, "args")
+        self.rest_by_name = _name_of_kind(parameters, inspect.Parameter.VAR_KEYWORD, "kwargs")
         self.static_names = self._static_names(static_argnums, static_argnames)
         self.static_positions = frozenset(
             position for position, name in enumerate(self.positional) if name in self.static_names
@@ -79,6 +79,10 @@ class ArgumentReader:
             return self.positional[position]
         return f"{self.rest}[{position - len(self.positional)}]"
 
+    def keyword_name(self, keyword: str) -> str:
+        """What the argument under this keyword is called in messages: none is called as an argument by position may be."""
+        return f"{self.rest_by_name}[{keyword!r}]" if keyword in self.positional_only else keyword
+
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Any], Containers]:
         """The key of the call, all leaves of the arguments in the order of the call, static ones too, and the containers."""
         parts: list[Any] = []
@@ -98,7 +102,8 @@ class ArgumentReader:
                 leaves.append(value)
             else:
                 parts.append(self._read_any(value, position, self.position_name(position), leaves, containers))
-        for position, (name, value) in enumerate(kwargs.items(), len(args)):
+        for position, (keyword, value) in enumerate(kwargs.items(), len(args)):
+            name = self.keyword_name(keyword)
             parts.append(name)
             if name in self.static_names:
                 parts.append(self.static_part(value, name))
@@ -155,7 +160,7 @@ class Call:
     """A call that has been read: all that is asked about it is answered without looking at its containers again.
 
     ``arguments`` stand as they were given, the last of them under ``keywords``; ``canonical`` has the same ones in the order of
-    the function's parameters, ``positional`` of them by position. Raises TypeError where they do not fit the function.
+    the function's parameters, the last of them under ``canonical_keywords``. Raises TypeError where they do not fit it.
     """
 
     def __init__(
@@ -165,7 +170,7 @@ class Call:
         self.keywords = tuple(kwargs)
         self.arguments: list[Argument] = []
         start = 0
-        names = (*map(reader.position_name, range(len(args))), *kwargs)
+        names = (*map(reader.position_name, range(len(args))), *map(reader.keyword_name, kwargs))
         for position, (name, value) in enumerate(zip(names, (*args, *kwargs.values()))):
             structure, count = containers.get(position, (pytree.LEAF, 1))
             self.arguments.append(Argument(name, value, structure, leaves[start : start + count], start))
@@ -175,7 +180,7 @@ class Call:
         except TypeError as error:
             raise TypeError(f"{reader.name}() {error}") from None
         self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
-        self.positional = len(bound.args)
+        self.canonical_keywords = tuple(bound.kwargs)
 
     def made_static(self) -> frozenset[str]:
         """The places of Python integers in this call that are static because the function needs their values."""
@@ -184,16 +189,16 @@ class Call:
 
     def key(self) -> tuple[Any, ...]:
         """As `ArgumentReader.read` has it."""
-        return self._key(self.arguments, len(self.arguments) - len(self.keywords))
+        return self._key(self.arguments, self.keywords)
 
     def canonical_key(self) -> tuple[Any, ...]:
         """The key of all calls that differ from this one in their spelling alone."""
-        return self._key(self.canonical, self.positional)
+        return self._key(self.canonical, self.canonical_keywords)
 
-    def _key(self, arguments: list[Argument], positional: int) -> tuple[Any, ...]:
+    def _key(self, arguments: list[Argument], keywords: tuple[str, ...]) -> tuple[Any, ...]:
         parts: list[Any] = []
-        for position, one in enumerate(arguments):
-            if position >= positional:
+        for position, one in enumerate(arguments, len(keywords) - len(arguments)):
+            if position >= 0:
                 parts.append(one.name)
             if one.name in self.reader.static_names:
                 parts.append(self.reader.static_part(one.value, one.name))
@@ -219,7 +224,11 @@ class Call:
                 leaves.append(static_leaf(leaf, path) if path in made_static else make_leaf(leaf, path, descriptions))
         structures = tuple([(one.name, one.structure) for one in self.canonical])
         _check_structures(structures)
-        return CallForm(leaves, structures, self.positional, made_static)
+        return CallForm(leaves, structures, self.canonical_keywords, made_static)
+
+
+def _name_of_kind(parameters: Iterable[inspect.Parameter], kind: Any, default: str) -> str:
+    return next((parameter.name for parameter in parameters if parameter.kind is kind), default)
 
 
 def _check_structures(structures: Structures) -> None:

@@ -31,20 +31,20 @@ Structures = tuple[tuple[str, pytree.Structure], ...]
 class CallForm:
     """How a function is called: its arguments taken apart, in the order of the function's parameters.
 
-    ``positional`` of them are given by position; ``made_static`` are the places of Python integers whose values it needs.
+    The last of them are given under ``keywords``; ``made_static`` are the places of Python integers whose values it needs.
     """
 
     leaves: list[Leaf]
     structures: Structures
-    positional: int
+    keywords: tuple[str, ...]
     made_static: frozenset[str] = frozenset()
 
     def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of this form with other leaves: by position, and by name."""
         remaining = iter(values)
         given = [pytree.unflatten_from(structure, remaining) for _, structure in self.structures]
-        names = [name for name, _ in self.structures[self.positional :]]
-        return tuple(given[: self.positional]), dict(zip(names, given[self.positional :]))
+        positional = len(given) - len(self.keywords)
+        return tuple(given[:positional]), dict(zip(self.keywords, given[positional:]))
 
     @property
     def traced_leaves(self) -> list[TracedLeaf]:
