@@ -1,9 +1,10 @@
-"""Scan: against NumPy's cumulative functions and a loop in Python, on both backends; its text as XLA spells it."""
+"""Scan: against NumPy's cumulative functions and a loop in Python, on both backends; its text as XLA spells it; its nests."""
 
 import numpy as np
 import pytest
+from phlox import jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, F64, S32, Builder, Shape, ShapeError, parse_module, scalar_computation
+from phlox.hlo import F32, F64, S32, S64, Builder, Shape, ShapeError, element_type_of, parse_module, scalar_computation
 
 BOTH = pytest.mark.parametrize("backend", ["cpu", "reference"])
 
@@ -116,3 +117,172 @@ def test_bad_arguments():
         b.Scan([x], [init], running("add", Shape(F64)), 0)
     with pytest.raises(ShapeError, match=r"scan: dimensions of operand 0 must be in \[0, 1\), got 1"):
         b.Scan([x], [init], running("add", Shape(F32)), 1)
+
+
+# --- the nests of the CPU backend ---
+
+# Single vectors and whole ones, tiles, what remains of them, slices of many vectors, dimensions of 1 and 0.
+SHAPES = [
+    (5,),
+    (1000,),
+    (33, 1),
+    (1, 33),
+    (17, 35),
+    (3, 70),
+    (70, 3),
+    (300, 90),
+    (5, 600),
+    (3, 18, 20),
+    (4, 0),
+    (0, 4),
+    (2, 3, 4, 5),
+]
+TYPES = [np.float32, np.int8, np.complex64]
+
+
+def opcodes(lowered):
+    """The opcodes of all computations after the passes."""
+    module = parse_module(lowered.compile().as_text())
+    return [instruction.opcode for computation in module.computations() for instruction in computation.instructions]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.__name__)
+def test_every_axis_of_every_order(shape, dtype):
+    """Sums of floats are NumPy's, bit for bit: elements are added one after the other."""
+    x = (np.random.default_rng(0).random(shape) * 4 - 1).astype(dtype)
+    for axis in range(x.ndim):
+        run = jit(lambda x, axis=axis: (np.cumsum(x, axis), np.maximum.accumulate(x, axis)))
+        for layout in (x, np.asfortranarray(x), np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 0, -1)), -1, 0)):
+            total, largest = run(layout)
+            np.testing.assert_array_equal(total, np.cumsum(x, axis))
+            np.testing.assert_array_equal(largest, np.maximum.accumulate(x, axis))
+
+
+@pytest.mark.parametrize("size", [7, 64, 1001])
+def test_extrema_keep_nan(size):
+    x = np.random.default_rng(0).random(size)
+    x[size // 2] = np.nan
+    for accumulate in (np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate):
+        np.testing.assert_array_equal(jit(lambda x, accumulate=accumulate: accumulate(x))(x), accumulate(x))
+
+
+@pytest.mark.parametrize("opcode", ["add", "maximum"])
+@pytest.mark.parametrize("shape", [(1000,), (40, 50), (50, 3)], ids=str)
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_backwards(shape, opcode, dtype):
+    """Of what is computed where it is scanned, along each dimension."""
+    x = np.random.default_rng(1).integers(-9, 9, shape).astype(dtype)
+    for along in range(x.ndim):
+        rest = tuple(size for d, size in enumerate(shape) if d != along)
+        b = Builder("f")
+        array = b.parameter(Shape(element_type_of(x.dtype), shape))
+        init = b.broadcast(b.constant(x.dtype.type(-100)), rest, ())
+        scan = b.Scan([b.Mul(array, array)], [init], running(opcode, init.shape), along, is_reverse=True)
+        root = b.Tuple([b.Neg(b.get_tuple_element(scan, 0)), b.get_tuple_element(scan, 1)])
+        result, last = get_backend("cpu").compile(b.build_module(root))(x)
+        squares = np.flip(x * x, along)
+        expected = (np.cumsum(squares, along) - 100) if opcode == "add" else np.maximum.accumulate(squares, along)
+        np.testing.assert_array_equal(result, -np.flip(expected, along))
+        np.testing.assert_array_equal(last, np.take(expected, -1, along))
+
+
+@pytest.mark.parametrize("along", [0, 1])
+def test_a_recurrence_of_several_carries(along):
+    """Fibonacci numbers that are driven by an input: carries that are no outputs, read by elementwise operations."""
+    x = np.random.default_rng(2).integers(-3, 4, (40, 70)).astype(np.int64)
+    rest = Shape(S64, (x.shape[1 - along],))
+    b = Builder("step")
+    value, older, newer = (b.parameter(rest) for _ in range(3))
+    following = b.Add(b.Add(older, newer), value)
+    step = b.build(b.Tuple([b.Sub(following, older), newer, following]))
+    b = Builder("f")
+    one = b.broadcast(b.constant(np.int64(1)), rest.dimensions, ())
+    scan = b.Scan([b.parameter(Shape(S64, x.shape))], [one, one], step, along)
+    results = get_backend("cpu").compile(b.build_module(scan))(x)
+    older, newer, differences = np.ones(rest.dimensions, np.int64), np.ones(rest.dimensions, np.int64), []
+    for row in np.moveaxis(x, along, 0):
+        older, newer, before = newer, older + newer + row, older
+        differences.append(newer - before)
+    for result, expected in zip(results, (np.stack(differences, along), older, newer)):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("shape", [(1000,), (40, 50), (50, 3)], ids=str)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_producers_and_consumers(shape, axis):
+    """One nest reads the arguments and writes the results; the sum itself is stored where it is needed, too."""
+    x, y = np.random.default_rng(3).random((2, *shape))
+
+    def share(x, y):
+        return np.cumsum(x * y + 1, axis) / 3.0
+
+    lowered = jit(share).lower(x, y)
+    text = lowered.compile().as_text()
+    assert text.count(" fusion(") == 1 and "scan(" in text
+    np.testing.assert_array_equal(jit(share)(x, y), share(x, y))
+
+    def both(x, y):
+        total = np.cumsum(x, axis)
+        return total, total * y, np.exp(total) + x.T.reshape(shape), total / total.max()
+
+    for result, expected in zip(jit(both)(x, y), both(x, y)):
+        np.testing.assert_allclose(result, expected, rtol=1e-15)
+
+
+def test_cumulative_functions_are_scans():
+    x = np.ones((6, 7))
+    for function in (np.cumsum, np.cumprod, np.nancumsum, lambda x: np.maximum.accumulate(x, 1), lambda x: x.cumsum(0)):
+        lowered = jit(function).lower(x)
+        assert " scan(" in lowered.as_text() and "reduce-window" not in lowered.as_text()
+        assert "while" not in opcodes(lowered)
+
+
+def test_a_computation_with_loops():
+    x = np.random.default_rng(4).integers(1, 50, (6, 9)) * 6
+    for axis in (0, 1):
+        np.testing.assert_array_equal(jit(lambda x, axis=axis: np.gcd.accumulate(x, axis))(x), np.gcd.accumulate(x, axis))
+
+
+def test_what_is_not_elementwise_is_a_loop():
+    """Each step reduces the carry: no element goes its own way."""
+    row = Shape(F64, (5,))
+    b = Builder("step")
+    x, carry = b.parameter(row), b.parameter(row)
+    total = b.Reduce(carry, b.constant(0.0), scalar_computation("add", F64), (0,))
+    mixed = b.Add(x, b.broadcast(total, (5,), ()))
+    step = b.build(b.Tuple([mixed, mixed]))
+    b = Builder("f")
+    scan = b.Scan([b.parameter(Shape(F64, (3, 5)))], [b.constant(np.zeros(5))], step, 0)
+    executable = get_backend("cpu").compile(b.build_module(scan))
+    assert " scan(" not in executable.as_text()
+    result, _ = executable(np.ones((3, 5)))
+    np.testing.assert_array_equal(result, [[1] * 5, [6] * 5, [31] * 5])
+
+
+WINDOW = """HloModule windows
+add { x = f64[] parameter(0) y = f64[] parameter(1) ROOT sum = f64[] add(x, y) }
+ENTRY f {
+  x = f64[40,50] parameter(0)
+  zero = f64[] constant(0)
+  ROOT sums = f64[40,50] reduce-window(x, zero), window={size=SIZE pad=PADDING}, to_apply=add
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "size, padding, axis, backwards",
+    [
+        ("40x1", "39_0x0_0", 0, False),
+        ("1x50", "0_0x0_49", 1, True),
+        ("1x60", "0_0x59_0", 1, False),
+        ("40x1", "0_39x0_0", 0, True),
+    ],
+)
+def test_windows_of_all_elements_before_are_scans(size, padding, axis, backwards):
+    x = np.random.default_rng(5).integers(-9, 9, (40, 50)).astype(np.float64)
+    executable = get_backend("cpu").compile(parse_module(WINDOW.replace("SIZE", size).replace("PADDING", padding)))
+    assert " scan(" in executable.as_text() and "reduce-window" not in executable.as_text()
+    expected = np.flip(np.cumsum(np.flip(x, axis), axis), axis) if backwards else np.cumsum(x, axis)
+    (result,) = executable(x)
+    np.testing.assert_array_equal(result, expected)

@@ -58,6 +58,12 @@ def scan(*operands, dimensions, num_carries, is_reverse, is_associative, to_appl
     return one_or_tuple([*outputs, *inits]).without_layout()
 
 
+@scan.counting
+def _(operands, shape, attributes):
+    inputs = len(operands) - attributes["num_carries"]
+    return (operands if inputs else _parts(shape))[0].dimensions[attributes["dimensions"][0]]
+
+
 def _parts(shape: AnyShape) -> tuple[AnyShape, ...]:
     return shape.elements if shape.is_tuple else (shape,)
 

@@ -6,8 +6,6 @@ steps as its number of lanes has bits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
 from ....hlo import Shape
@@ -21,9 +19,7 @@ from ...llvm.memory import stack_memory
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
 from ..target import Target
 from ..vectors import VectorLoop
-
-if TYPE_CHECKING:
-    from .scan import Scan
+from .scan_parts import Scan
 
 # So many elements of a line are computed before they are scanned, and after they are.
 _BLOCK = 256

@@ -1,0 +1,104 @@
+"""What the nests of a scan share: what is scanned, one step of it, and where the results go."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ....compile.fused_computations import result_roots
+from ....compile.scan_steps import elementwise_step
+from ....hlo import Computation, leaves, make_instruction
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
+from ...llvm.index import Base, Component, Index
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.types import RegisterValue, register_bytes
+from ..target import Target
+
+Mask = ir.Value | None
+
+
+class Scan:
+    """What is scanned, and where its results go."""
+
+    def __init__(self, builder: ir.IRBuilder, computation: Computation, arguments: list[Binding], outputs: list[Array]) -> None:
+        computation = _with_parts(computation)
+        self.builder, self.bindings = builder, dict(zip(computation.parameters, arguments))
+        self.scan = scan = next(instruction for instruction in computation.instructions if instruction.opcode == "scan")
+        step = elementwise_step(scan)
+        assert step is not None
+        self.step = step
+        (self.along,), carries = scan.attributes["dimensions"], scan.attributes["num_carries"]
+        self.is_reverse = scan.attributes["is_reverse"]
+        split = len(scan.operands) - carries
+        self.inputs, self.inits = scan.operands[:split], scan.operands[split:]
+        self.step_results = result_roots(step)
+        self.output_count = len(self.step_results) - carries
+        # The instructions that stand for the scan's results, by number.
+        named = [i for i in computation.instructions if i.opcode == "get-tuple-element" and scan in i.operands]
+        self.parts = [(part, part.attributes["index"]) for part in named] or [(scan, 0)]
+        of_carries = {part: number - self.output_count for part, number in self.parts if number >= self.output_count}
+        results = list(zip(result_roots(computation), outputs))
+        self.results = [(root, array) for root, array in results if root not in of_carries]
+        self.last_carries = [(of_carries[root], array) for root, array in results if root in of_carries]
+        shapes = [*(x.shape for x in self.inputs), *leaves(scan.shape)]
+        self.sizes = shapes[0].dimensions
+        self.rank, self.steps = len(self.sizes), self.sizes[self.along]
+        self.slice_sizes = self.sizes[: self.along] + self.sizes[self.along + 1 :]
+        parts = {part for part, _ in self.parts}
+        outside = tuple(i for i in computation.instructions if i not in parts and not i.shape.is_tuple)
+        # What is computed for each element besides the steps.
+        self.outside = Computation(computation.name, outside, outside[-1])
+
+    def lanes(self, target: Target, size: int) -> int:
+        """The lanes of vectors along a dimension of this size."""
+        if has_control_flow([self.step, self.outside]):
+            return 1
+        arrays = (i for i in (*self.outside.instructions, *self.step.instructions) if not i.shape.is_tuple)
+        return target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
+
+    def position(self, number: Base) -> Base:
+        """Where the step with this number is along the scanned dimension."""
+        if not self.is_reverse:
+            return number
+        return indices.add_base(self.builder, indices.multiply_base(self.builder, number, -1), self.steps - 1)
+
+    def at(self, place: Index, position: Component) -> Index:
+        """The index of an element, from its place within the slice and the position of this along the scanned dimension."""
+        return (*place[: self.along], position, *place[self.along :])
+
+    def elements(self, index: Index, lanes: int, mask: Mask = None) -> list[RegisterValue]:
+        emitter = ElementalEmitter(self.builder, lanes, self.bindings)
+        return [emitter.emit(x, index, mask) for x in self.inputs]
+
+    def first_carries(self, place: Index, lanes: int, mask: Mask = None) -> list[RegisterValue]:
+        emitter = ElementalEmitter(self.builder, lanes, self.bindings)
+        return [emitter.emit(x, place, mask) for x in self.inits]
+
+    def stepped(
+        self, elements: list[RegisterValue], carries: list[RegisterValue], lanes: int
+    ) -> tuple[list[RegisterValue], list[RegisterValue]]:
+        """The elements of the outputs, and the next carries."""
+        results = emit_scalar_computation(self.builder, self.step, [*elements, *carries], lanes)
+        return results[: self.output_count], results[self.output_count :]
+
+    def store(self, index: Index, outputs: list[RegisterValue], lanes: int, mask: Mask = None) -> None:
+        """Store the results that elements of the outputs make."""
+        values = {part: outputs[number] for part, number in self.parts if number < self.output_count}
+        emitter = ElementalEmitter(self.builder, lanes, {**self.bindings, **values})
+        for root, array in self.results:
+            array.store(self.builder, index, emitter.emit(root, index, mask), lanes, mask)
+
+    def store_carries(self, place: Index, carries: list[RegisterValue], lanes: int, mask: Mask = None) -> None:
+        for number, array in self.last_carries:
+            array.store(self.builder, place, carries[number], lanes, mask)
+
+
+def _with_parts(computation: Computation) -> Computation:
+    """The computation, the results of the scan one by one where the scan is its root."""
+    scan = computation.root
+    if scan.opcode != "scan" or not scan.shape.is_tuple:
+        return computation
+    parts = [make_instruction("get-tuple-element", (scan,), {"index": n}) for n in range(len(scan.shape.elements))]
+    root = make_instruction("tuple", parts)
+    return Computation(computation.name, (*computation.instructions, *parts, root), root)
