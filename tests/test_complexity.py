@@ -16,10 +16,10 @@ import pytest
 from cpu_passes import CPU_PASSES
 from phlox import jit
 from phlox.backends.cpu import function_parts
+from phlox.backends.cpu.emitter_table import scratch_bytes
 from phlox.backends.cpu.fusion_policy import FUSION_POLICY
-from phlox.backends.cpu.module_emitter import ModuleEmitter
+from phlox.backends.cpu.module_emitter import emit_module
 from phlox.backends.cpu.pipeline import PIPELINE
-from phlox.backends.cpu.scratch import scratch_bytes
 from phlox.backends.cpu.target import host_target
 from phlox.compile import arena_packing, fusion_groups, loop_rolling, pass_manager
 from phlox.compile.buffer_assignment import assign_buffers
@@ -249,8 +249,7 @@ def steps_by_stage(program, n, monkeypatch):
         context.setattr(pass_manager._Runner, "run", lambda self, one, module: counted(one.name, run, self, one, module))
         module = pass_manager.run_passes(module, UNROLLED)
     assignment = counted("assign-buffers", assign_buffers, module, scratch_bytes, 64)
-    emitter = ModuleEmitter(module, assignment, host_target())
-    counted("emit", emitter.emit)
+    counted("emit", emit_module, module, assignment, host_target())
     counted("print", module.as_text)
     return steps
 

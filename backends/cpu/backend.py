@@ -16,13 +16,13 @@ from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
 from .call import CallSignature
 from .dynamic_shapes import PaddedExecutable
+from .emitter_table import scratch_bytes
 from .executable import CpuExecutable
 from .host_instructions import instructions_text
 from .machine_code import compile_object
-from .module_emitter import KERNEL_NAME, ModuleEmitter
+from .module_emitter import KERNEL_NAME, emit_module
 from .native_program import NativeProgram, Padding
 from .pipeline import PIPELINE
-from .scratch import scratch_bytes
 from .shared_functions import shared_code
 from .support import support
 from .target import Target, host_target
@@ -65,9 +65,8 @@ class CpuBackend:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         optimized, prepared = after["fuse"], after["insert-copies"]
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
-        emitter = ModuleEmitter(prepared, assignment, self.target)
-        interruption = emitter.emit().interruption
-        llvm_ir = str(emitter.llvm)
+        emitted, interruption = emit_module(prepared, assignment, self.target)
+        llvm_ir = str(emitted.llvm)
         program = NativeProgram(
             name=module.name,
             target=self.target,
@@ -76,13 +75,13 @@ class CpuBackend:
             parameters=tuple(parameter_leaves(module)),
             results=tuple(array_leaves(module.entry.shape)),
             temporary_bytes=assignment.arena_size,  # and no more, since the assignment knows all values
-            keeps_block=SPARE_BLOCK_NAME in emitter.llvm.globals,
+            keeps_block=SPARE_BLOCK_NAME in emitted.llvm.globals,
             may_take_long=interruption.can_leave or interruption.cost > _MANY_INSTRUCTIONS,
-            constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitter.constants.items()),
-            host_calls=tuple(emitter.host_calls.values()),
-            host_instructions=instructions_text(emitter.host_calls) if emitter.host_calls else "",
-            native_calls=tuple(emitter.native_calls.items()),
-            shared=shared_code(emitter.llvm.shared_functions, self.target),
+            constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitted.constants.items()),
+            host_calls=tuple(emitted.host_calls.values()),
+            host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",
+            native_calls=tuple(emitted.native_calls.items()),
+            shared=shared_code(emitted.llvm.shared_functions, self.target),
         )
         return CpuExecutable(module, optimized, llvm_ir, program, call)
 

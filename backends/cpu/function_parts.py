@@ -1,7 +1,7 @@
 """Long computations as several native functions, called one after the other.
 
 LLVM takes more than linear time for long functions: an unrolled loop of a few thousand steps would take minutes. What one
-part computes and another needs goes through memory, the frame; addresses of buffers are computed anew.
+part computes and another needs goes through memory, its slots; addresses of buffers are computed anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .arena import ALIGNMENT, Arena, BorrowedArena
 from .call.python_calls import INTERRUPTED
 
 if TYPE_CHECKING:
-    from .module_emitter import Leaf, ModuleEmitter, Values
+    from .frame import Frame, Leaf, Values
 
 # A part ends with the instruction of HLO that brings it to so many instructions of LLVM.
 _PART_LENGTH = 250
@@ -30,8 +30,8 @@ _LARGEST_WEIGHT = 800
 _WEIGHT_OF_ARRAYS = 10
 _LARGEST_WEIGHT_OF_ONE = 200
 _SLOT_BYTES = 16
-# What a module emitter knows of the function that it writes into.
-_PLACE = ("builder", "arguments", "results", "arena", "own_arena", "frame", "argument_pointers", "result_pointers")
+# What a frame knows of the function that it writes into.
+_PLACE = ("builder", "arguments", "results", "arena", "own_arena", "slots", "argument_pointers", "result_pointers")
 
 
 class Argument(NamedTuple):
@@ -42,39 +42,39 @@ class Argument(NamedTuple):
 
 
 class FunctionParts:
-    """Emits long computations in parts, for a module emitter."""
+    """Emits long computations in parts, for a frame."""
 
-    def __init__(self, emitter: ModuleEmitter) -> None:
-        self.emitter = emitter
-        self._frame_bytes = 0
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self._used_bytes = 0
         # How to compute a pointer again in another function.
         self.recipes: dict[ir.Value, Callable[[], ir.Value]] = {}
         self._weights: dict[Computation, int] = {}
         self._callers: dict[ir.Function, ir.Function] = {}
-        self._frames: dict[ir.Function, ir.Value] = {}
+        self._slot_memories: dict[ir.Function, ir.Value] = {}
         self._slots: dict[ir.Value, int] = {}
         self._loaded: dict[tuple[ir.Function, ir.Value], ir.Value] = {}
         self._arguments: dict[tuple[ir.Function, int], Leaf] = {}
 
-    def begin_frame(self, computation: Computation) -> None:
-        """Find the frame a place: behind an arena that may grow, else on the stack."""
-        emitter, self._frame_bytes = self.emitter, 0
+    def begin(self, computation: Computation) -> None:
+        """Find the slots a place: behind an arena that may grow, else on the stack."""
+        frame, self._used_bytes = self.frame, 0
         if not self.may_be_needed(computation):
-            emitter.frame = ir.Constant(POINTER, None)
-        elif isinstance(emitter.own_arena, Arena):
-            start = -(-emitter.assignment.arena_size // ALIGNMENT) * ALIGNMENT
-            emitter.frame = emitter.builder.gep(emitter.arena, [I64(start)], source_etype=I8)
+            frame.slots = ir.Constant(POINTER, None)
+        elif isinstance(frame.own_arena, Arena):
+            start = -(-frame.assignment.arena_size // ALIGNMENT) * ALIGNMENT
+            frame.slots = frame.builder.gep(frame.arena, [I64(start)], source_etype=I8)
         else:
-            emitter.frame = stack_memory(emitter.builder, 0, _SLOT_BYTES)
-        self._frame = emitter.frame
+            frame.slots = stack_memory(frame.builder, 0, _SLOT_BYTES)
+        self._slot_memory = frame.slots
 
-    def end_frame(self) -> None:
-        """Give the frame the size that turned out to be needed."""
-        if isinstance(self.emitter.own_arena, Arena):
-            if self._frame_bytes:
-                self.emitter.own_arena.extend(self._frame_bytes)
-        elif isinstance(self._frame, ir.AllocaInstr):
-            resize_stack_memory(self._frame, self._frame_bytes)
+    def end(self) -> None:
+        """Give the memory the size that turned out to be needed."""
+        if isinstance(self.frame.own_arena, Arena):
+            if self._used_bytes:
+                self.frame.own_arena.extend(self._used_bytes)
+        elif isinstance(self._slot_memory, ir.AllocaInstr):
+            resize_stack_memory(self._slot_memory, self._used_bytes)
 
     def are_needed(self, computation: Computation) -> bool:
         """Whether a computation is emitted in parts."""
@@ -106,7 +106,7 @@ class FunctionParts:
         """Emit the instructions; ``values`` gets the root's value, wherever it was computed."""
         local = _LocalValues(self, values)
         self.emit_steps(
-            lambda instruction=instruction: self.emitter.emit_instruction(instruction, local)
+            lambda instruction=instruction: self.frame.emit_instruction(instruction, local)
             for instruction in computation.instructions
             if instruction.opcode != "parameter"
         )
@@ -114,47 +114,47 @@ class FunctionParts:
 
     def emit_steps(self, steps: Iterable[Callable[[], None]]) -> None:
         """Let each step write into a part that is not full yet."""
-        emitter = self.emitter
-        caller = {name: getattr(emitter, name) for name in _PLACE}
-        emitter.row_groups.flush(emitter.builder)
+        frame = self.frame
+        caller = {name: getattr(frame, name) for name in _PLACE}
+        frame.row_groups.flush(frame.builder)
 
         def end_part() -> None:
-            emitter.row_groups.flush(emitter.builder)
-            emitter.builder.ret(I32(0))
-            part = emitter.builder.function
-            vars(emitter).update(caller)
-            emitter.builder.function.interruption.called(emitter.builder, part)
+            frame.row_groups.flush(frame.builder)
+            frame.builder.ret(I32(0))
+            part = frame.builder.function
+            vars(frame).update(caller)
+            frame.builder.function.interruption.called(frame.builder, part)
 
         for emit_step in steps:
-            if emitter.builder is caller["builder"]:
+            if frame.builder is caller["builder"]:
                 self._begin()
             emit_step()
-            if _length(emitter.builder.function) > _PART_LENGTH:
+            if _length(frame.builder.function) > _PART_LENGTH:
                 end_part()
-        if emitter.builder is not caller["builder"]:
+        if frame.builder is not caller["builder"]:
             end_part()
 
     def _begin(self) -> None:
-        """Call a new function, and let the emitter write into it."""
-        emitter = self.emitter
-        b, caller = emitter.builder, emitter.builder.function
-        self._frames[caller] = emitter.frame
-        name = emitter.llvm.get_unique_name(f"part.{len(self._callers)}")
-        part = InterruptibleFunction(emitter.llvm, name, [POINTER] * 4, lambda builder: emitter.return_code(I32(INTERRUPTED)))
+        """Call a new function, and let the frame write into it."""
+        frame = self.frame
+        b, caller = frame.builder, frame.builder.function
+        self._slot_memories[caller] = frame.slots
+        name = frame.llvm.get_unique_name(f"part.{len(self._callers)}")
+        part = InterruptibleFunction(frame.llvm, name, [POINTER] * 4, lambda builder: frame.return_code(I32(INTERRUPTED)))
         part.linkage = "internal"
         self._callers[part] = caller
-        code = b.call(part, [emitter.arguments, emitter.results, emitter.arena, emitter.frame])
+        code = b.call(part, [frame.arguments, frame.results, frame.arena, frame.slots])
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
-            emitter.return_code(code)
-        emitter.builder = ir.IRBuilder(part.append_basic_block("entry"))
-        emitter.arguments, emitter.results, emitter.arena, emitter.frame = part.args
-        emitter.own_arena = BorrowedArena(emitter.arena)
-        emitter.argument_pointers, emitter.result_pointers = {}, {}
-        self._frames[part] = emitter.frame
+            frame.return_code(code)
+        frame.builder = ir.IRBuilder(part.append_basic_block("entry"))
+        frame.arguments, frame.results, frame.arena, frame.slots = part.args
+        frame.own_arena = BorrowedArena(frame.arena)
+        frame.argument_pointers, frame.result_pointers = {}, {}
+        self._slot_memories[part] = frame.slots
 
     def local(self, value: ir.Value) -> ir.Value:
         """A value of any function, in the function that is being emitted."""
-        here, owner = self.emitter.builder.function, _function_of(value)
+        here, owner = self.frame.builder.function, _function_of(value)
         if owner is None or owner is here:
             return value
         recipe = self.recipes.get(value)
@@ -166,7 +166,7 @@ class FunctionParts:
         slot = self._slots.get(value)
         if slot is None:
             slot = self._store(value, owner)
-        b = self.emitter.builder
+        b = self.frame.builder
         if self._is_called_by(owner, here):
             return b.load(self._address(b, here, slot), typ=value.type)
         with b.goto_entry_block():
@@ -185,15 +185,15 @@ class FunctionParts:
         return self.local(leaf)
 
     def _argument(self, leaf: Argument) -> Leaf:
-        key = (self.emitter.builder.function, leaf.number)
+        key = (self.frame.builder.function, leaf.number)
         if key not in self._arguments:
-            self._arguments[key] = self.emitter.argument(*leaf)
+            self._arguments[key] = self.frame.argument(*leaf)
         return self._arguments[key]
 
     def _store(self, value: ir.Value, owner: ir.Function) -> int:
         """Let the function that computes the value store it, right after it has done so."""
-        slot = self._slots[value] = self._frame_bytes
-        self._frame_bytes += _SLOT_BYTES
+        slot = self._slots[value] = self._used_bytes
+        self._used_bytes += _SLOT_BYTES
         b = ir.IRBuilder(value.parent)
         if isinstance(value, ir.PhiInstr):
             b.position_before(next(i for i in value.parent.instructions if not isinstance(i, ir.PhiInstr)))
@@ -203,7 +203,7 @@ class FunctionParts:
         return slot
 
     def _address(self, b: ir.IRBuilder, function: ir.Function, slot: int) -> ir.Value:
-        return b.gep(self._frames[function], [I64(slot)], source_etype=I8)
+        return b.gep(self._slot_memories[function], [I64(slot)], source_etype=I8)
 
     def _is_called_by(self, function: ir.Function, caller: ir.Function) -> bool:
         current: ir.Function | None = function

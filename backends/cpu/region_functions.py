@@ -13,19 +13,13 @@ from typing import Any
 from llvmlite import ir
 
 from ...compile.common_subexpression_elimination import ComputationKeys
-from ...compile.fused_computations import as_computation, producers
-from ...hlo import Computation, Instruction
+from ...hlo import Computation
 from ..llvm.arrays import Array
-from ..llvm.elemental import Binding, ElementalEmitter
+from ..llvm.elemental import Binding
 from ..llvm.interruption import InterruptibleFunction, call_interruptible
 from ..llvm.module import align_stack
-from ..llvm.reductions import Reduction
 from ..llvm.types import I32, flatten, unflatten
 from .call.python_calls import INTERRUPTED
-from .regions.contraction import emit_contraction
-from .regions.loop import emit_loop
-from .regions.reduction import emit_reduction
-from .regions.scatter import emit_scatter
 from .target import Target
 
 # Elements that a region must touch to become a function of its own.
@@ -49,75 +43,11 @@ class RegionFunctions:
         self._keys = ComputationKeys()
         self._inline_weight = 0
 
-    def emit_loop(
-        self,
-        builder: ir.IRBuilder,
-        computation: Computation,
-        arguments: list[Binding],
-        outputs: list[Array],
-        in_place: bool,
-    ) -> None:
-        """As regions.loop.emit_loop."""
+    def emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
+        """Emit a region; ``emit(builder, values)`` does so inside of the function that it may become.
 
-        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-            split = len(arguments)
-            emit_loop(builder, self.target, computation, bindings[:split], bindings[split:], in_place)
-
-        self._emit(builder, ("loop", computation, in_place), [*arguments, *outputs], emit)
-
-    def emit_reduction(
-        self, builder: ir.IRBuilder, computation: Computation, arguments: list[Binding], outputs: list[Array]
-    ) -> None:
-        """Emit a computation whose root is a reduce, into arrays or, where everything is reduced, into memory for scalars."""
-        reduce = computation.root
-        count = len(reduce.operands) // 2
-        reduced_values = producers(computation, reduce.operands[:count])
-        reduced = tuple(sorted(reduce.attributes["dimensions"]))
-
-        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-            arguments, outputs = bindings[:-count], bindings[-count:]
-            scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
-            init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
-            reduction = Reduction(reduced_values, arguments, init_values, reduced, reduce.attributes["to_apply"])
-            arrays = [output for output in outputs if output.shape.rank]
-            for slot, value in zip(outputs, emit_reduction(builder, self.target, reduction, arrays)):
-                slot.store(builder, (), value, 1)
-
-        self._emit(builder, ("reduce", computation), [*arguments, *outputs], emit)
-
-    def emit_contraction(
-        self,
-        builder: ir.IRBuilder,
-        dot: Instruction,
-        lhs: Array,
-        rhs: Array,
-        output: Array,
-        scratch: ir.Value | None,
-    ) -> None:
-        """As regions.contraction.emit_contraction."""
-
-        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-            emit_contraction(builder, self.target, dot, *bindings[:3], bindings[3] if scratch is not None else None)
-
-        values: list[Binding] = [lhs, rhs, output] + ([scratch] if scratch is not None else [])
-        self._emit(builder, ("dot", as_computation(dot)), values, emit)
-
-    def emit_region(self, builder: ir.IRBuilder, instruction: Instruction, values: list[Binding], emit: EmitRegion) -> None:
-        """Emit one instruction; ``emit(builder, values)`` does so inside of the function that it may become."""
-        self._emit(builder, (instruction.opcode, as_computation(instruction)), values, emit)
-
-    def emit_scatter(
-        self, builder: ir.IRBuilder, scatter: Instruction, indices: Array, updates: list[Array], outputs: list[Array]
-    ) -> None:
-        """As regions.scatter.emit_scatter."""
-        count = len(outputs)
-
-        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-            emit_scatter(builder, self.target, scatter, bindings[0], bindings[1 : count + 1], bindings[count + 1 :])
-
-        self._emit(builder, ("scatter", as_computation(scatter)), [indices, *updates, *outputs], emit)
-
-    def _emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
+        The key is its kind, its computation, and what else its code depends on besides the shapes of the values.
+        """
         kind, computation, *rest = key
         if self._stays_inline(kind, computation, values):
             emit(builder, values)

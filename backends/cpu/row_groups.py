@@ -9,6 +9,7 @@ no region of the group writes). Rows are the indices of dimension 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from llvmlite import ir
@@ -31,7 +32,7 @@ _BLOCK_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class Region:
-    """A fused loop or reduction, ready to be emitted, and the buffers that it reads and writes."""
+    """A fused loop or reduction, ready to be emitted by its ``nest``, and the buffers that it reads and writes."""
 
     computation: Computation
     arguments: list[Binding]
@@ -39,16 +40,14 @@ class Region:
     in_place: bool
     argument_buffers: list[Buffer | None]
     output_buffers: list[Buffer]
+    nest: Callable[[ir.IRBuilder, RegionFunctions, Region], None]
 
     @property
     def largest_bytes(self) -> int:
         return max(a.shape.byte_size for a in (*self.arguments, *self.outputs) if isinstance(a, Array))
 
     def emit(self, builder: ir.IRBuilder, regions: RegionFunctions) -> None:
-        if self.computation.root.opcode == "reduce":
-            regions.emit_reduction(builder, self.computation, self.arguments, self.outputs)
-        else:
-            regions.emit_loop(builder, self.computation, self.arguments, self.outputs, self.in_place)
+        self.nest(builder, regions, self)
 
 
 @dataclass(frozen=True)

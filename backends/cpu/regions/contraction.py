@@ -21,6 +21,7 @@ from ...llvm.loops import loop_nest
 from ...llvm.reductions import Reduction
 from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
+from ..nests import Nest, emits_nest
 from ..target import Target
 from .contraction_blocks import Blocks, Contraction, panel_bytes
 from .reduction import emit_reduction
@@ -61,10 +62,11 @@ def _transposed_bytes(contraction: Contraction) -> int:
     return -(-contraction.rhs.byte_size // ALIGNMENT) * ALIGNMENT
 
 
-def emit_contraction(
-    builder: ir.IRBuilder, target: Target, dot: Instruction, lhs: Array, rhs: Array, output: Array, scratch: ir.Value | None
-) -> None:
+@emits_nest("dot", scratch=scratch_bytes)
+def emit_contraction(nest: Nest) -> None:
     """Compute a dot into a row-major output."""
+    builder, target, dot, scratch = nest.builder, nest.target, nest.instruction, nest.scratch
+    (lhs, rhs), (output,) = nest.operands, nest.outputs
     if dot.shape.size == 0:
         return
     contraction = analyze(dot)

@@ -20,7 +20,7 @@ from ....hlo.shape import element_strides
 from ....hlo.window import WindowDimension
 from ...llvm.arrays import Array
 from ...llvm.index import Index
-from ..target import Target
+from ..nests import Nest, emits_nest
 from .contraction_blocks import Blocks, Contraction, panel_bytes
 
 # A depthwise convolution by a kernel of so many positions at most is better an expression with that many terms.
@@ -83,28 +83,22 @@ class _Plan:
     base_is_left: bool
 
 
-def emit_convolution(
-    builder: ir.IRBuilder,
-    target: Target,
-    convolution: Instruction,
-    base: Array,
-    kernel: Array,
-    output: Array,
-    scratch: ir.Value | None,
-) -> None:
-    """Compute a convolution into the output; ``scratch`` is memory of scratch_bytes."""
-    if not output.shape.size:
-        return
-    plan = _plan(convolution)
-    left, right = (base, kernel) if plan.base_is_left else (kernel, base)
-    panel = scratch if panel_bytes(plan.contraction) else None
-    views = plan.left.view(left), plan.right.view(right)
-    _ConvolutionBlocks(builder, target, plan.contraction, *views, plan.output.view(output), panel).emit()
-
-
 def scratch_bytes(convolution: Instruction) -> int:
     """Memory for a packed panel of the right operand, where it is packed."""
     return panel_bytes(_plan(convolution).contraction) if convolution.shape.size else 0
+
+
+@emits_nest("convolution", scratch=scratch_bytes, is_native=is_native)
+def emit_convolution(nest: Nest) -> None:
+    """Compute a convolution into the output."""
+    (base, kernel), (output,) = nest.operands, nest.outputs
+    if not output.shape.size:
+        return
+    plan = _plan(nest.instruction)
+    left, right = (base, kernel) if plan.base_is_left else (kernel, base)
+    panel = nest.scratch if panel_bytes(plan.contraction) else None
+    views = plan.left.view(left), plan.right.view(right)
+    _ConvolutionBlocks(nest.builder, nest.target, plan.contraction, *views, plan.output.view(output), panel).emit()
 
 
 class _ConvolutionBlocks(Blocks):

@@ -24,9 +24,10 @@ from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.index import Affine, Base, Component, i64, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I8, I64, ComplexValue, broadcast_lanes, memory_type, register_bytes, vector_of
-from ..target import WIDEST_VECTOR_BYTES, Target
+from ..nests import Nest, emits_nest
+from ..target import WIDEST_VECTOR_BYTES
 from ..vectors import whole_lanes
-from .fourier_plan import LONGEST_COLUMN, radices, rows_and_columns, step_roots, table_roots
+from .fourier_plan import LONGEST_COLUMN, is_native, radices, rows_and_columns, step_roots, table_roots
 
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32
@@ -75,16 +76,11 @@ def _column_bytes(layout: Layout) -> int:
     return 4 * longest * WIDEST_VECTOR_BYTES
 
 
-def emit_fourier(
-    builder: ir.IRBuilder,
-    target: Target,
-    fft: Instruction,
-    operand: Array,
-    output: Array,
-    scratch: ir.Value,
-    roots: list[ir.Value],
-) -> None:
-    """Transform the operand into the output; ``roots`` point to the tables, ``scratch`` to scratch_bytes of memory."""
+@emits_nest("fft", scratch=scratch_bytes, tables=tables, is_native=is_native)
+def emit_fourier(nest: Nest) -> None:
+    """Transform the operand into the output."""
+    builder, target, fft, scratch, roots = nest.builder, nest.target, nest.instruction, nest.scratch, nest.tables
+    (operand,), (output,) = nest.operands, nest.outputs
     b, layout, inverse = builder, layout_of(fft), fft.attributes["fft_type"] == "IFFT"
     real = component_type(fft.shape.element_type)
     widest = target.lanes(register_bytes(real))

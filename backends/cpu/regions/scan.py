@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ....compile.fused_computations import as_computation
 from ....compile.scan_steps import elementwise_step
 from ....hlo import Computation, Instruction
 from ...llvm import index as indices
@@ -17,6 +18,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import RegisterValue
+from ..emitter_table import emits
+from ..frame import Frame, Leaf, Values
+from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, vector_strips
 from .scan_lines import emit_lines
@@ -25,6 +29,26 @@ from .scan_tiles import emit_tiles, plan_tiles
 
 # As many vectors of a slice are carried in registers.
 _VECTORS = 8
+
+
+def is_native(scan: Instruction) -> bool:
+    """Whether the computation does the same to each element of the slices."""
+    return elementwise_step(scan) is not None
+
+
+@emits("scan", is_native=is_native)
+def scan(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    return fused_scan(frame, instruction, as_computation(instruction), values)
+
+
+def fused_scan(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """A scan, or a fusion whose computation holds one."""
+    operands = [values[operand][0] for operand in instruction.operands]
+
+    def emit(nest: Nest) -> None:
+        emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs)
+
+    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction))
 
 
 def emit_scan(
@@ -45,11 +69,6 @@ def emit_scan(
         emit_lines(scan, target)
     else:
         _emit_columns(scan, scan.lanes(target, scan.sizes[-1]))
-
-
-def is_native(scan: Instruction) -> bool:
-    """Whether the computation does the same to each element of the slices."""
-    return elementwise_step(scan) is not None
 
 
 def _hand_on(scan: Scan) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import Instruction
+from ....hlo import Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
@@ -16,16 +16,28 @@ from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.start_indices import moved, widened
 from ...llvm.types import I64
+from ..emitter_table import emits
+from ..frame import Frame, Leaf, Values
+from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 
 
-def emit_scatter(
-    builder: ir.IRBuilder, target: Target, scatter: Instruction, indices: Array, updates: list[Array], outputs: list[Array]
-) -> None:
-    """Apply a scatter's updates to the outputs, which hold its operands."""
-    if updates[0].shape.size and outputs[0].shape.size:
-        _Scatter(builder, target, scatter, indices, updates, outputs).emit()
+@emits("scatter")
+def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """Update the operands' own memory, or copies where they are needed afterwards; scalars by way of the stack."""
+    count = len(leaves(instruction.shape))
+    operands, following = instruction.operands[:count], instruction.operands[count:]
+    outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
+    arrays = [frame.in_memory(values[operand][0], operand.shape) for operand in following]
+    return emit_nest(frame, instruction, _emit, arrays, outputs)
+
+
+def _emit(nest: Nest) -> None:
+    """Apply the updates to the outputs, which hold the operands."""
+    indices, *updates = nest.operands
+    if updates[0].shape.size and nest.outputs[0].shape.size:
+        _Scatter(nest.builder, nest.target, nest.instruction, indices, updates, nest.outputs).emit()
 
 
 class _Scatter:

@@ -20,6 +20,7 @@ from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
+from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
@@ -87,15 +88,11 @@ def _radix_key(instruction: Instruction) -> SortKey | None:
     return sort_key(instruction.attributes["to_apply"]) if _line_size(instruction) >= LEAST_ELEMENTS else None
 
 
-def emit_sort(
-    builder: ir.IRBuilder,
-    target: Target,
-    instruction: Instruction,
-    operands: list[Array],
-    outputs: list[Array],
-    scratch: ir.Value | None,
-) -> None:
-    """Sort the operands into the outputs; ``scratch`` points to scratch_bytes of memory."""
+@emits_nest("sort", scratch=scratch_bytes)
+def emit_sort(nest: Nest) -> None:
+    """Sort the operands into the outputs."""
+    builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.scratch
+    operands, outputs = nest.operands, nest.outputs
     if outputs[0].shape.size == 0:
         return
     b, size = builder, _line_size(instruction)

@@ -15,7 +15,7 @@ from ...llvm.loops import counted_loop, loop_nest, while_loop
 from ...llvm.memory import stack_memory
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
-from ..target import Target
+from ..nests import Nest, emits_nest
 
 # As many are kept in a list by insertion; and of no fewer than this many times as many elements.
 _FEW = 64
@@ -28,10 +28,11 @@ def is_native(topk: Instruction) -> bool:
     return 0 < k <= _FEW and k * _OF_MANY <= shape.dimensions[-1] and shape.element_type.has_order_of_bytes
 
 
-def emit_top_k(
-    builder: ir.IRBuilder, target: Target, topk: Instruction, operand: Array, elements: Array, positions: Array
-) -> None:
+@emits_nest("topk", is_native=is_native)
+def emit_top_k(nest: Nest) -> None:
     """The k best elements of each line of a row-major operand, and their positions; k is at least 1."""
+    builder, target, topk = nest.builder, nest.target, nest.instruction
+    (operand,), (elements, positions) = nest.operands, nest.outputs
     if operand.shape.size == 0:
         return
     b, k, (*outer, size) = builder, topk.attributes["k"], operand.shape.dimensions

@@ -18,6 +18,7 @@ from ...llvm.elementary.arithmetic import constant, fma, square_root
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
+from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import combined_lanes
 
@@ -132,10 +133,11 @@ def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, colu
     return _Rows(builder, element_type, lanes, max(columns, size))
 
 
-def emit_triangular_solve(
-    builder: ir.IRBuilder, target: Target, solve: Instruction, matrix: Array, right: Array, output: Array
-) -> None:
+@emits_nest("triangular-solve", is_native=is_native_triangular_solve)
+def emit_triangular_solve(nest: Nest) -> None:
     """Solve ``matrix x = right`` into the output, one row of x after the other."""
+    builder, target, solve = nest.builder, nest.target, nest.instruction
+    (matrix, right), (output,) = nest.operands, nest.outputs
     b, attributes = builder, solve.attributes
     *batch_sizes, size, columns = solve.shape.dimensions
     if not solve.shape.size:
@@ -258,9 +260,10 @@ def _row_times_vector(
     )
 
 
-def emit_cholesky(builder: ir.IRBuilder, target: Target, matrix: Array, output: Array) -> None:
+@emits_nest("cholesky", is_native=is_native_cholesky)
+def emit_cholesky(nest: Nest) -> None:
     """The upper triangular factor u of each matrix, u^H u = matrix, row by row; NaN where there is none."""
-    b = builder
+    b, target, (matrix,), (output,) = nest.builder, nest.target, nest.operands, nest.outputs
     *batch_sizes, size, _ = output.shape.dimensions
     if not output.shape.size:
         return

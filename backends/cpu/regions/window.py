@@ -20,6 +20,7 @@ from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Component, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, register_bytes
+from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 
@@ -50,8 +51,12 @@ class ReduceWindow:
         return emit_scalar_computation(builder, self.to_apply, [*accumulators, *elements], lanes)
 
 
-def emit_reduce_window(builder: ir.IRBuilder, target: Target, reduction: ReduceWindow, outputs: list[Array]) -> None:
+@emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2)
+def emit_reduce_window(nest: Nest) -> None:
     """Reduce the elements at each place of the window into the outputs."""
+    builder, target, outputs, count = nest.builder, nest.target, nest.outputs, len(nest.outputs)
+    attributes = nest.instruction.attributes
+    reduction = ReduceWindow(nest.operands[:count], nest.operands[count:], attributes["window"], attributes["to_apply"])
     places = outputs[0].shape.dimensions
     if 0 in places:
         return
@@ -210,18 +215,12 @@ def _limits(builder: ir.IRBuilder, dimension: WindowDimension, base: int, place:
 # --- select-and-scatter ---
 
 
-def emit_select_and_scatter(
-    builder: ir.IRBuilder,
-    target: Target,
-    window: tuple[WindowDimension, ...],
-    computations: tuple[Computation, Computation],
-    operand: Array,
-    source: Array,
-    init_value: RegisterValue,
-    output: Array,
-) -> None:
-    """``computations`` are select and scatter."""
-    b, (select, scatter) = builder, computations
+@emits_nest("select-and-scatter", scalars=lambda instruction: 1)
+def emit_select_and_scatter(nest: Nest) -> None:
+    """Send the elements of the source to where each window's chosen element lies."""
+    b, target, attributes = nest.builder, nest.target, nest.instruction.attributes
+    window, select, scatter = (attributes[name] for name in ("window", "select", "scatter"))
+    (operand, source, init_value), (output,) = nest.operands, nest.outputs
     if output.shape.size == 0:
         return
     elements = Array(output.pointer, Shape(output.shape.element_type, (output.shape.size,)))

@@ -1,33 +1,69 @@
-"""Computations on scalars that hold arrays, as functions of the module that applies them to its elements."""
+"""Computations as functions of the module, each emitted once.
+
+What the inliner has left of calls is called as the kernel is, with tables of pointers to arguments and results; its temporaries
+are a part of the caller's. Computations on scalars that hold arrays are functions of the module that applies them to its
+elements.
+"""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.pass_manager import run_passes
 from ...compile.traversal import called_functions
-from ...hlo import Computation, Module, Shape, leaves
+from ...hlo import Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import HOST_CALL
 from ..llvm.arrays import Array
 from ..llvm.interruption import InterruptibleFunction, call_interruptible
 from ..llvm.memory import stack_memory
 from ..llvm.module import align_stack
 from ..llvm.types import I32, I64, POINTER, RegisterValue
-from . import function_calls
 from .arena import ALIGNMENT, STACK_LIMIT, BorrowedArena
 from .call.python_calls import INTERRUPTED
+from .emitter_table import emits, scratch_bytes
+from .frame import EmittedModule, Frame, Leaf, Values
 from .pipeline import CALLED_PIPELINE
-from .scratch import scratch_bytes
-
-if TYPE_CHECKING:
-    from .module_emitter import ModuleEmitter
-
 
 # They lie on the stack, behind those of the kernel.
 _LARGEST_TEMPORARIES = STACK_LIMIT // 2
+
+
+def emit_functions(frame: Frame) -> None:
+    """The functions of a program's calls, callees before their callers."""
+    for computation in called_functions(frame.program):
+        _emit_function(frame, computation)
+
+
+def _emit_function(frame: Frame, computation: Computation) -> None:
+    """``i32 (ptr arguments, ptr results, ptr temporaries)``, for the calls of the computation that are emitted later."""
+    function = InterruptibleFunction(
+        frame.llvm,
+        frame.llvm.get_unique_name("call"),
+        [POINTER, POINTER, POINTER],
+        lambda builder: frame.return_code(I32(INTERRUPTED)),
+    )
+    function.linkage = "internal"
+    frame.builder = ir.IRBuilder(function.append_basic_block("entry"))
+    frame.arguments, frame.results, memory = function.args
+    frame.own_arena = BorrowedArena(memory)
+    frame.emit_body(computation)
+    frame.functions[computation] = function
+
+
+@emits("call")
+def emit_call(frame: Frame, call: Instruction, values: Values) -> list[Leaf]:
+    """Call the function of the computation; scalars go by way of the stack."""
+    function, b = frame.functions[call.attributes["to_apply"]], frame.builder
+    inputs = frame.pointer_table([array.pointer for array in frame.operand_arrays(call, values)])
+    outputs = frame.outputs(call)
+    results = frame.pointer_table([output.pointer for output in outputs if output is not None])
+    memory = frame.scratch(call)
+    code = b.call(function, [inputs, results, ir.Constant(POINTER, None) if memory is None else memory])
+    with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
+        frame.return_code(code)
+    b.function.interruption.called(b, function)
+    return frame.loaded(outputs)
 
 
 class CalledComputations:
@@ -36,8 +72,8 @@ class CalledComputations:
     A function takes what the module's kernel takes: an array of pointers to its arguments, and one of pointers to its results.
     """
 
-    def __init__(self, emitter: ModuleEmitter) -> None:
-        self.emitter = emitter
+    def __init__(self, program: Module, module: EmittedModule) -> None:
+        self._program, self._module = program, module
         self._functions: dict[Computation, InterruptibleFunction] = {}
 
     def __call__(self, builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue]) -> list[RegisterValue]:
@@ -52,7 +88,7 @@ class CalledComputations:
         return [slot.load(builder, (), 1) for slot in outputs]
 
     def _define(self, computation: Computation) -> InterruptibleFunction:
-        module = Module(computation.name, computation, _header(self.emitter.hlo))
+        module = Module(computation.name, computation, _header(self._program))
         prepared = run_passes(module, CALLED_PIPELINE)
         _require_no_host_calls(prepared)
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
@@ -61,19 +97,16 @@ class CalledComputations:
                 f"{computation!r}, which is applied to each element, needs {assignment.arena_size} bytes of temporaries: "
                 f"there is native code for at most {_LARGEST_TEMPORARIES}; the reference backend runs it"
             )
-        outer = self.emitter
-        emitter = type(outer)(prepared, assignment, outer.target, outer)
-        for called in called_functions(prepared):
-            function_calls.emit_function(emitter, called)
-        llvm = outer.llvm
+        frame, llvm = Frame(prepared, assignment, self._module), self._module.llvm
+        emit_functions(frame)
         name = llvm.get_unique_name("called")
         function = InterruptibleFunction(llvm, name, [POINTER, POINTER], lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
-        align_stack(function, outer.target.vector_bytes)
-        emitter.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        emitter.arguments, emitter.results = function.args
-        emitter.own_arena = BorrowedArena(stack_memory(emitter.builder, max(1, assignment.arena_size), ALIGNMENT))
-        emitter.emit_body(prepared.entry)
+        align_stack(function, frame.target.vector_bytes)
+        frame.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        frame.arguments, frame.results = function.args
+        frame.own_arena = BorrowedArena(stack_memory(frame.builder, max(1, assignment.arena_size), ALIGNMENT))
+        frame.emit_body(prepared.entry)
         return function
 
 

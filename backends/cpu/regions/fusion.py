@@ -1,0 +1,115 @@
+"""Fused computations: the hero gives the loop nest its form. What stands alone is a fusion of one."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ....compile.aliasing import Value
+from ....compile.fused_computations import as_computation, producers, result_roots
+from ....hlo import Computation, Instruction
+from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.reductions import Reduction
+from ..emitter_table import emits, emits_elements
+from ..frame import Frame, Leaf, Values
+from ..region_functions import RegionFunctions
+from ..row_groups import Region
+from .loop import emit_loop
+from .reduction import emit_reduction
+from .scan import fused_scan
+
+# Each operand has loops of its own in one native function.
+_MOST_CONCATENATED = 128
+
+
+@emits("fusion")
+def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    computation = instruction.attributes["calls"]
+    if any(inside.opcode == "scan" for inside in computation.instructions):
+        frame.row_groups.flush(frame.builder)
+        return fused_scan(frame, instruction, computation, values)
+    roots = result_roots(computation)
+    if len(roots) == 1 and roots[0].opcode == "reduce":
+        return _reduction(frame, instruction, computation, values)
+    if any(root.opcode == "reduce" for root in roots):
+        raise NotImplementedError("fusion of several reductions has no native code")
+    if roots[0].shape.rank == 0:
+        frame.row_groups.flush(frame.builder)
+        bindings = dict(zip(computation.parameters, _bindings(instruction, values)))
+        emitter = ElementalEmitter(frame.builder, 1, bindings)
+        return [emitter.emit(root, ()) for root in roots]
+    return _in_row_groups(frame, instruction, computation, values, _emit_loop)
+
+
+@emits("reduce")
+def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    return _reduction(frame, instruction, as_computation(instruction), values)
+
+
+@emits_elements(
+    concatenate=lambda concatenate: len(concatenate.operands) <= _MOST_CONCATENATED,
+    select=lambda select: not select.shape.is_tuple,
+)
+def single(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """An instruction outside of any fusion: a scalar, or a loop of its own."""
+    if instruction.shape.rank == 0:
+        bindings = dict(zip(instruction.operands, _bindings(instruction, values)))
+        return [ElementalEmitter(frame.builder, 1, bindings).emit(instruction, ())]
+    return _in_row_groups(frame, instruction, as_computation(instruction), values, _emit_loop)
+
+
+def _bindings(instruction: Instruction, values: Values) -> list[Binding]:
+    return [values[operand][0] for operand in instruction.operands]
+
+
+def _reduction(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """A computation whose root is a reduce."""
+    if result_roots(computation)[0].shape.is_tuple or computation.root.shape.rank:
+        first = computation.root.shape.elements[0] if computation.root.shape.is_tuple else computation.root.shape
+        if first.rank:
+            return _in_row_groups(frame, instruction, computation, values, _emit_reduction)
+    frame.row_groups.flush(frame.builder)
+    outputs = frame.outputs(instruction)
+    region = Region(computation, _bindings(instruction, values), outputs, False, [], [], _emit_reduction)
+    region.emit(frame.builder, frame.regions)
+    return frame.loaded(outputs)
+
+
+def _in_row_groups(frame: Frame, instruction: Instruction, computation: Computation, values: Values, emit) -> list[Leaf]:
+    """Hand a loop or a reduction into arrays to the row groups."""
+    outputs, of = frame.outputs(instruction), frame.assignment.of
+    argument_buffers = [of(Value(operand)) if operand.shape.rank else None for operand in instruction.operands]
+    output_buffers = [of(Value(instruction, leaf)) for leaf in range(len(outputs))]
+    in_place = any(buffer in output_buffers for buffer in argument_buffers if buffer is not None)
+    arguments = _bindings(instruction, values)
+    frame.row_groups.add(
+        frame.builder, Region(computation, arguments, outputs, in_place, argument_buffers, output_buffers, emit)
+    )
+    return outputs
+
+
+def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
+    split = len(region.arguments)
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        emit_loop(builder, functions.target, region.computation, bindings[:split], bindings[split:], region.in_place)
+
+    functions.emit(builder, ("loop", region.computation, region.in_place), [*region.arguments, *region.outputs], emit)
+
+
+def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
+    """A computation whose root is a reduce, into arrays or, where everything is reduced, into memory for scalars."""
+    computation, reduce = region.computation, region.computation.root
+    count = len(reduce.operands) // 2
+    reduced_values = producers(computation, reduce.operands[:count])
+    dimensions = tuple(sorted(reduce.attributes["dimensions"]))
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        arguments, outputs = bindings[:-count], bindings[-count:]
+        scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
+        init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
+        reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"])
+        arrays = [output for output in outputs if output.shape.rank]
+        for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
+            slot.store(builder, (), value, 1)
+
+    functions.emit(builder, ("reduce", computation), [*region.arguments, *region.outputs], emit)
