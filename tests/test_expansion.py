@@ -61,6 +61,21 @@ def test_passes_come_to_an_end_on_each_sample_in_each_layout(opcode):
         assert simple is before, f"rules of simplification undo each other:\n{before}{simple}"
 
 
+def nothing_is_native(instruction):
+    return False
+
+
+@pytest.mark.parametrize("opcode", [opcode for opcode in EXPANSIONS if opcode in OPERATIONS])
+def test_expansions_come_to_an_end_for_a_backend_without_any_code(opcode):
+    for sample in OPERATIONS[opcode].samples():
+        module, _ = module_of(opcode, [sample])
+        if not has_dynamic_shapes(module):
+            after = expanded(optimize(module, ["expand-collectives"]), nothing_is_native)
+            hlo.verify(after)
+            assert after.entry.shape == module.entry.shape.without_layout()
+            assert expanded(after, nothing_is_native) is after
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_is_not_undone_by_others(rule):
     for program in (*rule.fires, *rule.unchanged):
@@ -69,10 +84,6 @@ def test_a_rule_is_not_undone_by_others(rule):
         for _ in range(4):
             before, module = module, run_named_passes(module, ["simplify", "dce"])
         assert module is before
-
-
-def nothing_is_native(instruction):
-    return False
 
 
 def module_with_neg():

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
@@ -224,6 +225,11 @@ def test_relative_imports_are_resolved():
     assert set(imports("backends", source)) == {".hlo", ".hlo.shape", ".backends.registry", "numpy", ".backends.loading"}
     assert list(imports("", "def f():\n    import llvmlite", inside_functions=False)) == []
     assert list(imports("", "def f():\n    import llvmlite")) == ["llvmlite"]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if within(name, {"compile"})])
+def test_the_shared_compiler_names_no_backend_for_which_it_compiles(name):
+    assert not re.search(r"\b(cpu|cuda|llvm)\b", MODULES[name].read_text(encoding="utf-8"), re.IGNORECASE)
 
 
 def test_only_two_modules_stand_at_the_root():
