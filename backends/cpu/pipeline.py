@@ -10,9 +10,6 @@ from ...compile.pass_manager import Step
 from .fusion_policy import FUSION_POLICY
 from .support import is_native
 
-# From there on arrays are row-major, and of one size.
-_SIMPLE_ARRAYS: tuple[Step, ...] = ("normalize-layouts", "pad-dynamic-dimensions")
-
 # From the operations of a program to what is emitted one by one: loop nests, contractions, control flow; then to arrays with
 # one place each.
 _LOOP_NESTS: tuple[Step, ...] = (
@@ -23,8 +20,9 @@ _LOOP_NESTS: tuple[Step, ...] = (
     "insert-copies",
 )
 
-# A program. Its repetitions become loops first, so that what follows takes the time of what differs in it.
-PIPELINE: tuple[Step, ...] = (*_SIMPLE_ARRAYS, rolling_pass(FUSION_POLICY), *_LOOP_NESTS)
+# A program. Its arrays become row-major and of one size, and its repetitions loops, so that what follows takes the time of
+# what differs in it.
+PIPELINE: tuple[Step, ...] = ("normalize-layouts", "pad-dynamic-dimensions", rolling_pass(FUSION_POLICY), *_LOOP_NESTS)
 
-# A computation that a program applies to each element of an array.
-CALLED_PIPELINE: tuple[Step, ...] = (*_SIMPLE_ARRAYS, *_LOOP_NESTS)
+# A computation that a program applies to each element of an array; the program has been padded.
+CALLED_PIPELINE: tuple[Step, ...] = ("normalize-layouts", *_LOOP_NESTS)
