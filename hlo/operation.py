@@ -66,7 +66,7 @@ HOST_CALL = "host call"
 COLLECTIVE = "collective"
 
 # What an operation does with dynamic dimensions (``f32[<=10]``). REFUSED: it takes none. KEPT: its shapes may have them, though
-# no backend runs it so. ACTUAL_SIZES: it is evaluated as the same operation on static shapes, those of its operands then.
+# no backend runs it so. ACTUAL_SIZES: it is evaluated as the same operation on static shapes, those that its operands have.
 # BOUNDS: its evaluation gets the shapes as they are written, or needs none. The shape functions of all but the first say which
 # dimensions of the result are dynamic, as ``shape_inference.cc`` of XLA does.
 REFUSED = "refused"
