@@ -50,7 +50,7 @@ def transform_callees(computation: Computation, transform: Callable[[Computation
     """The computation with the control flow computations that it calls transformed."""
     changed: dict[Instruction, dict[str, Any]] = {}
     for instruction in computation.instructions:
-        if is_control_flow(instruction):
+        if CALLS in instruction.operation.traits and is_control_flow(instruction):
             attributes = transformed_callees(instruction, transform)
             if attributes:
                 changed[instruction] = attributes
