@@ -286,3 +286,19 @@ def test_windows_of_all_elements_before_are_scans(size, padding, axis, backwards
     expected = np.flip(np.cumsum(np.flip(x, axis), axis), axis) if backwards else np.cumsum(x, axis)
     (result,) = executable(x)
     np.testing.assert_array_equal(result, expected)
+
+
+def test_last_carries_beside_what_reads_the_first():
+    """A scan without outputs has an array as its result, and keeps its loops for itself."""
+    b = Builder("f")
+    x, init = b.parameter(Shape(F64, (30, 50))), b.parameter(Shape(F64, (50,)))
+    row = Shape(F64, (50,))
+    c = Builder("step")
+    step = c.build(c.Add(c.parameter(row), c.parameter(row)))
+    total = b.emit("scan", x, init, dimensions=(0,), num_carries=1, to_apply=step)
+    module = b.build_module(b.Tuple([b.Neg(init), total, b.Mul(total, init)]))
+    array, first = np.random.default_rng(6).integers(-9, 9, (31, 50)).astype(np.float64)[1:], np.arange(50.0)
+    negative, sums, product = get_backend("cpu").compile(module)(array, first)
+    np.testing.assert_array_equal(negative, -first)
+    np.testing.assert_array_equal(sums, array.sum(0) + first)
+    np.testing.assert_array_equal(product, (array.sum(0) + first) * first)
