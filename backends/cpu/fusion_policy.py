@@ -42,8 +42,8 @@ def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
 
 
 def shares_loops(result: Instruction) -> bool:
-    """Not a concatenate, each operand of which is best copied by loops of its own, and not a reduction."""
-    return result.opcode not in ("concatenate", "reduce")
+    """Not a concatenate, each operand of which is best copied by loops of its own, and not a reduction or scan."""
+    return result.opcode != "concatenate" and not is_hero(result)
 
 
 FUSION_POLICY = FusionPolicy(
