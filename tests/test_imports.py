@@ -130,7 +130,7 @@ def test_importing_phlox_needs_its_dependencies_only(name):
 
 
 # Folders without import circles, whose files keep their underscore names to themselves.
-ORDERLY = ("tracer",)
+ORDERLY = ("backends.cpu", "backends.llvm", "tracer")
 
 
 def files_of(folder):
@@ -195,7 +195,8 @@ def private_names_of_others(source):
     }
 
 
-FOREIGN_PRIVATE = {"_NoValue", "_getframe", "_replace", "_make"}  # of NumPy, sys and named tuples
+# Of NumPy, sys, named tuples and llvmlite's lock.
+FOREIGN_PRIVATE = {"_NoValue", "_ARRAY_API", "_getframe", "_replace", "_make", "_LLVMLock", "_cblist", "_lock"}
 
 
 @pytest.mark.parametrize("folder", ORDERLY)
@@ -208,6 +209,30 @@ def test_underscore_names_stay_in_their_file(folder):
 def test_private_names_are_found():
     source = "from .a import _b, c\nclass D:\n    def _e(self):\n        self._f = c._g\n        return self._e(), c.__name__"
     assert set(private_names_of_others(source)) == {"_b", "_g"}
+
+
+def set_on_others(source):
+    """The attributes of llvmlite's objects that a file sets so that the code means something else."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    stored = [node for node in nodes if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) != "self"]
+    return {node.attr for node in stored} & {"type", "constant", "allocated_type", "interruption", "shared_functions"}
+
+
+def makes_phis(source):
+    return any(isinstance(node, ast.Attribute) and node.attr in ("phi", "add_incoming") for node in ast.walk(ast.parse(source)))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if within(name, {"backends"}) is not None])
+def test_llvmlite_is_extended_in_one_place(name):
+    source = MODULES[name].read_text(encoding="utf-8")
+    assert name == "backends.llvm.memory" or not set_on_others(source)
+    # Loops carry values and branches merge them by the functions that are there for it.
+    assert within(name, {"backends.cpu"}) is None or not makes_phis(source)
+
+
+def test_what_is_set_on_llvmlite_is_found():
+    assert set_on_others("a.type = b\nself.type = c\nd.constant += 1") == {"type", "constant"}
+    assert makes_phis("x = b.phi(I64)") and not makes_phis("x = phi")
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "backends.cpu.machine_code"])

@@ -123,7 +123,7 @@ def scalar_value_is_inline(dtype: np.dtype) -> bool:
 
 @functools.cache
 def _numpy_api_table() -> ctypes.Array[ctypes.c_void_p]:
-    from numpy._core import _multiarray_umath
+    from numpy._core import _multiarray_umath  # private to NumPy: looked for only when it is needed
 
     prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))(_multiarray_umath._ARRAY_API, None)
