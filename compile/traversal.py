@@ -104,9 +104,9 @@ _effects: Memo[Computation, bool] = Memo()
 
 def has_effects(instruction: Instruction) -> bool:
     """Whether the instruction, or one that it runs, must run exactly as often as written."""
-    traits = instruction.operation.traits
+    operation, traits = instruction.operation, instruction.operation.traits
     if EFFECTFUL in traits:
-        return instruction.attributes.get("custom_call_has_side_effect", True)
+        return not operation.effects_if or instruction.attributes[operation.effects_if]
     return CALLS in traits and any(map(runs_effects, instruction.called_computations))
 
 

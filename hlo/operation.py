@@ -140,7 +140,8 @@ class Operation:
     ``dynamic`` is what it does with dynamic dimensions. ``cost`` is about how many cheap vector instructions one element of the
     result takes, its operands' elements given; None for operations that need loops of their own. ``updated_operand`` is the
     number of the operand of which the (one) result is a copy with some elements replaced. ``identity(element_type)`` is the
-    number that combines with any x to x, in either order; None where there is none.
+    number that combines with any x to x, in either order; None where there is none. ``effects_if`` names the attribute without
+    which an effectful operation has no effects after all.
     """
 
     opcode: str
@@ -159,6 +160,7 @@ class Operation:
     identity: Identity = no_identity
     work_function: Work | None = None
     aliases: tuple[str, ...] = ()
+    effects_if: str = ""
     agreement_function: Agreement = no_agreement
     resize_function: Callable[[Any, tuple[Any, ...]], Resized] | None = None
 
@@ -317,6 +319,7 @@ def operation(
     cost: float | None = None,
     updated_operand: int | None = None,
     identity: Identity = no_identity,
+    effects_if: str = "",
     **attributes: AttributeKind,
 ) -> Callable[[Callable[..., AnyShape]], Operation]:
     """Decorator: a shape function becomes the record of this opcode, and stands in OPERATIONS.
@@ -338,6 +341,7 @@ def operation(
             wants_stated_shape="stated" in inspect.signature(shape_function).parameters,
             dynamic=ACTUAL_SIZES if dynamic == REFUSED and ELEMENTWISE in traits else dynamic,
             aliases=tuple(aliases),
+            effects_if=effects_if,
             updated_operand=updated_operand,
             cost=1.0 if cost is None and ELEMENTWISE in traits else cost,
             identity=identity,

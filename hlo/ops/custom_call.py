@@ -37,6 +37,7 @@ _VERSIONS = (
 
 @operation(
     "custom-call", "*operands", builder="CustomCall", traits={EFFECTFUL, HOST_CALL}, dynamic=KEPT,
+    effects_if="custom_call_has_side_effect",
     custom_call_target=String(), window=RawText(""), dim_labels=RawText(""), feature_group_count=Integer(1),
     batch_group_count=Integer(1), operand_layout_constraints=RawText(""),
     custom_call_has_side_effect=Boolean(False), to_apply=CalledComputation(None), called_computations=CalledComputations(()),
