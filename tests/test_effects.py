@@ -421,10 +421,11 @@ def test_waits_of_channels_end(environment, backend):
         load_hlo(sender(), backend)(np.float32([1, 2, 3]))
     environment.channels.clear()
     environment.channels.timeout = None
-    closing = threading.Timer(0.1, environment.channels.close)
+    waiting = load_hlo(receiver(), backend)
+    closing = threading.Timer(0.2, environment.channels.close)
     closing.start()
     with pytest.raises(QueueClosedError, match="channel 1: the channels were closed; recv-done waits"):
-        load_hlo(receiver(), backend)()
+        waiting()
     closing.join()
     with pytest.raises(QueueClosedError, match="the channels are closed; a recv cannot begin"):
         load_hlo(receiver(), backend)()
