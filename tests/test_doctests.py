@@ -3,13 +3,12 @@
 import doctest
 import importlib
 import pkgutil
-from pathlib import Path
 
 import numpy as np
 import phlox
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DEPENDENCIES = {"phlox", "numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
 

@@ -9,8 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.

@@ -5,15 +5,15 @@
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 kernelspec = pytest.importorskip("ipykernel.kernelspec")
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Pictures differ from one version of matplotlib to the next.
 PICTURES = ("image/png",)
 

@@ -1,10 +1,9 @@
 """The modules of tests/data/constructs.txt and dumps.txt, by their names, and what cannot be done with them."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-_DATA = Path(__file__).parent.parent / "data"
+from paths import DATA
 
 
 class Construct(NamedTuple):
@@ -13,7 +12,7 @@ class Construct(NamedTuple):
 
 
 def _read():
-    text = "".join((_DATA / name).read_text(encoding="utf-8") for name in ("constructs.txt", "dumps.txt"))
+    text = "".join((DATA / name).read_text(encoding="utf-8") for name in ("constructs.txt", "dumps.txt"))
     parts = re.split(r"^=== (.*)\n", text, flags=re.MULTILINE)[1:]
     found = {}
     for title, text in zip(parts[::2], parts[1::2], strict=True):

@@ -1,14 +1,13 @@
 """HLO texts to try the parser on, and ways to damage them."""
 
 import re
-from pathlib import Path
 
+from paths import DATA
 from phlox import hlo
 from phlox.hlo import Module
 from phlox.hlo.element_type import ELEMENT_TYPES
 from retyped_samples import operand_shape
 
-DATA = Path(__file__).parent.parent / "data"
 DUMPS = [path.read_text() for path in sorted(DATA.glob("*.hlo"))]
 TOKEN = re.compile(r"%?[\w.\-]+|\s+|.", re.DOTALL)
 

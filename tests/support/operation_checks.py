@@ -1,10 +1,10 @@
 """Samples of operations on both backends, and what it means that the results agree."""
 
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 from environments import prepared_environment
+from paths import ROOT
 from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.hlo import (
@@ -18,7 +18,7 @@ from retyped_samples import operand_shape
 from sample_values import value_of
 from ulp_table import EXACT_ON_TAME_VALUES, NORMWISE_ULP, errors_in_ulp, precise, ulp_bound
 
-GAPS = Path(__file__).parent.parent.parent / "docs" / "gaps.md"
+GAPS = ROOT / "docs" / "gaps.md"
 
 
 def flattened(value):

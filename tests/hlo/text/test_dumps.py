@@ -1,13 +1,12 @@
 """HLO text: modules dumped by XLA are read and mean what they say; what is printed is read back, by XLA too."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import DATA
 from phlox import hlo, load_hlo
 from phlox.hlo import F32, S32, Builder, Layout, Module, Shape, TupleShape, parse_module
 
-DATA = Path(__file__).parent / "data"
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75], [-2.5, 3.0, 0.125], [0.0, -0.5, 1.0]], np.float32)
 WEIGHTS = (np.arange(15, dtype=np.float32).reshape(3, 5) - 7) / 8
 BIAS = np.array([0.25, -0.5, 0.75, 0.0, -0.125], np.float32)

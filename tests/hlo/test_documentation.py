@@ -1,11 +1,11 @@
 """The pages of docs/operations: up to date, complete, and true."""
 
 import re
-from pathlib import Path
 
 import phlox
 import pytest
 from cpu_passes import optimize
+from paths import ROOT
 from phlox.__main__ import main
 from phlox.backends.registry import available_backends, get_backend, register_backend
 from phlox.command_line.operation_pages import operation_pages
@@ -14,7 +14,7 @@ from phlox.hlo.accepted_types import accepted_types, in_words
 from phlox.hlo.documentation import SUPPORT_IN_WORDS, example, families, rejections
 from phlox.hlo.text.literals import literal_text
 
-FOLDER = Path(__file__).parent.parent / "docs" / "operations"
+FOLDER = ROOT / "docs" / "operations"
 GAPS = FOLDER.parent / "gaps.md"
 
 

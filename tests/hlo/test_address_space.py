@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import phlox
 import pytest
+from paths import SUPPORT
 from phlox import ShapeDtype, hlo, jit, load_hlo
 from phlox.backends.registry import get_backend
 from phlox.hlo import OPERATIONS, U8, AddressSpaceError, Builder, Shape
 
-SUPPORT = Path(__file__).parent / "support"
 OPCODES = [opcode for opcode, record in OPERATIONS.items() if record.samples()]
 LESS = "less {{ a = u8[] parameter(0)  b = u8[] parameter(1)  {others} ROOT l = pred[] compare(a, b), direction=LT }}"
 

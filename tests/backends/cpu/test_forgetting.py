@@ -10,11 +10,10 @@ import numpy as np
 import phlox
 import pytest
 from forgetting import WAYS
+from paths import SUPPORT
 from phlox import jit
 from phlox.backends.cpu.program_loader import ProgramCode
 from phlox.hlo import Instruction
-
-SUPPORT = Path(__file__).parent / "support"
 
 
 def alive(kind):

@@ -55,7 +55,7 @@ def test_info_names_every_setting():
         for path in (ROOT / folder).rglob("*.py"):
             read |= set(re.findall(r"[\"'](PHLOX_[A-Z_]+)[\"']", path.read_text(encoding="utf-8")))
     assert read == set(info.SETTINGS)
-    documented = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    documented = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(PHLOX_[A-Z_]+)`", documented, re.MULTILINE)) == read
 
 

@@ -14,6 +14,7 @@ import phlox
 import pytest
 from dynamic_programs import CASES, COMPUTATIONS, numbers, sizes_of
 from operation_checks import flattened, module_of, operations_without_native_code
+from paths import SUPPORT
 from phlox import fori_loop, jit, register_custom_call
 from phlox.backends.cpu import native_program
 from phlox.backends.cpu.dynamic_shapes import executable_of
@@ -25,7 +26,6 @@ from phlox.runtime import run_on_devices, unregister_custom_call
 from run_saved_programs import TARGETS, UNUSUAL_NAME, register_targets, results_of
 from sample_values import value_of
 
-SUPPORT = Path(__file__).parent / "support"
 GROUP = 8
 
 

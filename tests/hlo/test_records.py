@@ -1,12 +1,12 @@
 """Facts that the records state about operations, tried on values and on whatever else follows from them."""
 
 import ast
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from operation_checks import module_of, operations_left_out, operations_without_native_code
+from paths import ROOT
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
 from phlox.compile.dynamic_padding.padder import HANDLERS
@@ -23,8 +23,6 @@ from phlox.hlo import (
 )  # fmt: skip
 from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, TRANSCENDENTAL, operation
 from phlox.tracer.calls.cost import cost_analysis
-
-ROOT = Path(__file__).resolve().parent.parent
 
 # --- every operation in every layer ---
 
