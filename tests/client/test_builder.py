@@ -26,7 +26,7 @@ def test_errors_wait_for_build(builder):
     for _ in range(2):
         with pytest.raises(ShapeError, match="add: dimension 0 of .* does not match") as caught:
             builder.Build()
-    assert any("computation test" in note and "test_client_builder.py" in note for note in caught.value.__notes__)
+    assert any("computation test" in note and "test_builder.py" in note for note in caught.value.__notes__)
     for question in (lambda: builder.GetShape(x), lambda: builder.SetReturnValue(x), lambda: builder.ComputeConstant(x)):
         with pytest.raises(ShapeError, match="add: "):
             question()

@@ -11,7 +11,7 @@ def compiled(function=None, **options):
     return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
 
 
-HERE = r"test_tracer_errors\.py:\d+"
+HERE = r"test_errors\.py:\d+"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_contents_that_are_needed(use, purpose, hint):
     with pytest.raises(ConcretizationError) as caught:
         compiled(lambda argument: use(argument + 1))(np.ones(2))
     message = str(caught.value)
-    assert purpose in message and hint in message and "test_tracer_errors.py" in message
+    assert purpose in message and hint in message and "test_errors.py" in message
     assert isinstance(caught.value, (TracerError, TypeError))
 
 
