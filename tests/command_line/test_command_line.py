@@ -11,11 +11,12 @@ import numpy as np
 import phlox
 import pytest
 from cpu_passes import CPU_PASSES
+from paths import ROOT
 from phlox.__main__ import main
 from phlox.command_line import info
 from phlox.hlo.text.parser import parse_module
 
-ROOT = Path(phlox.__file__).parent
+PACKAGE = Path(phlox.__file__).parent
 
 SCALE = """
 HloModule scale
@@ -52,7 +53,7 @@ def test_info(capsys):
 def test_info_names_every_setting():
     read = set()
     for folder in ("backends", "command_line", "compile", "hlo", "tracer"):
-        for path in (ROOT / folder).rglob("*.py"):
+        for path in (PACKAGE / folder).rglob("*.py"):
             read |= set(re.findall(r"[\"'](PHLOX_[A-Z_]+)[\"']", path.read_text(encoding="utf-8")))
     assert read == set(info.SETTINGS)
     documented = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
