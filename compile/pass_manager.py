@@ -86,7 +86,10 @@ def run_steps(module: Module, steps: Iterable[Step]) -> dict[str, Module]:
 
 def run_passes(module: Module, steps: Iterable[Step]) -> Module:
     """The module after all of the steps; see `run_steps`."""
-    return [module, *(after for _, after in _after_each(module, steps))][-1]
+    result = module
+    for _, after in _after_each(module, steps):
+        result = after
+    return result
 
 
 def _after_each(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Module]]:

@@ -4,29 +4,8 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from jitted_calls import assert_same, compiled
 from phlox.tracer import ShapeDtype, jit
-
-
-def compiled(function=None, **options):
-    return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
-
-
-def assert_same(actual, expected):
-    """Equal in type, dtype, shape, value and structure."""
-    if isinstance(expected, dict):
-        assert type(actual) is type(expected) and list(actual) == list(expected)
-        for key in expected:
-            assert_same(actual[key], expected[key])
-    elif isinstance(expected, (list, tuple)):
-        assert type(actual) is type(expected) and len(actual) == len(expected)
-        for mine, theirs in zip(actual, expected):
-            assert_same(mine, theirs)
-    elif isinstance(expected, (np.ndarray, np.generic)):
-        assert type(actual) is type(expected) and actual.dtype == expected.dtype and actual.shape == expected.shape
-        np.testing.assert_array_equal(actual, expected)
-    else:
-        assert type(actual) is type(expected) and actual == expected
-
 
 # --- stages ---
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray
+from ..recording.source_lines import user_location
 from ..recording.trace import Trace
 
 Instruction = hlo.Instruction
@@ -50,7 +51,7 @@ def record_again(
     recorded_calls, key = trace.root.recorded_calls, tuple(alike)
     known = recorded_calls.get(key)
     if known is not None:
-        return _append(trace.builder, known, operands)
+        return _append(trace, known, operands)
     made, errors = trace.builder.instructions, trace.root.error_messages
     before = len(made), len(errors)
     results = record()
@@ -96,10 +97,9 @@ def _recorded(operands: list[Instruction], made: list[Instruction], results: tup
     return _Recorded(tuple(steps), tuple([positions[result] for result in results]))
 
 
-def _append(b: hlo.Builder, recorded: _Recorded, operands: list[Instruction]) -> tuple[Instruction, ...]:
-    values = operands
-    source = b.where() if b.where is not None else None
+def _append(trace: Trace, recorded: _Recorded, operands: list[Instruction]) -> tuple[Instruction, ...]:
+    values, source = list(operands), user_location()
     for operation, positions, attributes, shape in recorded.steps:
         arguments = tuple([values[position] for position in positions])
-        values.append(b.append(Instruction(operation, arguments, attributes, shape, "", source)))
+        values.append(trace.builder.append(Instruction(operation, arguments, attributes, shape, "", source)))
     return tuple([values[position] for position in recorded.results])
