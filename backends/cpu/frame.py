@@ -5,6 +5,7 @@ Scalars (rank 0) live in registers; every array has its place from the buffer as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -74,7 +75,7 @@ class EmittedModule:
 class Frame:
     """A function of a program, while its instructions are emitted one after the other.
 
-    ``builder``, ``arguments`` and ``results`` (tables of pointers to the leaves' data) and ``own_arena`` are set for each
+    ``builder``, ``arguments`` and ``results`` (tables of pointers to the leaves' data) and ``own_arena`` are those of the
     function; ``functions`` are those of called computations, ``moving`` the buffers whose place differs from one round of a
     loop to the next.
     """
@@ -91,8 +92,16 @@ class Frame:
         self.parts = FunctionParts(self)
         self.row_groups = RowGroups(self.regions)
 
-    def emit_body(self, computation: Computation) -> None:
-        """Emit the whole of the function whose builder, arguments, results and arena are set."""
+    def emit_function(
+        self, function: ir.Function, computation: Computation, arena: Callable[[ir.IRBuilder], Arena | BorrowedArena]
+    ) -> None:
+        """Emit the computation as the whole of the function, whose first arguments are the tables of arguments and results.
+
+        ``arena`` makes the memory for temporaries at its entry.
+        """
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.arguments, self.results, *_ = function.args
+        self.own_arena = arena(self.builder)
         self.arena = self.own_arena.pointer
         self.parts.begin(computation)
         self.moving: dict[Buffer, ir.Value] = {}

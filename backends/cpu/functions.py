@@ -44,10 +44,7 @@ def _emit_function(frame: Frame, computation: Computation) -> None:
         lambda builder: frame.return_code(I32(INTERRUPTED)),
     )
     function.linkage = "internal"
-    frame.builder = ir.IRBuilder(function.append_basic_block("entry"))
-    frame.arguments, frame.results, memory = function.args
-    frame.own_arena = BorrowedArena(memory)
-    frame.emit_body(computation)
+    frame.emit_function(function, computation, lambda builder: BorrowedArena(function.args[2]))
     frame.functions[computation] = function
 
 
@@ -103,10 +100,8 @@ class CalledComputations:
         function = InterruptibleFunction(llvm, name, [POINTER, POINTER], lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
         align_stack(function, frame.target.vector_bytes)
-        frame.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        frame.arguments, frame.results = function.args
-        frame.own_arena = BorrowedArena(stack_memory(frame.builder, max(1, assignment.arena_size), ALIGNMENT))
-        frame.emit_body(prepared.entry)
+        size = max(1, assignment.arena_size)
+        frame.emit_function(function, prepared.entry, lambda builder: BorrowedArena(stack_memory(builder, size, ALIGNMENT)))
         return function
 
 

@@ -7,8 +7,6 @@ program are branches of the function.
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from ...compile.buffer_assignment import BufferAssignment
 from ...hlo import Module
 from ..llvm.interruption import InterruptibleFunction, Interruption
@@ -32,8 +30,6 @@ def emit_module(program: Module, assignment: BufferAssignment, target: Target) -
     kernel = InterruptibleFunction(
         module.llvm, KERNEL_NAME, [POINTER, POINTER], lambda builder: frame.return_code(I32(INTERRUPTED))
     )
-    frame.builder = ir.IRBuilder(kernel.append_basic_block("entry"))
-    frame.arguments, frame.results = kernel.args
-    frame.own_arena = Arena(frame.builder, assignment.arena_size, may_grow=frame.parts.may_be_needed(program.entry))
-    frame.emit_body(program.entry)
+    may_grow = frame.parts.may_be_needed(program.entry)
+    frame.emit_function(kernel, program.entry, lambda builder: Arena(builder, assignment.arena_size, may_grow=may_grow))
     return module, kernel.interruption
