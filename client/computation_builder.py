@@ -1,7 +1,7 @@
 """The builder of computations, with the preview's way of reporting errors: the first one is kept, and raised by Build.
 
-Source: "C++ interface" of XLA's compiler preview of 2017. The operations are the methods of `phlox.hlo.Builder`; what differs
-here is what they take and return (handles in place of instructions) and when they raise.
+Source: "C++ interface" of XLA's compiler preview of 2017. The operations are the methods of `phlox.xla_builder.XlaBuilder`; what
+differs here is what they take and return (handles in place of instructions) and when they raise.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .. import hlo
 from ..hlo import Instruction, Layout, Shape, SourceLocation
 from ..hlo.errors import require
 from ..hlo.shape import AnyShape
+from ..xla_builder import XlaBuilder
 from .client import Client
 from .computation import Computation
 from .constants import ConstantMethods
@@ -35,8 +36,8 @@ _OWN_FOLDERS = tuple(str(Path(__file__).parent.parent / folder) for folder in ("
 class ComputationBuilder(ConstantMethods, EffectMethods):
     """Builds one computation for a client.
 
-    The operations are methods, named as in XLA: those of `phlox.hlo.Builder`, with data handles for instructions. The one that
-    was enqueued last is the computation's result, unless SetReturnValue names another.
+    The operations are methods, named as in XLA: those of `phlox.xla_builder.XlaBuilder`, with data handles for instructions. The
+    one that was enqueued last is the computation's result, unless SetReturnValue names another.
 
     An operation that breaks a constraint raises nothing: the builder keeps the first error, ignores what follows, and Build
     raises it, with a note of the line where it arose. After ``set_die_immediately_on_error(True)`` it is raised at once, as
@@ -73,7 +74,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         self._begin()
 
     def _begin(self) -> None:
-        self._builder = hlo.Builder(self.name, where=_user_location)
+        self._builder = XlaBuilder(self.name, where=_user_location)
         self._result: Instruction | None = None
         self._result_is_set = False
 
@@ -82,7 +83,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
 
     def __dir__(self) -> list[str]:
         records = (record.builder for record in hlo.OPERATIONS.values())
-        return sorted({*super().__dir__(), *records, *(name for name in dir(hlo.Builder) if name[0].isupper())})
+        return sorted({*super().__dir__(), *records, *(name for name in dir(XlaBuilder) if name[0].isupper())})
 
     # --- errors ---
 
@@ -127,7 +128,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         return method
 
     def _enqueue(self, name: str, signature: inspect.Signature, /, *arguments: Any, **keywords: Any) -> ComputationDataHandle:
-        """An operation of hlo.Builder on handles."""
+        """An operation of XlaBuilder on handles."""
         try:
             bound = signature.bind(*arguments, **keywords)
         except TypeError as error:
@@ -151,7 +152,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         return ComputationDataHandle(self._builder, result)
 
     def _instructions(self, what: str, value: Any) -> Any:
-        """The value with instructions for its handles, and with what else is the client's as hlo.Builder takes it."""
+        """The value with instructions for its handles, and with what else is the client's as XlaBuilder takes it."""
         if isinstance(value, ComputationDataHandle):
             return self._instruction(what, value)
         if isinstance(value, Computation):
@@ -231,7 +232,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
             for value in static:
                 if value.shape.is_tuple or value.shape.rank:
                     raise NotImplementedError(f"Map: static operands that are no scalars, such as {value.shape}")
-                arrays.append(self._builder.broadcast_in_dim(value, arrays[0].shape.dimensions, ()))
+                arrays.append(self._builder.BroadcastInDim(value, arrays[0].shape.dimensions, ()))
             return self._builder.emit("map", *arrays, to_apply=computation.hlo_computation)
 
         return self._handle(self._attempt(operation))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import hlo
 from ..hlo import Instruction
+from ..xla_builder import XlaBuilder
 from .handles import ComputationDataHandle
 from .literal import Literal, constant_of_rank
 
@@ -20,7 +20,7 @@ from .literal import Literal, constant_of_rank
 class ConstantMethods:
     """A part of `phlox.client.ComputationBuilder`."""
 
-    _builder: hlo.Builder
+    _builder: XlaBuilder
     _attempt: Callable[[Callable[[], Any]], Any]
     _handle: Callable[[Instruction | None], ComputationDataHandle]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import hlo
 from ..hlo import Instruction, TupleShape
 from ..hlo.shape import TOKEN_SHAPE, AnyShape
+from ..xla_builder import XlaBuilder
 from .handles import ComputationDataHandle
 from .shapes import require_shape
 
@@ -18,7 +18,7 @@ from .shapes import require_shape
 class EffectMethods:
     """A part of `phlox.client.ComputationBuilder`. What returns nothing does not become the computation's result."""
 
-    _builder: hlo.Builder
+    _builder: XlaBuilder
     _attempt: Callable[[Callable[[], Any]], Any]
     _handle: Callable[[Instruction | None], ComputationDataHandle]
     _instruction: Callable[[str, ComputationDataHandle], Instruction]
@@ -38,7 +38,7 @@ class EffectMethods:
 
         def operation() -> Instruction:
             pair = self._builder.emit("infeed", self._builder.emit("after-all"), shape=TupleShape((shape, TOKEN_SHAPE)))
-            return self._builder.get_tuple_element(pair, 0)
+            return self._builder.GetTupleElement(pair, 0)
 
         return self._handle(self._attempt(operation))
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import hlo
 from ..hlo import Instruction
 from ..hlo.operation import ELEMENTWISE, OPERATIONS
+from ..xla_builder import XlaBuilder
 from .computation import Computation
 from .shapes import as_element_type, require_shape
 
@@ -18,7 +19,7 @@ class ComputationDataHandle:
 
     __slots__ = ("builder", "instruction")
 
-    def __init__(self, builder: hlo.Builder, instruction: Instruction | None) -> None:
+    def __init__(self, builder: XlaBuilder, instruction: Instruction | None) -> None:
         self.builder, self.instruction = builder, instruction
 
     def __repr__(self) -> str:
@@ -30,8 +31,8 @@ class ComputationDataHandle:
 
 @cache
 def operation_signature(name: str) -> inspect.Signature | None:
-    """What the operation of this name takes, annotated; None where `phlox.hlo.Builder` has none of the name."""
-    method = getattr(hlo.Builder, name, None)
+    """What the operation of this name takes, annotated; None where `phlox.xla_builder.XlaBuilder` has none of the name."""
+    method = getattr(XlaBuilder, name, None)
     if method is not None:
         parameters = list(inspect.signature(method).parameters.values())[1:]
         return inspect.Signature(parameters)
@@ -45,7 +46,7 @@ def operation_documentation(name: str) -> str | None:
     >>> operation_documentation("Sin").splitlines()[0]
     'Sin(operand): element by element, the sine of x in radians.'
     """
-    record, method = _record_of(name), getattr(hlo.Builder, name, None)
+    record, method = _record_of(name), getattr(XlaBuilder, name, None)
     parts = [inspect.getdoc(method) if method is not None else None, record.documentation if record is not None else None]
     return "\n\n".join(filter(None, parts)) or None
 
@@ -55,7 +56,7 @@ def _record_of(name: str) -> hlo.Operation | None:
 
 
 def _signature_of(record: hlo.Operation) -> inspect.Signature:
-    """That of a method that `phlox.hlo.Builder` makes from the record: the operands, then the attributes."""
+    """That of a method that `phlox.xla_builder.XlaBuilder` makes from the record: the operands, then the attributes."""
     kind = inspect.Parameter
     parameters = []
     for operand in record.operand_names:

@@ -180,8 +180,8 @@ def _with_loops(computation: Computation, found: list[tuple[Rounds, Differing]])
     position = 0
     for rounds, differing in found:
         copy(position, rounds.start)
-        b = Builder("rolled", where=lambda source=rounds.instruction(0, 0).source: source)
-        results = build_loop(b, rounds, value_of, differing)
+        with Builder("rolled", where=lambda source=rounds.instruction(0, 0).source: source) as b:
+            results = build_loop(rounds, value_of, differing)
         instructions += b.instructions
         replaced |= {olds[place]: value for place, value in results.items()}
         position = rounds.stop

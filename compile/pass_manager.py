@@ -74,10 +74,9 @@ def run_steps(module: Module, steps: Iterable[Step]) -> dict[str, Module]:
     Raises ValueError for a name that no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the
     language (the message names the pass).
 
-    >>> from phlox.hlo import Builder, F32, Shape
-    >>> b = Builder("f")
-    >>> x = b.parameter(Shape(F32, (3,)), "x")
-    >>> after = run_steps(b.build_module(b.Neg(b.Neg(x))), ["simplify", "dce"])
+    >>> from phlox import hlo
+    >>> f = hlo.computation("f", [hlo.Shape(hlo.F32, (3,))], lambda x: hlo.negate(hlo.negate(x)))
+    >>> after = run_steps(hlo.Module("f", f), ["simplify", "dce"])
     >>> {name: one.entry.root.opcode for name, one in after.items()}
     {'simplify': 'parameter', 'dce': 'parameter'}
     """

@@ -65,10 +65,9 @@ def run_named_passes(module: Module, names: Iterable[str], pipeline: Iterable[St
     row-major arrays only. Raises ValueError for an unknown name, NotImplementedError for a module with dynamic dimensions,
     unless these are padded first.
 
-    >>> from phlox.hlo import Builder, F32, Shape
-    >>> b = Builder("f")
-    >>> x = b.parameter(Shape(F32, (3,)), "x")
-    >>> run_named_passes(b.build_module(b.Neg(b.Neg(x))), ["simplify", "dce"]).entry.root.opcode
+    >>> from phlox import hlo
+    >>> f = hlo.computation("f", [hlo.Shape(hlo.F32, (3,))], lambda x: hlo.negate(hlo.negate(x)))
+    >>> run_named_passes(hlo.Module("f", f), ["simplify", "dce"]).entry.root.opcode
     'parameter'
     """
     known = available_passes(pipeline)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import hlo
 from ..hlo import S32, S64, TOKEN, Builder, Computation, ElementType, Instruction, Shape
 
 # Constants that differ from round to round are put into tables of at most so many bytes.
@@ -114,38 +115,36 @@ def _has_plain_state(rounds: Rounds) -> bool:
     return all(own[offset].shape == instructions[initial].shape for offset, initial in rounds.carried)
 
 
-def build_loop(
-    b: Builder, rounds: Rounds, value_of: Callable[[int], Instruction], differing: Differing
-) -> dict[int, Instruction]:
+def build_loop(rounds: Rounds, value_of: Callable[[int], Instruction], differing: Differing) -> dict[int, Instruction]:
     """Emit the loop; the values by position that are used behind it. ``value_of`` gives those of positions before it."""
     handed_on = {offset: (offset, initial) for offset, initial in rounds.carried}
-    zeros = {offset: _zeros(b, rounds.instruction(0, offset).shape) for offset in rounds.final if offset not in handed_on}
-    tables = {offset: _zeros(b, _table_shape(rounds, offset)) for offset in rounds.collected}
+    zeros = {offset: _zeros(rounds.instruction(0, offset).shape) for offset in rounds.final if offset not in handed_on}
+    tables = {offset: _zeros(_table_shape(rounds, offset)) for offset in rounds.collected}
     carried = {(offset, initial): value_of(initial) for offset, initial in rounds.carried}
     fixed = {position: value_of(position) for position in rounds.fixed}
-    init = b.emit("tuple", b.constant(np.int64(0)), *carried.values(), *zeros.values(), *tables.values(), *fixed.values())
+    init = hlo.tuple(hlo.constant(np.int64(0)), *carried.values(), *zeros.values(), *tables.values(), *fixed.values())
     keys = ["number", *carried, *(("final", offset) for offset in zeros), *(("table", offset) for offset in tables), *fixed]
     index = {key: number for number, key in enumerate(keys)}
-    c = Builder("rolled_condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape, "state"), 0), c.constant(np.int64(rounds.count))))
-    body = _body(rounds, differing, init, index)
-    loop = b.emit("while", init, condition=condition, body=body)
+    below = hlo.computation(
+        "rolled_condition", [init.shape], lambda state: hlo.lt(hlo.get_tuple_element(state, 0), rounds.count)
+    )
+    loop = hlo.while_(init, condition=below, body=_body(rounds, differing, init, index))
     last = rounds.start + (rounds.count - 1) * rounds.length
     results = {}
     for offset in rounds.final:
-        results[last + offset] = b.get_tuple_element(loop, index[handed_on.get(offset, ("final", offset))])
-    whole = {offset: b.get_tuple_element(loop, index["table", offset]) for offset in rounds.collected}
+        results[last + offset] = hlo.get_tuple_element(loop, index[handed_on.get(offset, ("final", offset))])
+    whole = {offset: hlo.get_tuple_element(loop, index["table", offset]) for offset in rounds.collected}
     for position in rounds.uses_of_collected:
         number, offset = divmod(position - rounds.start, rounds.length)
         sizes = whole[offset].shape.dimensions
-        row = b.Slice(whole[offset], [number] + [0] * (len(sizes) - 1), [number + 1, *sizes[1:]])
-        results[position] = b.reshape(row, sizes[1:])
+        row = hlo.slice(whole[offset], [number] + [0] * (len(sizes) - 1), [number + 1, *sizes[1:]])
+        results[position] = hlo.reshape(row, sizes[1:])
     return results
 
 
-def _zeros(b: Builder, shape: Shape) -> Instruction:
-    zero = b.constant(np.zeros((), shape.dtype))
-    return b.broadcast(zero, shape.dimensions, ()) if shape.dimensions else zero
+def _zeros(shape: Shape) -> Instruction:
+    zero = hlo.constant(0, shape.element_type)
+    return hlo.broadcast(zero, shape.dimensions, ()) if shape.dimensions else zero
 
 
 def _table_shape(rounds: Rounds, offset: int) -> Shape:
@@ -154,9 +153,30 @@ def _table_shape(rounds: Rounds, offset: int) -> Shape:
 
 
 def _body(rounds: Rounds, differing: Differing, init: Instruction, index: dict) -> Computation:
-    b = Builder("rolled_body")
-    state = b.parameter(init.shape, "state")
-    elements = [b.get_tuple_element(state, number) for number in range(len(index))]
+    with Builder("rolled_body") as b:
+        state = hlo.parameter(init.shape, "state")
+        elements = [hlo.get_tuple_element(state, number) for number in range(len(index))]
+        values = _values_of_round(b, rounds, differing, index, elements)
+        b.where = None
+        results = []
+        for key, element in zip(index, elements):
+            if key == "number":
+                results.append(hlo.add(element, 1))
+            elif isinstance(key, int):
+                results.append(element)
+            elif key[0] == "table":
+                value, zero = values[key[1]], hlo.constant(np.int64(0))
+                row = hlo.reshape(value, (1, *value.shape.dimensions))
+                results.append(hlo.dynamic_update_slice(element, row, elements[0], *[zero] * value.shape.rank))
+            else:
+                results.append(values[key[1] if key[0] == "final" else key[0]])
+        return b.build(hlo.tuple(*results))
+
+
+def _values_of_round(
+    b: Builder, rounds: Rounds, differing: Differing, index: dict, elements: list[Instruction]
+) -> list[Instruction]:
+    """What the instructions of one round give, by offset, each at the source location of its own."""
     number, positions = elements[0], rounds.positions
     second, values = rounds.start + rounds.length, []
     for offset in range(rounds.length):
@@ -172,25 +192,12 @@ def _body(rounds: Rounds, differing: Differing, init: Instruction, index: dict) 
             else:
                 operands.append(elements[index[position]])
         if offset in differing.literals:
-            values.append(_literal(b, number, instruction, differing.literals[offset]))
+            values.append(_literal(number, instruction, differing.literals[offset]))
         elif offset in differing.starts:
-            values.append(_slice(b, number, operands[0], instruction, differing.starts[offset]))
+            values.append(_slice(number, operands[0], instruction, differing.starts[offset]))
         else:
-            values.append(b.append(instruction.with_operands(operands)))
-    b.where = None
-    results = []
-    for key, element in zip(index, elements):
-        if key == "number":
-            results.append(b.Add(number, b.constant(np.int64(1))))
-        elif isinstance(key, int):
-            results.append(element)
-        elif key[0] == "table":
-            value, zero = values[key[1]], b.constant(np.int64(0))
-            row = b.reshape(value, (1, *value.shape.dimensions))
-            results.append(b.DynamicUpdateSlice(element, row, [number] + [zero] * value.shape.rank))
-        else:
-            results.append(values[key[1] if key[0] == "final" else key[0]])
-    return b.build(b.emit("tuple", *results))
+            values.append(hlo.append(instruction.with_operands(operands)))
+    return values
 
 
 @dataclass
@@ -220,33 +227,33 @@ def find_differing(rounds: Rounds) -> Differing | None:
     return differing
 
 
-def _literal(b: Builder, number: Instruction, constant: Instruction, literals: Sequence[np.ndarray]) -> Instruction:
+def _literal(number: Instruction, constant: Instruction, literals: Sequence[np.ndarray]) -> Instruction:
     """The constant of this round."""
     shape = constant.shape
     if not shape.dimensions and shape.element_type in (S32, S64):
-        return _integer(b, number, [int(literal) for literal in literals], shape.element_type)
-    zero = b.constant(np.int64(0))
-    row = b.DynamicSlice(b.constant(np.stack(literals)), [number] + [zero] * shape.rank, (1, *shape.dimensions))
-    return b.reshape(row, shape.dimensions)
+        return _integer(number, [int(literal) for literal in literals], shape.element_type)
+    zero = hlo.constant(np.int64(0))
+    row = hlo.dynamic_slice(hlo.constant(np.stack(literals)), number, *[zero] * shape.rank, sizes=(1, *shape.dimensions))
+    return hlo.reshape(row, shape.dimensions)
 
 
-def _integer(b: Builder, number: Instruction, values: Sequence[int], element_type: ElementType) -> Instruction:
+def _integer(number: Instruction, values: Sequence[int], element_type: ElementType) -> Instruction:
     """The integer of this round: computed where they are equally spaced, else from a table."""
     first, step = values[0], values[1] - values[0]
     if any(value != first + step * k for k, value in enumerate(values)):
-        return b.reshape(b.DynamicSlice(b.constant(values, element_type), [number], (1,)), ())
+        return hlo.reshape(hlo.dynamic_slice(hlo.constant(values, element_type), number, sizes=(1,)), ())
     if step:
-        return b.convert(b.Add(b.Mul(number, b.constant(np.int64(step))), b.constant(np.int64(first))), element_type)
-    return b.constant(first, element_type)
+        return hlo.convert(hlo.add(hlo.multiply(number, step), first), element_type)
+    return hlo.constant(first, element_type)
 
 
 def _slice(
-    b: Builder, number: Instruction, operand: Instruction, instruction: Instruction, starts: Sequence[tuple[int, ...]]
+    number: Instruction, operand: Instruction, instruction: Instruction, starts: Sequence[tuple[int, ...]]
 ) -> Instruction:
     """The slice of this round."""
     dimensions = instruction.attributes["slice"]
     sizes = [limit - start for start, limit, _ in dimensions]
-    places = [_integer(b, number, along, S64) for along in zip(*starts)]
-    block = b.DynamicSlice(operand, places, sizes)
+    places = [_integer(number, along, S64) for along in zip(*starts)]
+    block = hlo.dynamic_slice(operand, *places, sizes=sizes)
     strides = [dimension.stride for dimension in dimensions]
-    return block if set(strides) <= {1} else b.Slice(block, [0] * len(sizes), sizes, strides)
+    return block if set(strides) <= {1} else hlo.slice(block, [0] * len(sizes), sizes, strides)

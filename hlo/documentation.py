@@ -21,6 +21,7 @@ from .operation import CALLS, ELEMENTWISE, HOST_CALL, OPERATIONS, InvalidSample,
 from .shape import AnyShape, Shape, TupleShape, leaves, shape_of
 from .text.literals import literal_text
 from .text.printer import module_text
+from .writing import function_name
 
 # What each backend, by its name, does with an operation: "native", "expanded", "host call", or None for nothing.
 Support = Mapping[str, str | None]
@@ -204,7 +205,8 @@ def _facts(record: Operation, support: Support) -> str:
         lines.append("- Element types: " + types)
     if record.wants_stated_shape:
         lines.append("- Result: of the shape that the program states")
-    lines.append(f"- Builder: {', '.join(f'`{name}`' for name in (record.builder, *record.aliases))}")
+    lines.append(f"- Function: `hlo.{function_name(record.opcode)}`")
+    lines.append(f"- `XlaBuilder`: {', '.join(f'`{name}`' for name in (record.builder, *record.aliases))}")
     if record.traits:
         lines.append("- Traits: " + ", ".join(sorted(record.traits)))
     lines.append("- Backends: " + ", ".join(f"{backend}: {word or 'gap'}" for backend, word in support.items()))

@@ -59,10 +59,9 @@ def module_svg(module: Module) -> str:
 
     Computations of a single operation, as reductions apply them, are named in their users' boxes instead of being drawn.
 
-    >>> from phlox.hlo import Builder, F32, Shape
-    >>> b = Builder("double")
-    >>> module = b.build_module(b.Neg(b.parameter(Shape(F32, (3,)), "x")))
-    >>> module_svg(module).startswith("<svg")
+    >>> from phlox import hlo
+    >>> negation = hlo.computation("negation", [hlo.Shape(hlo.F32, (3,))], hlo.negate)
+    >>> module_svg(hlo.Module("negation", negation)).startswith("<svg")
     True
     """
     panels, top, width = [], MARGIN, 0.0

@@ -20,6 +20,7 @@ BACKEND_TOOLS = {
 }  # fmt: skip
 ALLOWED = {
     "hlo": {"hlo"},
+    "xla_builder": {"xla_builder", "hlo"},
     "compile": {"compile", "hlo"},
     "runtime": {"runtime", "hlo"},
     "backends": {"backends.loading"} | BACKEND_TOOLS,
@@ -28,7 +29,7 @@ ALLOWED = {
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
-    "client": {"client", "backends.registry", "backends.arguments", "hlo", "runtime"},
+    "client": {"client", "backends.registry", "backends.arguments", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},

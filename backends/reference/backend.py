@@ -29,9 +29,8 @@ class ReferenceExecutable:
 
     With the environment variable PHLOX_REFERENCE_TRACE=1 each call prints every instruction with its value to standard error.
 
-    >>> b = hlo.Builder("double")
-    >>> x = b.parameter(hlo.Shape(hlo.F32, (2,)), "x")
-    >>> ReferenceBackend().compile(b.build_module(b.Add(x, x)))(np.float32([1, 2]))
+    >>> double = hlo.computation("double", [hlo.Shape(hlo.F32, (2,))], lambda x: hlo.add(x, x))
+    >>> ReferenceBackend().compile(hlo.Module("double", double))(np.float32([1, 2]))
     (array([2., 4.], dtype=float32),)
     """
 

@@ -22,11 +22,9 @@ def print_step(computation: hlo.Computation, instruction: hlo.Instruction, value
 def step_text(computation: hlo.Computation, instruction: hlo.Instruction, value: Any) -> str:
     """What print_step prints: the computation, the instruction, where it comes from, and the value below it.
 
-    >>> b = hlo.Builder("double")
-    >>> x = b.parameter(hlo.Shape(hlo.F32, (2,)), "x")
-    >>> y = b.Add(x, x)
-    >>> print(step_text(b.build(), y, np.float32([2, 4])))
-    double: %add.1 = f32[2] add(%x, %x)
+    >>> double = hlo.computation("double", [hlo.Shape(hlo.F32, (2,))], lambda x: hlo.add(x, x))
+    >>> print(step_text(double, double.root, np.float32([2, 4])))
+    double: %add.1 = f32[2] add(%parameter.0, %parameter.0)
         [2. 4.]
     """
     names = _names(computation)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ... import hlo
 from ...hlo import S32, Module, Shape, leaves
 from ...hlo.address_space import check_address_space
 from ...hlo.shape import TOKEN_SHAPE, array_leaves
@@ -58,18 +59,19 @@ def pad_dynamic_dimensions(module: Module) -> Module:
              for parameter in entry.parameters for n in range(len(array_leaves(parameter.shape)))]  # fmt: skip
     shapes = [leaf for parameter in entry.parameters for leaf in array_leaves(parameter.shape)]
     bounds = [shape.static() if shape.dynamic_dimensions else shape for shape in shapes]
-    arrays = iter([p.b.parameter(shape, name) for shape, name in zip(bounds, names)])
-    given = iter([p.b.parameter(Shape(S32)) for shape in shapes for dynamic in shape.dynamic_dimensions if dynamic])
-    arguments = []
-    for parameter in entry.parameters:
-        found = leaves(parameter.shape)
-        parts = [p.b.emit("after-all") if leaf == TOKEN_SHAPE else next(arrays) for leaf in found]
-        parts += [next(given) for leaf in found for dynamic in leaf.dynamic_dimensions if dynamic]
-        arguments.append(nested(parts, parameter.shape))
-    result = flat(p.run(entry, arguments), entry.shape)
-    results = [part for part in result if part.shape != TOKEN_SHAPE]
-    root = p.b.emit("tuple", *results, p.error_or_none())
-    padded = PaddedModule(module.name, p.b.build(root), errors=tuple(errors))
+    with p.b:
+        arrays = iter([p.b.parameter(shape, name) for shape, name in zip(bounds, names)])
+        given = iter([p.b.parameter(Shape(S32)) for shape in shapes for dynamic in shape.dynamic_dimensions if dynamic])
+        arguments = []
+        for parameter in entry.parameters:
+            found = leaves(parameter.shape)
+            parts = [hlo.after_all() if leaf == TOKEN_SHAPE else next(arrays) for leaf in found]
+            parts += [next(given) for leaf in found for dynamic in leaf.dynamic_dimensions if dynamic]
+            arguments.append(nested(parts, parameter.shape))
+        result = flat(p.run(entry, arguments), entry.shape)
+        results = [part for part in result if part.shape != TOKEN_SHAPE]
+        root = hlo.tuple(*results, p.error_or_none())
+        padded = PaddedModule(module.name, p.b.build(root), errors=tuple(errors))
     _require_static(padded)
     check_address_space(padded)
     return padded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...hlo import S32, Builder, Instruction, Shape
+from ... import hlo
+from ...hlo import S32, Instruction, Shape
 from ...hlo.window import WindowDimension
 from ..expansion import EXPANSIONS
 from .padder import Padded, Padder, Value, padded
@@ -69,16 +70,16 @@ def pad_triangular_solve(p: Padder, instruction: Instruction, operands: list[Pad
     for d in range(shape.rank - 1):
         mine, other = (d, d) if d < shape.rank - 2 else (shape.rank - 1, side)
         if mine in a.sizes and a.sizes[mine] is not b.sizes[other]:
-            different = p.b.emit("compare", a.sizes[mine], b.sizes[other], direction="NE")
+            different = hlo.ne(a.sizes[mine], b.sizes[other])
             p.fail_if(different, f"{instruction!r}: dimensions that must be equal have different sizes")
     matrix, right = a.array, b.array
     inner = {d: a.sizes[d] for d in (shape.rank - 2, shape.rank - 1) if d in a.sizes}
     if inner:
-        row, column = (p.b.emit("iota", shape=Shape(S32, shape.dimensions), iota_dimension=d) for d in inner)
-        one = p.b.broadcast(p.b.constant(np.ones((), shape.dtype)), shape.dimensions, ())
-        zero = p.b.broadcast(p.zero(shape), shape.dimensions, ())
-        identity = p.b.emit("select", p.b.emit("compare", row, column, direction="EQ"), one, zero)
-        matrix = p.b.emit("select", p.valid(shape.dimensions, inner), matrix, identity)
+        row, column = (hlo.iota(Shape(S32, shape.dimensions), d) for d in inner)
+        one = hlo.broadcast(hlo.constant(np.ones((), shape.dtype)), shape.dimensions, ())
+        zero = hlo.broadcast(p.zero(shape), shape.dimensions, ())
+        identity = hlo.select(hlo.eq(row, column), one, zero)
+        matrix = hlo.select(p.valid(shape.dimensions, inner), matrix, identity)
         right = p.masked(b, p.zero(b.array.shape), [side])
     return Padded(p.same(instruction, [matrix, right]), dict(b.sizes))
 
@@ -86,6 +87,8 @@ def pad_triangular_solve(p: Padder, instruction: Instruction, operands: list[Pad
 @padded("batch-norm-inference", "batch-norm-training", "batch-norm-grad")
 def pad_batch_norm(p: Padder, instruction: Instruction, operands: list[Padded]) -> Value:
     """As the operations that it is written as, which count the elements at run time."""
-    b = Builder(instruction.opcode)
-    parameters = tuple(b.parameter(operand.shape) for operand in instruction.operands)
-    return p.run(b.build(EXPANSIONS[instruction.opcode](b, instruction, parameters)), list(operands))
+    shapes = [operand.shape for operand in instruction.operands]
+    expanded = hlo.computation(
+        instruction.opcode, shapes, lambda *parameters: EXPANSIONS[instruction.opcode](instruction, parameters)
+    )
+    return p.run(expanded, list(operands))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ...hlo import S32, Computation, Instruction, Shape, TupleShape
 from ...hlo.instruction import callees_first
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
@@ -36,8 +38,8 @@ def pad_copy(p: Padder, instruction: Instruction, operands: list[Value]) -> Valu
     shape = instruction.shape
     parts = flat(operands[0], shape)
     if instruction.opcode == "opt-barrier":
-        whole = p.b.emit("opt-barrier", p.b.emit("tuple", *parts))
-        return nested([p.b.get_tuple_element(whole, number) for number in range(len(parts))], shape)
+        whole = hlo.opt_barrier(hlo.tuple(*parts))
+        return nested([hlo.get_tuple_element(whole, number) for number in range(len(parts))], shape)
     return operands[0]
 
 
@@ -52,7 +54,7 @@ def _constant(p: Padder, literal: Any, shape: AnyShape) -> Value:
     bounds = np.zeros(shape.dimensions, np.asarray(literal).dtype)
     bounds[tuple(map(slice, np.shape(literal)))] = literal
     sizes = {d: p.s32(size) for d, size in enumerate(np.shape(literal)) if shape.is_dynamic(d)}
-    return Padded(p.b.constant(bounds), sizes)
+    return Padded(hlo.constant(bounds), sizes)
 
 
 @padded("select")
@@ -67,8 +69,8 @@ def pad_select(p: Padder, instruction: Instruction, operands: list[Any]) -> Valu
 def _select_whole(p: Padder, predicate: Instruction, on_true: Any, on_false: Any) -> Value:
     if isinstance(on_true, tuple):
         return tuple(_select_whole(p, predicate, x, y) for x, y in zip(on_true, on_false))
-    sizes = {d: p.b.emit("select", predicate, size, on_false.sizes[d]) for d, size in on_true.sizes.items()}
-    return Padded(p.b.emit("select", predicate, on_true.array, on_false.array), sizes)
+    sizes = {d: hlo.select(predicate, size, on_false.sizes[d]) for d, size in on_true.sizes.items()}
+    return Padded(hlo.select(predicate, on_true.array, on_false.array), sizes)
 
 
 @padded("map")
@@ -84,14 +86,12 @@ def pad_call(p: Padder, instruction: Instruction, operands: list[Value]) -> Valu
     if _full_size(computation) <= _LARGEST_INLINED:
         return p.run(computation, operands)
     shape = TupleShape(tuple(operand.shape for operand in instruction.operands))
-    argument = p.b.emit("tuple", *flat(tuple(operands), shape), p.error_or_none())
+    argument = hlo.tuple(*flat(tuple(operands), shape), p.error_or_none())
     function = p.functions.get((computation, argument.shape))
     if function is None:
-        inner, values = _inner(p, computation.name, argument.shape, shape)
-        result = inner.run(computation, list(values))
-        function = inner.b.build(inner.b.emit("tuple", *flat(result, computation.shape), inner.error))
+        function = _flat_computation(p, computation, shape, argument.shape, lambda values: list(values))
         p.functions[computation, argument.shape] = function
-    return _with_error(p, p.b.emit("call", argument, to_apply=function), instruction.shape)
+    return _with_error(p, hlo.call(argument, to_apply=function), instruction.shape)
 
 
 def _full_size(computation: Computation) -> int:
@@ -116,7 +116,7 @@ def pad_conditional(p: Padder, instruction: Instruction, operands: list[Value]) 
     branches = []
     for computation, operand, source in zip(instruction.called_computations, operands[1:], instruction.operands[1:]):
         parts = [*flat(operand, source.shape), before]
-        arguments.append(p.b.emit("tuple", *parts))
+        arguments.append(hlo.tuple(*parts))
         branches.append(_flat_computation(p, computation, source.shape, arguments[-1].shape))
     if instruction.attributes["branch_computations"]:
         changed["branch_computations"] = tuple(branches)
@@ -127,22 +127,35 @@ def pad_conditional(p: Padder, instruction: Instruction, operands: list[Value]) 
 
 
 def _with_error(p: Padder, result: Instruction, shape: AnyShape) -> Value:
-    *parts, p.error = [p.b.get_tuple_element(result, number) for number in range(len(result.shape.elements))]
+    *parts, p.error = [hlo.get_tuple_element(result, number) for number in range(len(result.shape.elements))]
     return nested(parts, shape)
 
 
-def _flat_computation(p: Padder, computation: Computation, shape: AnyShape, flat_shape: TupleShape) -> Computation:
+def _flat_computation(
+    p: Padder,
+    computation: Computation,
+    shape: AnyShape,
+    flat_shape: TupleShape,
+    arguments: Callable[[Value], list[Value]] = lambda value: [value],
+) -> Computation:
     """The computation from the flat parts of its parameter, and the error, to those of its result."""
-    inner, argument = _inner(p, computation.name, flat_shape, shape)
-    result = inner.run(computation, [argument])
-    return inner.b.build(inner.b.emit("tuple", *flat(result, computation.shape), inner.error))
+
+    def body(inner: Padder, value: Value) -> Instruction:
+        result = inner.run(computation, arguments(value))
+        return hlo.tuple(*flat(result, computation.shape), inner.error_or_none())
+
+    return _padded_computation(p, computation.name, flat_shape, shape, body)
 
 
-def _inner(p: Padder, name: str, flat_shape: TupleShape, shape: AnyShape) -> tuple[Padder, Value]:
+def _padded_computation(
+    p: Padder, name: str, flat_shape: TupleShape, shape: AnyShape, body: Callable[[Padder, Value], Instruction]
+) -> Computation:
+    """A computation whose parameter is a tuple, of the flat parts of a value of this shape and the error."""
     inner = Padder(name, p.errors, functions=p.functions)
-    parameter = inner.b.parameter(flat_shape, "state")
-    *parts, inner.error = [inner.b.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
-    return inner, nested(parts, shape)
+    with inner.b:
+        parameter = hlo.parameter(flat_shape, "state")
+        *parts, inner.error = [hlo.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
+        return inner.b.build(body(inner, nested(parts, shape)))
 
 
 @padded("while", always=True)
@@ -162,30 +175,31 @@ def pad_while(p: Padder, instruction: Instruction, operands: list[Value]) -> Val
         del p.errors[known:]
         p.functions.clear()  # they may hold the numbers of these errors
         parts.append(p.run(condition, [operands[0]]).array)
-    init = p.b.emit("tuple", *parts, p.error_or_none())
+    init = hlo.tuple(*parts, p.error_or_none())
     if can_fail:
-        test = _stored_condition(p, condition.name, init.shape)
-    inner, state = _inner(p, body.name, init.shape, shape)
-    result = inner.run(body, [state])
-    new = flat(result, shape)
-    if can_fail:
-        new.append(inner.run(condition, [result]).array)
-    root = inner.b.emit("tuple", *new, inner.error)
-    loop = p.b.emit("while", init, condition=test, body=inner.b.build(root))
+        test = hlo.computation(condition.name, [init.shape], _stored_condition)
+
+    def step(inner: Padder, state: Value) -> Instruction:
+        result = inner.run(body, [state])
+        new = flat(result, shape)
+        if can_fail:
+            new.append(inner.run(condition, [result]).array)
+        return hlo.tuple(*new, inner.error_or_none())
+
+    loop = hlo.while_(init, condition=test, body=_padded_computation(p, body.name, init.shape, shape, step))
     return _with_error(p, loop, shape)
 
 
 def _condition(p: Padder, condition: Computation, flat_shape: TupleShape, shape: AnyShape) -> Computation:
-    inner, state = _inner(p, condition.name, flat_shape, shape)
-    error = inner.error
-    holds = inner.run(condition, [state])
-    fine = inner.b.emit("compare", error, inner.s32(0), direction="EQ")
-    return inner.b.build(inner.b.emit("and", holds.array, fine))
+    def goes_on(inner: Padder, state: Value) -> Instruction:
+        error = inner.error_or_none()
+        return hlo.and_(inner.run(condition, [state]).array, hlo.eq(error, 0))
+
+    return _padded_computation(p, condition.name, flat_shape, shape, goes_on)
 
 
-def _stored_condition(p: Padder, name: str, flat_shape: TupleShape) -> Computation:
-    inner = Padder(name, p.errors)
-    parameter = inner.b.parameter(flat_shape, "state")
-    *_, holds, error = [inner.b.get_tuple_element(parameter, number) for number in range(len(flat_shape.elements))]
-    fine = inner.b.emit("compare", error, inner.s32(0), direction="EQ")
-    return inner.b.build(inner.b.emit("and", holds, fine))
+def _stored_condition(state: Instruction) -> Instruction:
+    """Whether what the body found at its end, the last but one part of the state, holds, and there is no error."""
+    count = len(state.shape.elements)
+    holds, error = (hlo.get_tuple_element(state, number) for number in (count - 2, count - 1))
+    return hlo.and_(holds, hlo.eq(error, 0))

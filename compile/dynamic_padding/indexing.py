@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import hlo
 from ...hlo import S64, Instruction
 from ...hlo.slices import SliceDimensions, slice_dimensions
 from .movement import last_start, wide
@@ -18,11 +19,11 @@ def pad_gather(p: Padder, instruction: Instruction, operands: list[Padded]) -> P
     lasts = []
     for d in numbers.index_map:
         if d in whole:
-            lasts.append(p.b.constant(0, S64))
+            lasts.append(hlo.constant(0, S64))
         elif d in value.sizes:
             lasts.append(last_start(p, value.sizes[d], blocks[d]))
         else:
-            lasts.append(p.b.constant(bounds[d] - blocks[d], S64))
+            lasts.append(hlo.constant(bounds[d] - blocks[d], S64))
     starts = indices.array
     if lasts:
         starts = _clamped(p, starts, lasts, numbers.index_vector_dim)
@@ -36,15 +37,15 @@ def pad_gather(p: Padder, instruction: Instruction, operands: list[Padded]) -> P
 
 def _clamped(p: Padder, starts: Instruction, lasts: list[Instruction], index_vector_dim: int) -> Instruction:
     last = _of_each_start(p, starts.shape.dimensions, lasts, index_vector_dim)
-    return p.b.emit("clamp", p.b.constant(0, S64), wide(p, starts), last)
+    return hlo.clamp(hlo.constant(0, S64), wide(p, starts), last)
 
 
 def _of_each_start(p: Padder, sizes: tuple[int, ...], values: list[Instruction], index_vector_dim: int) -> Instruction:
     """One s64[] for each element of an index vector, as an array of the sizes of the start indices."""
     if index_vector_dim == len(sizes):
-        return p.b.broadcast(values[0], sizes, ()) if sizes else values[0]
-    vector = p.b.emit("concatenate", *(p.b.reshape(value, (1,)) for value in values), dimensions=(0,))
-    return p.b.broadcast(vector, sizes, (index_vector_dim,))
+        return hlo.broadcast(values[0], sizes, ()) if sizes else values[0]
+    vector = hlo.concatenate(*(hlo.reshape(value, (1,)) for value in values), dimensions=(0,))
+    return hlo.broadcast(vector, sizes, (index_vector_dim,))
 
 
 @padded("scatter")
@@ -63,14 +64,14 @@ def pad_scatter(p: Padder, instruction: Instruction, operands: list[Padded]) -> 
         if window in numbers.index_map or window not in sizes:
             raise NotImplementedError(f"{words}; the reference backend runs it")
         if of_updates[d] is not sizes[window]:
-            different = p.b.emit("compare", of_updates[d], sizes[window], direction="NE")
+            different = hlo.ne(of_updates[d], sizes[window])
             p.fail_if(different, f"{words}; the reference backend runs it", NotImplementedError)
     of_batch = [d for d in range(indices.array.shape.rank) if d != numbers.index_vector_dim]
     valid = {}
     for d, of_update in zip(of_batch, numbers.batch_dims):
         both = [size for size in (indices.sizes.get(d), of_updates.get(of_update)) if size is not None]
         if len(both) == 2 and both[0] is not both[1]:
-            different = p.b.emit("compare", *both, direction="NE")
+            different = hlo.ne(*both)
             p.fail_if(different, f"{instruction!r}: dimensions that must be equal have different sizes")
         if both and not numbers.index_map:
             raise NotImplementedError("scatter of dynamic dimensions without indices has no native code")
@@ -81,12 +82,12 @@ def pad_scatter(p: Padder, instruction: Instruction, operands: list[Padded]) -> 
     for d, window in zip(numbers.offset_dims, numbers.window_dims):
         if window in sizes and d not in of_updates:
             room = p.scalar("subtract", sizes[window], operands[-1].array.shape.dimensions[d])
-            too_small = p.b.emit("compare", room, p.s32(0), direction="LT")
+            too_small = hlo.lt(room, p.s32(0))
             p.fail_if(too_small, f"{instruction!r}: a window must not exceed the operand, whose size is smaller")
             rooms[window] = room
     starts = _without_those_behind(p, starts, numbers, rooms)
     if valid:
-        starts = p.masked(Padded(starts, valid), p.b.constant(-1, S64))
+        starts = p.masked(Padded(starts, valid), hlo.constant(-1, S64))
     parts = [operand.array for operand in operands]
     parts[count] = starts
     result = p.unpacked(p.same(instruction, parts, indices_are_sorted=False))
@@ -101,8 +102,8 @@ def _without_those_behind(
     """The starts of a scatter; -1 where the window reaches behind the size of a dimension, where the last start is its room."""
     if not rooms.keys() & {*numbers.index_map}:
         return starts
-    sizes, anywhere = starts.shape.dimensions, p.b.constant(2**63 - 1, S64)
+    sizes, anywhere = starts.shape.dimensions, hlo.constant(2**63 - 1, S64)
     lasts = [wide(p, rooms[d]) if d in rooms else anywhere for d in numbers.index_map]
     last = _of_each_start(p, sizes, lasts, numbers.index_vector_dim)
-    nowhere = p.b.broadcast(p.b.constant(-1, S64), sizes, ())
-    return p.b.emit("select", p.b.emit("compare", starts, last, direction="LE"), starts, nowhere)
+    nowhere = hlo.broadcast(hlo.constant(-1, S64), sizes, ())
+    return hlo.select(hlo.le(starts, last), starts, nowhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import hlo
 from ...hlo import S64, U64, Instruction
 from .padder import Padded, Padder, padded
 
@@ -33,14 +34,14 @@ def pad_slice(p: Padder, instruction: Instruction, operands: list[Padded]) -> Pa
         if (start, limit, stride) == (0, value.array.shape.dimensions[d], 1) and instruction.shape.is_dynamic(d):
             sizes[d] = size
         elif instruction.shape.is_dynamic(d):
-            room = p.scalar("subtract", p.b.emit("minimum", size, p.s32(limit)), start)
+            room = p.scalar("subtract", hlo.minimum(size, p.s32(limit)), start)
             count = p.scalar("divide", p.scalar("add", room, stride - 1), stride)
-            sizes[d] = p.b.emit("maximum", count, p.s32(0))
+            sizes[d] = hlo.maximum(count, p.s32(0))
         elif start < limit:
-            present.append(p.b.emit("compare", size, p.s32(start), direction="GT"))
+            present.append(hlo.gt(size, p.s32(start)))
     for condition in present:
-        zeros = p.b.broadcast(p.zero(sliced.shape), sliced.shape.dimensions, ())
-        sliced = p.b.emit("select", condition, sliced, zeros)
+        zeros = hlo.broadcast(p.zero(sliced.shape), sliced.shape.dimensions, ())
+        sliced = hlo.select(condition, sliced, zeros)
     return Padded(sliced, sizes)
 
 
@@ -53,9 +54,9 @@ def pad_pad(p: Padder, instruction: Instruction, operands: list[Padded]) -> Padd
         sizes[d] = size
         if (low, high, interior) != (0, 0, 0):
             changed.append(d)
-            gaps = p.b.emit("maximum", p.scalar("subtract", size, 1), p.s32(0))
-            total = p.b.emit("add", size, p.scalar("multiply", gaps, interior)) if interior else size
-            sizes[d] = p.b.emit("maximum", p.scalar("add", total, low + high), p.s32(0))
+            gaps = hlo.maximum(p.scalar("subtract", size, 1), p.s32(0))
+            total = hlo.add(size, p.scalar("multiply", gaps, interior)) if interior else size
+            sizes[d] = hlo.maximum(p.scalar("add", total, low + high), p.s32(0))
     return Padded(p.same(instruction, [p.masked(value, fill, changed), fill]), sizes)
 
 
@@ -67,11 +68,11 @@ def pad_concatenate(p: Padder, instruction: Instruction, operands: list[Padded])
     if not instruction.shape.is_dynamic(along):
         return Padded(p.same(instruction, [operand.array for operand in operands]), sizes)
     bounds = instruction.shape.dimensions
-    result, offset = p.b.broadcast(p.zero(instruction.shape), bounds, ()), p.s32(0)
+    result, offset = hlo.broadcast(p.zero(instruction.shape), bounds, ()), p.s32(0)
     for operand in operands:
         starts = [offset if d == along else p.s32(0) for d in range(len(bounds))]
-        result = p.b.emit("dynamic-update-slice", result, operand.array, *starts)
-        offset = p.b.emit("add", offset, p.size(operand, along))
+        result = hlo.dynamic_update_slice(result, operand.array, *starts)
+        offset = hlo.add(offset, p.size(operand, along))
     return Padded(result, {**sizes, along: offset})
 
 
@@ -84,29 +85,29 @@ def pad_reverse(p: Padder, instruction: Instruction, operands: list[Padded]) -> 
     for d in instruction.attributes["dimensions"]:
         if d in value.sizes and bounds[d]:
             padding = [(0, bounds[d] if other == d else 0, 0) for other in range(len(bounds))]
-            longer = p.b.emit("pad", array, p.zero(array.shape), padding=padding)
-            start = p.b.emit("subtract", p.s32(bounds[d]), value.sizes[d])
+            longer = hlo.pad(array, p.zero(array.shape), padding=padding)
+            start = hlo.subtract(p.s32(bounds[d]), value.sizes[d])
             starts = [start if other == d else p.s32(0) for other in range(len(bounds))]
-            array = p.b.emit("dynamic-slice", longer, *starts, sizes=bounds)
+            array = hlo.dynamic_slice(longer, *starts, sizes=bounds)
     return Padded(array, dict(value.sizes))
 
 
 def wide(p: Padder, index: Instruction) -> Instruction:
     """Start indices as s64; those of u64 beyond it are 2**62."""
     if index.shape.element_type is U64:
-        limit = p.b.constant(2**62, U64)
-        limit = p.b.broadcast(limit, index.shape.dimensions, ()) if index.shape.rank else limit
-        index = p.b.emit("minimum", index, limit)
-    return p.b.convert(index, S64)
+        limit = hlo.constant(2**62, U64)
+        limit = hlo.broadcast(limit, index.shape.dimensions, ()) if index.shape.rank else limit
+        index = hlo.minimum(index, limit)
+    return hlo.convert(index, S64)
 
 
 def last_start(p: Padder, size: Instruction, block: Instruction | int) -> Instruction:
     """The largest start, as s64, at which the block lies inside of the size; 0 where it is larger."""
-    return p.b.convert(p.b.emit("maximum", p.scalar("subtract", size, block), p.s32(0)), S64)
+    return hlo.convert(hlo.maximum(p.scalar("subtract", size, block), p.s32(0)), S64)
 
 
 def clamped(p: Padder, index: Instruction, last: Instruction) -> Instruction:
-    return p.b.emit("clamp", p.b.constant(0, S64), wide(p, index), last)
+    return hlo.clamp(hlo.constant(0, S64), wide(p, index), last)
 
 
 @padded("dynamic-slice")
@@ -126,11 +127,11 @@ def pad_dynamic_update_slice(p: Padder, instruction: Instruction, operands: list
     bounds, blocks = value.array.shape.dimensions, update.array.shape.dimensions
     for d, start in enumerate(operands[2:]):
         if d not in value.sizes and d not in update.sizes:
-            starts.append(clamped(p, start.array, p.b.constant(bounds[d] - blocks[d], S64)))
+            starts.append(clamped(p, start.array, hlo.constant(bounds[d] - blocks[d], S64)))
             continue
         size, block = p.size(value, d), p.size(update, d)
         if size is not block:
-            too_large = p.b.emit("compare", block, size, direction="GT")
+            too_large = hlo.gt(block, size)
             shapes = [operand.shape for operand in instruction.operands[:2]]
             p.fail_if(too_large, f"dynamic-update-slice: update {shapes[1]} must fit into operand {shapes[0]}")
         starts.append(clamped(p, start.array, last_start(p, size, block)))
@@ -138,14 +139,14 @@ def pad_dynamic_update_slice(p: Padder, instruction: Instruction, operands: list
         return Padded(p.same(instruction, [value.array, update.array, *starts]), dict(value.sizes))
     # The update on a larger ground, so that its padding has room; of this, what lies inside of its sizes is taken.
     room = [bound + block for bound, block in zip(bounds, blocks)]
-    ground = p.b.broadcast(p.zero(value.array.shape), room, ())
-    placed = p.b.emit("dynamic-update-slice", ground, update.array, *starts)
-    placed = p.b.emit("slice", placed, slice=[(0, bound, 1) for bound in bounds])
+    ground = hlo.broadcast(p.zero(value.array.shape), room, ())
+    placed = hlo.dynamic_update_slice(ground, update.array, *starts)
+    placed = hlo.emit("slice", placed, slice=[(0, bound, 1) for bound in bounds])
     inside = None
     for d, start in enumerate(starts):
-        position = p.b.emit("iota", shape=start.shape.with_dimensions(bounds), iota_dimension=d)
-        end = p.b.emit("add", start, p.b.convert(p.size(update, d), S64))
+        position = hlo.iota(start.shape.with_dimensions(bounds), d)
+        end = hlo.add(start, hlo.convert(p.size(update, d), S64))
         for limit, direction in ((start, "GE"), (end, "LT")):
-            holds = p.b.emit("compare", position, p.b.broadcast(limit, bounds, ()), direction=direction)
-            inside = holds if inside is None else p.b.emit("and", inside, holds)
-    return Padded(p.b.emit("select", inside, placed, value.array), dict(value.sizes))
+            holds = hlo.compare(position, hlo.broadcast(limit, bounds, ()), direction=direction)
+            inside = holds if inside is None else hlo.and_(inside, holds)
+    return Padded(hlo.select(inside, placed, value.array), dict(value.sizes))

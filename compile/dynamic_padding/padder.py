@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ... import hlo
 from ...hlo import PRED, S32, Builder, Computation, Instruction, Shape, make_instruction
 from ...hlo.dynamic_evaluation import equal_places, is_dynamic
 from ...hlo.operation import ELEMENTWISE
@@ -111,7 +112,7 @@ class Padder:
             sizes = [operands[number].sizes[d] for number, d in places if d in operands[number].sizes]
             for other in sizes[1:]:
                 if other is not sizes[0]:
-                    different = self.b.emit("compare", sizes[0], other, direction="NE")
+                    different = hlo.ne(sizes[0], other)
                     self.fail_if(different, f"{instruction!r}: dimensions that must be equal have different sizes")
             found.update({place: sizes[0] for place in places if sizes})
         return found
@@ -121,23 +122,23 @@ class Padder:
     def packed(self, value: Value) -> Instruction:
         """A value without dynamic dimensions as one instruction."""
         if isinstance(value, tuple):
-            return self.b.emit("tuple", *map(self.packed, value))
+            return hlo.tuple(*map(self.packed, value))
         return value.array
 
     def unpacked(self, instruction: Instruction) -> Value:
         if not instruction.shape.is_tuple:
             return Padded(instruction)
-        return tuple(self.unpacked(self.b.get_tuple_element(instruction, i)) for i in range(len(instruction.shape.elements)))
+        return tuple(self.unpacked(hlo.get_tuple_element(instruction, i)) for i in range(len(instruction.shape.elements)))
 
     # --- errors ---
 
     def fail_if(self, condition: Instruction, message: str, exception: type[Exception] = ValueError) -> None:
         """Have the call raise the exception where this pred[] is true."""
         self.errors.append((exception, message))
-        code = self.b.emit("select", condition, self.s32(len(self.errors)), self.s32(0))
+        code = hlo.select(condition, self.s32(len(self.errors)), self.s32(0))
         if self.error is not None:
-            is_first = self.b.emit("compare", self.error, self.s32(0), direction="EQ")
-            code = self.b.emit("select", is_first, code, self.error)
+            is_first = hlo.eq(self.error, self.s32(0))
+            code = hlo.select(is_first, code, self.error)
         self.error = code
 
     def error_or_none(self) -> Instruction:
@@ -148,7 +149,7 @@ class Padder:
     def s32(self, value: int) -> Instruction:
         if value >= 2**31:
             raise NotImplementedError(f"sizes of programs with dynamic dimensions are s32, which has no {value}")
-        return self.b.constant(np.int32(value))
+        return hlo.constant(np.int32(value))
 
     def size(self, value: Padded, dimension: int) -> Instruction:
         """The size of a dimension, dynamic or not."""
@@ -162,10 +163,10 @@ class Padder:
             if rhs == neutral:
                 return lhs
             rhs = self.s32(rhs)
-        return self.b.emit(opcode, lhs, rhs)
+        return hlo.emit(opcode, lhs, rhs)
 
     def zero(self, shape: Shape) -> Instruction:
-        return self.b.constant(np.zeros((), shape.dtype))
+        return hlo.constant(np.zeros((), shape.dtype))
 
     # --- masks ---
 
@@ -173,9 +174,9 @@ class Padder:
         """pred of these dimensions: whether the element lies inside of the sizes, of which there is one at least."""
         shape, result = Shape(S32, dimensions), None
         for dimension, size in sizes.items():
-            position = self.b.emit("iota", shape=shape, iota_dimension=dimension)
-            inside = self.b.emit("compare", position, self.b.broadcast(size, dimensions, ()), direction="LT")
-            result = inside if result is None else self.b.emit("and", result, inside)
+            position = hlo.iota(shape, dimension)
+            inside = hlo.lt(position, hlo.broadcast(size, dimensions, ()))
+            result = inside if result is None else hlo.and_(result, inside)
         return result
 
     def masked(self, value: Padded, fill: Instruction, dimensions: Iterable[int] | None = None) -> Instruction:
@@ -184,7 +185,7 @@ class Padder:
         if not wanted:
             return value.array
         bounds = value.array.shape.dimensions
-        return self.b.emit("select", self.valid(bounds, wanted), value.array, self.b.broadcast(fill, bounds, ()))
+        return hlo.select(self.valid(bounds, wanted), value.array, hlo.broadcast(fill, bounds, ()))
 
 
 def flat(value: Value, shape: AnyShape) -> list[Instruction]:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...hlo import PRED, S32, S64, Builder, Computation, Instruction, Shape
+from ... import hlo
+from ...hlo import PRED, S32, S64, Computation, Instruction, Shape
 from ...hlo.window import WindowDimension, dilated_size
 from .padder import PRED_SCALAR, Padded, Padder, Value, padded
 
 
-def _inlined(b: Builder, computation: Computation, arguments: list[Instruction]) -> Instruction:
+def _inlined(computation: Computation, arguments: list[Instruction]) -> Instruction:
     values: dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
         if instruction.opcode == "parameter":
             values[instruction] = arguments[instruction.attributes["number"]]
         else:
-            values[instruction] = b.append(instruction.with_operands(values[operand] for operand in instruction.operands))
+            values[instruction] = hlo.append(instruction.with_operands([values[operand] for operand in instruction.operands]))
     return values[computation.root]
 
 
@@ -28,17 +29,16 @@ def counting_only_valid(computation: Computation) -> Computation:
     f(x..., y...) -> g(i, x..., j, y...) = (i or j, y if not i, x if not j, else f(x..., y...))
     """
     count = len(computation.parameters) // 2
-    b = Builder(f"valid_{computation.name}")
-    shapes = [Shape(parameter.shape.element_type) for parameter in computation.parameters[:count]]
-    sides = [[b.parameter(shape) for shape in (PRED_SCALAR, *shapes)] for _ in range(2)]
-    (valid_x, *x), (valid_y, *y) = sides
-    combined = _inlined(b, computation, [*x, *y])
-    parts = [b.get_tuple_element(combined, i) for i in range(count)] if combined.shape.is_tuple else [combined]
-    chosen = []
-    for one, other, both in zip(x, y, parts):
-        with_y = b.emit("select", valid_x, both, other)
-        chosen.append(b.emit("select", valid_y, with_y, one))
-    return b.build(b.emit("tuple", b.emit("or", valid_x, valid_y), *chosen))
+    shapes = [PRED_SCALAR, *(Shape(parameter.shape.element_type) for parameter in computation.parameters[:count])]
+
+    def combined_if_valid(*sides: Instruction) -> Instruction:
+        (valid_x, *x), (valid_y, *y) = sides[: count + 1], sides[count + 1 :]
+        combined = _inlined(computation, [*x, *y])
+        parts = [hlo.get_tuple_element(combined, i) for i in range(count)] if combined.shape.is_tuple else [combined]
+        with_y = [hlo.select(valid_x, both, other) for other, both in zip(y, parts)]
+        return hlo.tuple(hlo.or_(valid_x, valid_y), *(hlo.select(valid_y, some, one) for some, one in zip(with_y, x)))
+
+    return hlo.computation(f"valid_{computation.name}", shapes * 2, combined_if_valid)
 
 
 def _reduced(p: Padder, instruction: Instruction, operands: list[Padded], masked: list[int], sizes: dict) -> list[Instruction]:
@@ -53,13 +53,13 @@ def _reduced(p: Padder, instruction: Instruction, operands: list[Padded], masked
     operation, element_type = computation.combining_operation, arrays[0].shape.element_type
     identity = None if operation is None else operation.identity(element_type)
     if identity is not None:
-        fill = p.b.constant(identity, element_type)
+        fill = hlo.constant(identity, element_type)
         return [p.same(instruction, [p.masked(Padded(arrays[0], limits), fill), arrays[1]])]
     valid = p.valid(arrays[0].shape.dimensions, limits)
-    init = p.b.constant(np.True_)
+    init = hlo.constant(np.True_)
     parts = [valid, *arrays[:count], init, *arrays[count:]]
     result = p.same(instruction, parts, to_apply=counting_only_valid(computation))
-    return [p.b.get_tuple_element(result, number) for number in range(1, count + 1)]
+    return [hlo.get_tuple_element(result, number) for number in range(1, count + 1)]
 
 
 def _one_or_tuple(arrays: list[Instruction], sizes: dict[int, Instruction]) -> Value:
@@ -96,12 +96,12 @@ def places(p: Padder, dimension: WindowDimension, size: Instruction) -> Instruct
     dilated = size
     if dimension.base_dilation > 1:
         spread = p.scalar("add", p.scalar("multiply", p.scalar("subtract", size, 1), dimension.base_dilation), 1)
-        dilated = p.b.emit("maximum", spread, p.s32(0))
+        dilated = hlo.maximum(spread, p.s32(0))
     taken = dilated_size(dimension.size, dimension.window_dilation)
     room = p.scalar("add", dilated, dimension.padding_low + dimension.padding_high - taken)
     count = p.scalar("add", p.scalar("divide", room, dimension.stride), 1)
-    inside = p.b.emit("compare", room, p.s32(0), direction="GE")
-    return p.b.emit("select", inside, count, p.s32(0))
+    inside = hlo.ge(room, p.s32(0))
+    return hlo.select(inside, count, p.s32(0))
 
 
 @padded("select-and-scatter")
@@ -112,37 +112,38 @@ def pad_select_and_scatter(p: Padder, instruction: Instruction, operands: list[P
     for d, size in value.sizes.items():
         expected = places(p, window[d], size)
         if source.sizes[d] is not expected:
-            different = p.b.emit("compare", expected, source.sizes[d], direction="NE")
+            different = hlo.ne(expected, source.sizes[d])
             p.fail_if(different, f"{instruction!r}: source must have one element for each place of the window")
     if all(window[d] == WindowDimension(1) for d in value.sizes):
         return Padded(p.same(instruction, [value.array, source.array, init.array]), dict(value.sizes))
     shape, sent = value.array.shape.static(), source.array.shape.static()
     number = S32 if shape.size < 2**31 else S64
-    positions = p.b.reshape(p.b.emit("iota", shape=Shape(number, (shape.size,)), iota_dimension=0), shape.dimensions)
-    nowhere = p.b.constant(-1, number)
-    found = p.b.emit(
-        "reduce-window", p.valid(shape.dimensions, value.sizes), value.array, positions, p.b.constant(np.False_), p.zero(shape),
+    positions = hlo.reshape(hlo.iota(Shape(number, (shape.size,)), 0), shape.dimensions)
+    nowhere = hlo.constant(-1, number)
+    found = hlo.reduce_window(
+        p.valid(shape.dimensions, value.sizes), value.array, positions, hlo.constant(np.False_), p.zero(shape),
         nowhere, window=window, to_apply=_selected(instruction.attributes["select"], Shape(number)),
     )  # fmt: skip
-    chosen = p.b.get_tuple_element(found, 2)
-    inside = p.b.emit("and", p.b.get_tuple_element(found, 0), p.valid(sent.dimensions, source.sizes))
-    targets = p.b.emit("select", inside, chosen, p.b.broadcast(nowhere, sent.dimensions, ()))
-    result = p.b.emit(
-        "scatter", p.b.broadcast(init.array, (shape.size,), ()), p.b.reshape(targets, (sent.size,)),
-        p.b.reshape(source.array, (sent.size,)), update_window_dims=(), inserted_window_dims=(0,),
+    chosen = hlo.get_tuple_element(found, 2)
+    inside = hlo.and_(hlo.get_tuple_element(found, 0), p.valid(sent.dimensions, source.sizes))
+    targets = hlo.select(inside, chosen, hlo.broadcast(nowhere, sent.dimensions, ()))
+    result = hlo.scatter(
+        hlo.broadcast(init.array, (shape.size,), ()), hlo.reshape(targets, (sent.size,)),
+        hlo.reshape(source.array, (sent.size,)), update_window_dims=(), inserted_window_dims=(0,),
         scatter_dims_to_operand_dims=(0,), index_vector_dim=1, to_apply=instruction.attributes["scatter"],
     )  # fmt: skip
-    return Padded(p.b.reshape(result, shape.dimensions), dict(value.sizes))
+    return Padded(hlo.reshape(result, shape.dimensions), dict(value.sizes))
 
 
 def _selected(select: Computation, number: Shape) -> Computation:
     """Of two elements, each behind whether it counts and before its position, the one that is selected."""
-    b = Builder(f"valid_{select.name}")
-    element = select.parameters[0].shape
-    one, other = ([b.parameter(shape) for shape in (PRED_SCALAR, element, number)] for _ in range(2))
-    first = _inlined(b, select, [one[1], other[1]])
-    keep = b.emit("and", one[0], b.emit("or", b.emit("not", other[0]), first))
-    return b.build(b.emit("tuple", *(b.emit("select", keep, x, y) for x, y in zip(one, other))))
+
+    def chosen(*sides: Instruction) -> Instruction:
+        one, other = sides[:3], sides[3:]
+        keep = hlo.and_(one[0], hlo.or_(hlo.not_(other[0]), _inlined(select, [one[1], other[1]])))
+        return hlo.tuple(*(hlo.select(keep, x, y) for x, y in zip(one, other)))
+
+    return hlo.computation(f"valid_{select.name}", (PRED_SCALAR, select.parameters[0].shape, number) * 2, chosen)
 
 
 @padded("sort")
@@ -157,15 +158,16 @@ def pad_sort(p: Padder, instruction: Instruction, operands: list[Padded]) -> Val
     valid = p.valid(arrays[0].shape.dimensions, {along: sizes[along]})
     comparator = _valid_first(instruction.attributes["to_apply"])
     result = p.same(instruction, [*arrays, valid], to_apply=comparator)
-    return _one_or_tuple([p.b.get_tuple_element(result, number) for number in range(len(arrays))], sizes)
+    return _one_or_tuple([hlo.get_tuple_element(result, number) for number in range(len(arrays))], sizes)
 
 
 def _valid_first(comparator: Computation) -> Computation:
-    b = Builder(f"valid_{comparator.name}")
-    parameters = [b.parameter(parameter.shape) for parameter in comparator.parameters]
-    valid_x, valid_y = b.parameter(PRED_SCALAR), b.parameter(PRED_SCALAR)
-    before = _inlined(b, comparator, parameters)
-    return b.build(b.emit("select", b.emit("and", valid_x, valid_y), before, valid_x))
+    def comes_first(*parameters: Instruction) -> Instruction:
+        *compared, valid_x, valid_y = parameters
+        return hlo.select(hlo.and_(valid_x, valid_y), _inlined(comparator, compared), valid_x)
+
+    shapes = [*comparator.parameter_shapes, PRED_SCALAR, PRED_SCALAR]
+    return hlo.computation(f"valid_{comparator.name}", shapes, comes_first)
 
 
 @padded("topk")
@@ -178,16 +180,19 @@ def pad_topk(p: Padder, instruction: Instruction, operands: list[Padded]) -> Val
     if last not in value.sizes:
         values, positions = p.unpacked(p.same(instruction, [value.array]))
         return Padded(values.array, dict(sizes)), Padded(positions.array, dict(sizes))
-    few = p.b.emit("compare", value.sizes[last], p.s32(k), direction="LT")
+    few = hlo.lt(value.sizes[last], p.s32(k))
     p.fail_if(few, f"topk: k must be in [0, size of dimension {last} of {instruction.operands[0].shape}], got {k}")
-    b = Builder("topk_order")
-    x, y, _, _, valid_x, valid_y = (b.parameter(Shape(t)) for t in (*[shape.element_type] * 2, S32, S32, PRED, PRED))
-    total = "TOTALORDER" if shape.element_type.is_float else ""
-    before = b.emit("compare", x, y, direction="GT" if instruction.attributes["largest"] else "LT", type=total)
-    order = b.build(b.emit("select", b.emit("and", valid_x, valid_y), before, valid_x))
-    positions = p.b.emit("iota", shape=shape.static().with_element_type(S32), iota_dimension=last)
+    direction, total = "GT" if instruction.attributes["largest"] else "LT", "TOTALORDER" if shape.element_type.is_float else ""
+
+    def comes_first(x: Instruction, y: Instruction, *others: Instruction) -> Instruction:
+        valid_x, valid_y = others[2:]
+        return hlo.select(hlo.and_(valid_x, valid_y), hlo.compare(x, y, direction, total), valid_x)
+
+    scalars = [Shape(one) for one in (*[shape.element_type] * 2, S32, S32, PRED, PRED)]
+    order = hlo.computation("topk_order", scalars, comes_first)
+    positions = hlo.iota(shape.static().with_element_type(S32), last)
     valid = p.valid(shape.dimensions, {last: value.sizes[last]})
-    both = p.b.emit("sort", value.array, positions, valid, dimensions=(last,), is_stable=True, to_apply=order)
+    both = hlo.sort(value.array, positions, valid, dimensions=(last,), is_stable=True, to_apply=order)
     chosen = [(0, size, 1) for size in shape.dimensions[:-1]] + [(0, k, 1)]
-    parts = [p.b.emit("slice", p.b.get_tuple_element(both, part), slice=chosen) for part in (0, 1)]
+    parts = [hlo.emit("slice", hlo.get_tuple_element(both, part), slice=chosen) for part in (0, 1)]
     return tuple(Padded(part, dict(sizes)) for part in parts)

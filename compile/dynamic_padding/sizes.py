@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ... import hlo
 from ...hlo import S32, S64, Instruction, Shape
 from ...hlo.ops.reshaping import reshaped_groups
 from .padder import Padded, Padder, padded
@@ -25,7 +26,7 @@ def pad_set_dimension_size(p: Padder, instruction: Instruction, operands: list[P
     sizes = {d: old for d, old in value.sizes.items() if d != dimension}
     bound = shape.dimensions[dimension]
     if not shape.is_dynamic(dimension):
-        wrong = p.b.emit("compare", size, p.s32(bound), direction="NE")
+        wrong = hlo.ne(size, p.s32(bound))
         p.fail_if(wrong, f"set-dimension-size: dimension {dimension} of {shape} is static: the size must be {bound}")
         return Padded(array, sizes)
     checked = in_range(p, size, bound, f"set-dimension-size: dimension {dimension} of {shape}")
@@ -36,8 +37,8 @@ def in_range(p: Padder, size: Instruction, bound: int, what: str) -> Instruction
     """The size, if it lies in [0, bound]; else the call fails, and what runs until then has the nearest size that does."""
     if size.opcode == "constant" and 0 <= size.attributes["literal"] <= bound:
         return size
-    clamped = p.b.emit("clamp", p.s32(0), size, p.s32(bound))
-    p.fail_if(p.b.emit("compare", size, clamped, direction="NE"), f"{what}: the size must be in [0, {bound}]")
+    clamped = hlo.clamp(p.s32(0), size, p.s32(bound))
+    p.fail_if(hlo.ne(size, clamped), f"{what}: the size must be in [0, {bound}]")
     return clamped
 
 
@@ -74,7 +75,7 @@ def _quotient(p: Padder, size: Instruction, rest: int, others: int, message: str
         return p.scalar("multiply", size, rest // others)
     elements = p.scalar("multiply", size, rest)
     remainder = p.scalar("remainder", elements, others)
-    p.fail_if(p.b.emit("compare", remainder, p.s32(0), direction="NE"), message + " at these sizes")
+    p.fail_if(hlo.ne(remainder, p.s32(0)), message + " at these sizes")
     return p.scalar("divide", elements, others)
 
 
@@ -93,15 +94,15 @@ def pad_dynamic_reshape(p: Padder, instruction: Instruction, operands: list[Padd
             what = f"dynamic-reshape: dimension {d} of {shape}"
             sizes[d] = in_range(p, given.array, shape.dimensions[d], what)
     counts = [_element_count(p, value.array.shape, value.sizes), _element_count(p, shape, sizes)]
-    different = p.b.emit("compare", *counts, direction="NE")
+    different = hlo.ne(*counts)
     p.fail_if(different, f"dynamic-reshape: the operand {instruction.operands[0].shape} has not as many elements as {shape}")
     return Padded(repacked(p, value, shape, sizes), sizes)
 
 
 def _element_count(p: Padder, shape: Shape, sizes: dict[int, Instruction]) -> Instruction:
-    count = p.b.constant(np.int64(prod(size for d, size in enumerate(shape.dimensions) if d not in sizes)))
+    count = hlo.constant(np.int64(prod(size for d, size in enumerate(shape.dimensions) if d not in sizes)))
     for size in sizes.values():
-        count = p.b.emit("multiply", count, p.b.convert(size, S64))
+        count = hlo.multiply(count, hlo.convert(size, S64))
     return count
 
 
@@ -109,28 +110,28 @@ def repacked(p: Padder, value: Padded, shape: Shape, sizes: dict[int, Instructio
     """The elements inside of the value's sizes, in row-major order, as those inside of the new sizes."""
     before, after = value.array.shape.dimensions, shape.dimensions
     if 0 in after or 0 in before:
-        return p.b.broadcast(p.zero(shape), after, ())
+        return hlo.broadcast(p.zero(shape), after, ())
     number = S32 if prod(after) < 2**31 and prod(before) < 2**31 else S64
 
     def along(size: Instruction | int) -> Instruction:
-        scalar = p.b.constant(size, number) if isinstance(size, int) else p.b.convert(size, number)
-        return p.b.broadcast(scalar, after, ())
+        scalar = hlo.constant(size, number) if isinstance(size, int) else hlo.convert(size, number)
+        return hlo.broadcast(scalar, after, ())
 
     position = along(0)  # of each element of the result, among those that there are
     stride: Instruction | int = 1
     for d in reversed(range(len(after))):
-        index = p.b.emit("iota", shape=Shape(number, after), iota_dimension=d)
-        position = p.b.emit("add", position, p.b.emit("multiply", index, along(stride)))
+        index = hlo.iota(Shape(number, after), d)
+        position = hlo.add(position, hlo.multiply(index, along(stride)))
         stride = _product(p, stride, sizes.get(d, after[d]), number)
     source, step = along(0), 1  # its place in the padded operand
     for d in reversed(range(len(before))):
         size = along(value.sizes.get(d, before[d]))
-        index = p.b.emit("remainder", position, size) if d else position
-        position = p.b.emit("divide", position, size)
-        source = p.b.emit("add", source, p.b.emit("multiply", index, along(step)))
+        index = hlo.remainder(position, size) if d else position
+        position = hlo.divide(position, size)
+        source = hlo.add(source, hlo.multiply(index, along(step)))
         step *= before[d]
-    return p.b.emit(
-        "gather", p.b.reshape(value.array, (prod(before),)), source, offset_dims=(), collapsed_slice_dims=(0,),
+    return hlo.gather(
+        hlo.reshape(value.array, (prod(before),)), source, offset_dims=(), collapsed_slice_dims=(0,),
         start_index_map=(0,), index_vector_dim=len(after), slice_sizes=(1,),
     )  # fmt: skip
 
@@ -138,5 +139,5 @@ def repacked(p: Padder, value: Padded, shape: Shape, sizes: dict[int, Instructio
 def _product(p: Padder, lhs: Instruction | int, rhs: Instruction | int, number) -> Instruction | int:
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs * rhs
-    both = [p.b.constant(x, number) if isinstance(x, int) else p.b.convert(x, number) for x in (lhs, rhs)]
-    return p.b.emit("multiply", *both)
+    both = [hlo.constant(x, number) if isinstance(x, int) else hlo.convert(x, number) for x in (lhs, rhs)]
+    return hlo.multiply(*both)

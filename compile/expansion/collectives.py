@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...hlo import Builder, Instruction, Module, rebuild
+from ... import hlo
+from ...hlo import Instruction, Module, UnattachedBuilder, rebuild
 from ...hlo.replica_groups import expanded
 from ...hlo.shape import AnyShape, leaves
 from ..pass_manager import module_pass
 from ..traversal import on_operands, transform_computations
 
-Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
+Expansion = Callable[[Instruction, tuple[Instruction, ...]], Instruction]
 
 
 @module_pass("expand-collectives")
@@ -28,8 +29,8 @@ def _transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> I
     function = _EXPANSIONS.get(instruction.opcode)
     if function is None or not _is_for_one_device(instruction):
         return on_operands(instruction, operands)
-    builder = Builder(instruction.opcode, where=lambda: instruction.source)
-    return function(builder, instruction, operands)
+    with UnattachedBuilder(instruction.opcode, where=lambda: instruction.source):
+        return function(instruction, operands)
 
 
 def _is_for_one_device(instruction: Instruction) -> bool:
@@ -57,55 +58,55 @@ def _sizes(shape: AnyShape) -> list[tuple[int, ...]]:
     return [leaf.dimensions for leaf in leaves(shape)]
 
 
-def _result(b: Builder, shape: AnyShape, operands: tuple[Instruction, ...]) -> Instruction:
+def _result(shape: AnyShape, operands: tuple[Instruction, ...]) -> Instruction:
     """The operands: one as it is, or a tuple of them."""
-    return b.emit("tuple", *operands) if shape.is_tuple else operands[0]
+    return hlo.tuple(*operands) if shape.is_tuple else operands[0]
 
 
-def _same(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _same(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """all-reduce(x) -> x"""
-    return _result(b, instruction.shape, operands)
+    return _result(instruction.shape, operands)
 
 
-def _exchange(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _exchange(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """all-to-all(x) -> x"""
     if len(operands) != 1:
         raise ValueError(f"all-to-all: one operand for each of the 1 devices of a group, {len(operands)} given")
-    return _same(b, instruction, operands)
+    return _same(instruction, operands)
 
 
-def _permute(b: Builder, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _permute(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """collective-permute(x) -> x, or zeros where device 0 is no target"""
     if instruction.attributes["source_target_pairs"]:
-        return _result(b, instruction.shape, operands)
-    return _result(b, instruction.shape, tuple(_zeros(b, x) for x in operands))
+        return _result(instruction.shape, operands)
+    return _result(instruction.shape, tuple(_zeros(x) for x in operands))
 
 
-def _zeros(b: Builder, x: Instruction) -> Instruction:
-    return b.broadcast(b.constant(0, x.shape.element_type), x.shape.dimensions, ())
+def _zeros(x: Instruction) -> Instruction:
+    return hlo.broadcast(hlo.constant(0, x.shape.element_type), x.shape.dimensions, ())
 
 
-def _all_gather_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _all_gather_start(start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """all-gather-start(x) -> tuple(x, x)"""
-    return b.emit("tuple", *(_result(b, part, operands) for part in start.shape.elements))
+    return hlo.tuple(*(_result(part, operands) for part in start.shape.elements))
 
 
-def _permute_start(b: Builder, start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _permute_start(start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """collective-permute-start(x) -> tuple(x, x or zeros, 0, 0)"""
     sent, received, *contexts = start.shape.elements
-    values = operands if start.attributes["source_target_pairs"] else tuple(_zeros(b, x) for x in operands)
-    zeros = (b.constant(0, context.element_type) for context in contexts)
-    return b.emit("tuple", _result(b, sent, operands), _result(b, received, values), *zeros)
+    values = operands if start.attributes["source_target_pairs"] else tuple(_zeros(x) for x in operands)
+    zeros = (hlo.constant(0, context.element_type) for context in contexts)
+    return hlo.tuple(_result(sent, operands), _result(received, values), *zeros)
 
 
-def _operand(b: Builder, done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _operand(done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """all-reduce-done(x) -> x"""
     return operands[0]
 
 
-def _second(b: Builder, done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def _second(done: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """all-gather-done(x) -> get-tuple-element(x), index=1"""
-    return b.get_tuple_element(operands[0], 1)
+    return hlo.get_tuple_element(operands[0], 1)
 
 
 _EXPANSIONS: dict[str, Expansion] = {

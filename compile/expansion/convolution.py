@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from ...hlo import F32, PRED, Builder, Instruction
+from ... import hlo
+from ...hlo import F32, PRED, Instruction
 from ...hlo.convolution_dimensions import ConvolutionDimensions
 from ...hlo.window import WindowDimension, dilated_size, padded_size
 from ..traversal import on_operands
@@ -12,7 +13,7 @@ from .table import expansion
 
 
 @expansion("convolution")
-def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """Padding, base dilation and reversal become operations of their own; the kernel's output features come last.
 
     In that form a depthwise convolution becomes an expression with a term for each position of the kernel.
@@ -23,16 +24,16 @@ def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Ins
     window: tuple[WindowDimension, ...] = attributes["window"]
     element_type = shape.element_type
     if not shape.size:
-        return b.broadcast(b.constant(0, element_type), shape.dimensions, ())
-    base = _padded(b, base, window, numbers)
+        return hlo.broadcast(hlo.constant(0, element_type), shape.dimensions, ())
+    base = _padded(base, window, numbers)
     turned = [of for dimension, of in zip(window, numbers.kernel_spatial) if dimension.reversal and dimension.size > 1]
     if turned:
-        kernel = b.Rev(kernel, dimensions=turned)
+        kernel = hlo.reverse(kernel, dimensions=turned)
     window = tuple(WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
     last = kernel.shape.rank - 1
     if numbers.kernel_output_feature != last:
         order = [d for d in range(last + 1) if d != numbers.kernel_output_feature] + [numbers.kernel_output_feature]
-        kernel = b.emit("transpose", kernel, dimensions=order)
+        kernel = hlo.transpose(kernel, dimensions=order)
         numbers = numbers._replace(
             kernel_input_feature=order.index(numbers.kernel_input_feature),
             kernel_output_feature=last,
@@ -40,19 +41,19 @@ def expand_convolution(b: Builder, convolution: Instruction, operands: tuple[Ins
         )
     if (base, kernel, window) == (*operands, attributes["window"]):
         depthwise = is_depthwise(convolution) and element_type is not PRED
-        return _depthwise(b, convolution, base, kernel, window) if depthwise else on_operands(convolution, operands)
+        return _depthwise(convolution, base, kernel, window) if depthwise else on_operands(convolution, operands)
     attributes |= {"window": window, "dim_labels": numbers}
-    return b.emit("convolution", base, kernel, shape=shape, **attributes)
+    return hlo.convolution(base, kernel, shape=shape, **attributes)
 
 
-def _padded(b: Builder, base: Instruction, window: tuple[WindowDimension, ...], numbers: ConvolutionDimensions) -> Instruction:
+def _padded(base: Instruction, window: tuple[WindowDimension, ...], numbers: ConvolutionDimensions) -> Instruction:
     padding = [(0, 0, 0)] * base.shape.rank
     for dimension, at in zip(window, numbers.input_spatial):
         padding[at] = (dimension.padding_low, dimension.padding_high, dimension.base_dilation - 1)
         assert padded_size(dimension, base.shape.dimensions[at]) >= 0
     if not any(map(any, padding)):
         return base
-    return b.emit("pad", base, b.constant(0, base.shape.element_type), padding=padding)
+    return hlo.pad(base, hlo.constant(0, base.shape.element_type), padding=padding)
 
 
 def is_depthwise(convolution: Instruction) -> bool:
@@ -63,7 +64,7 @@ def is_depthwise(convolution: Instruction) -> bool:
 
 
 def _depthwise(
-    b: Builder, convolution: Instruction, base: Instruction, kernel: Instruction, window: tuple[WindowDimension, ...]
+    convolution: Instruction, base: Instruction, kernel: Instruction, window: tuple[WindowDimension, ...]
 ) -> Instruction:
     """The sum over the kernel's positions of slices of the base times the kernel's features there."""
     numbers, shape = convolution.attributes["dim_labels"], convolution.shape
@@ -71,8 +72,8 @@ def _depthwise(
     order = [0] * shape.rank  # of the base's dimensions, in the result's
     for at, to in zip(numbers.input, numbers.output):
         order[to] = at
-    base = b.emit("transpose", b.convert(base, element_type), dimensions=order)
-    kernel = b.convert(kernel, element_type)
+    base = hlo.transpose(hlo.convert(base, element_type), dimensions=order)
+    kernel = hlo.convert(kernel, element_type)
     result_shape, total = shape.with_element_type(element_type), None
     for position in product(*(range(d.size) for d in window)):
         starts, limits, strides = [0] * shape.rank, list(shape.dimensions), [1] * shape.rank
@@ -81,10 +82,10 @@ def _depthwise(
             starts[to], strides[to] = at * dimension.window_dilation, dimension.stride
             limits[to] = starts[to] + dilated_size(shape.dimensions[to], dimension.stride)
             weight[of] = slice(at, at + 1)
-        taken = b.Slice(base, starts, limits, strides)
-        chosen = b.Slice(kernel, [s.start for s in weight], [s.stop for s in weight])
-        features = b.reshape(chosen, (shape.dimensions[numbers.output_feature],))
-        term = b.Mul(taken, b.broadcast(features, result_shape.dimensions, (numbers.output_feature,)))
-        total = term if total is None else b.Add(total, term)
+        taken = hlo.slice(base, starts, limits, strides)
+        chosen = hlo.slice(kernel, [s.start for s in weight], [s.stop for s in weight])
+        features = hlo.reshape(chosen, (shape.dimensions[numbers.output_feature],))
+        term = hlo.multiply(taken, hlo.broadcast(features, result_shape.dimensions, (numbers.output_feature,)))
+        total = term if total is None else hlo.add(total, term)
     assert total is not None
-    return b.convert(total, shape.element_type)
+    return hlo.convert(total, shape.element_type)

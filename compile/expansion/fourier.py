@@ -12,37 +12,38 @@ from math import prod
 
 import numpy as np
 
-from ...hlo import Builder, Instruction
+from ... import hlo
+from ...hlo import Instruction
 from ..traversal import on_operands
 from .fourier_tables import FILTER_FACTORS, LONGEST, chirp, filter_length, filter_spectrum, prime_factors, roots_of_unity
 from .table import expansion
 
 
 @expansion("fft")
-def expand_fft(b: Builder, fft: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+def expand_fft(fft: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
     """One transform after the other along each dimension; real signals are transformed first or last, along the last one."""
     (x,) = operands
     shape, fft_type = fft.shape, fft.attributes["fft_type"]
     if not shape.size or 0 in fft.attributes["fft_length"]:
-        return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+        return hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
     _check_length(max(fft.attributes["fft_length"]))
     *lengths, last = fft.attributes["fft_length"]
     inverse = fft_type in ("IFFT", "IRFFT")
     if not lengths and fft_type in ("FFT", "IFFT"):
         if last == 1 or prime_factors(last)[-1] in FILTER_FACTORS:
             return on_operands(fft, operands)
-        return _along_last(b, x, lambda x: _bluestein(b, x, inverse))
+        return _along_last(x, lambda x: _bluestein(x, inverse))
     if fft_type == "RFFT":
-        x = _along_last(b, x, lambda x: _of_real(b, x, last))
+        x = _along_last(x, lambda x: _of_real(x, last))
     elif fft_type != "IRFFT":
-        x = _along_last(b, x, lambda x: _transform(b, x, inverse))
+        x = _along_last(x, lambda x: _transform(x, inverse))
     for dimension in range(shape.rank - len(lengths) - 1, shape.rank - 1):
         order = [d for d in range(shape.rank) if d != dimension] + [dimension]
-        x = b.emit("transpose", x, dimensions=order)
-        x = _along_last(b, x, lambda x: _transform(b, x, inverse))
-        x = b.emit("transpose", x, dimensions=[order.index(d) for d in range(shape.rank)])
+        x = hlo.transpose(x, dimensions=order)
+        x = _along_last(x, lambda x: _transform(x, inverse))
+        x = hlo.transpose(x, dimensions=[order.index(d) for d in range(shape.rank)])
     if fft_type == "IRFFT":
-        x = _along_last(b, x, lambda x: _to_real(b, x, last))
+        x = _along_last(x, lambda x: _to_real(x, last))
     return x
 
 
@@ -51,38 +52,38 @@ def _check_length(length: int) -> None:
         raise NotImplementedError(f"operation fft has native code for at most {LONGEST} elements, not for {length}")
 
 
-def _along_last(b: Builder, x: Instruction, transform: Callable[[Instruction], Instruction]) -> Instruction:
+def _along_last(x: Instruction, transform: Callable[[Instruction], Instruction]) -> Instruction:
     """Transform signals [C, n] along the last dimension; the other dimensions are one."""
     sizes = x.shape.dimensions
-    result = transform(b.reshape(x, (prod(sizes[:-1]), sizes[-1])))
-    return b.reshape(result, (*sizes[:-1], result.shape.dimensions[-1]))
+    result = transform(hlo.reshape(x, (prod(sizes[:-1]), sizes[-1])))
+    return hlo.reshape(result, (*sizes[:-1], result.shape.dimensions[-1]))
 
 
-def _transform(b: Builder, x: Instruction, inverse: bool) -> Instruction:
+def _transform(x: Instruction, inverse: bool) -> Instruction:
     """The transform of complex signals [C, n], or its inverse."""
     length = x.shape.dimensions[1]
-    return x if length == 1 else b.emit("fft", x, fft_type="IFFT" if inverse else "FFT", fft_length=(length,))
+    return x if length == 1 else hlo.fft(x, fft_type="IFFT" if inverse else "FFT", fft_length=(length,))
 
 
-def _bluestein(b: Builder, x: Instruction, inverse: bool) -> Instruction:
+def _bluestein(x: Instruction, inverse: bool) -> Instruction:
     """As jk = (j^2 + k^2 - (k - j)^2) / 2, a transform is a convolution with a chirp, between two products with chirps."""
     count, length = x.shape.dimensions
     _check_length(filter_length(length))
     padded, waves = filter_length(length), chirp(length, inverse)
-    zero = b.constant(0, x.shape.element_type)
-    wide = b.emit("pad", _times(b, x, waves), zero, padding=[(0, 0, 0), (0, padded - length, 0)])
-    spectrum = _times(b, _transform(b, wide, False), filter_spectrum(length, inverse))
-    filtered = b.Slice(_transform(b, spectrum, True), (0, 0), (count, length))
-    return _times(b, filtered, waves / length if inverse else waves)
+    zero = hlo.constant(0, x.shape.element_type)
+    wide = hlo.pad(_times(x, waves), zero, padding=[(0, 0, 0), (0, padded - length, 0)])
+    spectrum = _times(_transform(wide, False), filter_spectrum(length, inverse))
+    filtered = hlo.slice(_transform(spectrum, True), (0, 0), (count, length))
+    return _times(filtered, waves / length if inverse else waves)
 
 
-def _times(b: Builder, x: Instruction, factors: np.ndarray) -> Instruction:
+def _times(x: Instruction, factors: np.ndarray) -> Instruction:
     """The signals times complex constants."""
-    constants = b.constant(np.ascontiguousarray(factors), x.shape.element_type)
-    return b.Mul(x, b.broadcast(constants, x.shape.dimensions, (1,)))
+    constants = hlo.constant(np.ascontiguousarray(factors), x.shape.element_type)
+    return hlo.multiply(x, hlo.broadcast(constants, x.shape.dimensions, (1,)))
 
 
-def _of_real(b: Builder, x: Instruction, length: int) -> Instruction:
+def _of_real(x: Instruction, length: int) -> Instruction:
     """The frequencies 0 to length // 2 of real signals [C, length].
 
     For an even length, even elements are taken for real parts, odd ones for imaginary parts of signals of half the length. Of
@@ -90,41 +91,41 @@ def _of_real(b: Builder, x: Instruction, length: int) -> Instruction:
     """
     count, half = x.shape.dimensions[0], length // 2
     if length % 2:
-        whole = _transform(b, b.Complex(x, _zeros_like(b, x)), False)
-        return b.Slice(whole, (0, 0), (count, half + 1))
-    z = _transform(b, b.Complex(*(b.Slice(x, (0, part), (count, length), (1, 2)) for part in (0, 1))), False)
-    even, odd = (part(b.Slice(z, (0, 0), (count, 1))) for part in (b.Real, b.Imag))
-    ends = [b.Complex(part, _zeros_like(b, part)) for part in (b.Add(even, odd), b.Sub(even, odd))]
+        whole = _transform(hlo.complex(x, _zeros_like(x)), False)
+        return hlo.slice(whole, (0, 0), (count, half + 1))
+    z = _transform(hlo.complex(*(hlo.slice(x, (0, part), (count, length), (1, 2)) for part in (0, 1))), False)
+    even, odd = (part(hlo.slice(z, (0, 0), (count, 1))) for part in (hlo.real, hlo.imag))
+    ends = [hlo.complex(part, _zeros_like(part)) for part in (hlo.add(even, odd), hlo.subtract(even, odd))]
     if half == 1:
-        return b.ConcatInDim(ends, 1)
-    forth = b.Slice(z, (0, 1), (count, half))
-    back = b.Conj(b.Rev(forth, dimensions=(1,)))
+        return hlo.concatenate(*ends, dimensions=(1,))
+    forth = hlo.slice(z, (0, 1), (count, half))
+    back = hlo.conjugate(hlo.reverse(forth, dimensions=(1,)))
     roots = roots_of_unity(length, np.arange(1, half))
-    middle = b.Add(_times(b, b.Add(forth, back), np.full(half - 1, 0.5)), _times(b, b.Sub(forth, back), roots * -0.5j))
-    return b.ConcatInDim([ends[0], middle, ends[1]], 1)
+    middle = hlo.add(_times(hlo.add(forth, back), np.full(half - 1, 0.5)), _times(hlo.subtract(forth, back), roots * -0.5j))
+    return hlo.concatenate(ends[0], middle, ends[1], dimensions=(1,))
 
 
-def _to_real(b: Builder, x: Instruction, length: int) -> Instruction:
+def _to_real(x: Instruction, length: int) -> Instruction:
     """The real signals [C, length] with these frequencies 0 to length // 2; the inverse of _of_real."""
     count, half = x.shape.dimensions[0], length // 2
     if length == 1:
-        return b.Real(x)
+        return hlo.real(x)
     ends = (0, half) if length % 2 == 0 else (0,)
     # The mean and the Nyquist frequency are real, whatever stands there.
-    imag, counts = b.Imag(x), b.constant(~np.isin(np.arange(half + 1), ends))
-    imag = b.Select(b.broadcast(counts, imag.shape.dimensions, (1,)), imag, _zeros_like(b, imag))
-    x = b.Complex(b.Real(x), imag)
+    imag, counts = hlo.imag(x), hlo.constant(~np.isin(np.arange(half + 1), ends))
+    imag = hlo.select(hlo.broadcast(counts, imag.shape.dimensions, (1,)), imag, _zeros_like(imag))
+    x = hlo.complex(hlo.real(x), imag)
     if length % 2:
-        others = b.Conj(b.Rev(b.Slice(x, (0, 1), (count, half + 1)), dimensions=(1,)))
-        return b.Real(_transform(b, b.ConcatInDim([x, others], 1), True))
-    forth = b.Slice(x, (0, 0), (count, half))
-    back = b.Conj(b.Rev(b.Slice(x, (0, 1), (count, half + 1)), dimensions=(1,)))
+        others = hlo.conjugate(hlo.reverse(hlo.slice(x, (0, 1), (count, half + 1)), dimensions=(1,)))
+        return hlo.real(_transform(hlo.concatenate(x, others, dimensions=(1,)), True))
+    forth = hlo.slice(x, (0, 0), (count, half))
+    back = hlo.conjugate(hlo.reverse(hlo.slice(x, (0, 1), (count, half + 1)), dimensions=(1,)))
     roots = roots_of_unity(length, np.arange(half), True)
-    z = b.Add(_times(b, b.Add(forth, back), np.full(half, 0.5)), _times(b, b.Sub(forth, back), roots * 0.5j))
-    z = _transform(b, z, True)
-    pairs = b.ConcatInDim([b.reshape(part, (count, half, 1)) for part in (b.Real(z), b.Imag(z))], 2)
-    return b.reshape(pairs, (count, length))
+    z = hlo.add(_times(hlo.add(forth, back), np.full(half, 0.5)), _times(hlo.subtract(forth, back), roots * 0.5j))
+    z = _transform(z, True)
+    pairs = hlo.concatenate(*[hlo.reshape(part, (count, half, 1)) for part in (hlo.real(z), hlo.imag(z))], dimensions=(2,))
+    return hlo.reshape(pairs, (count, length))
 
 
-def _zeros_like(b: Builder, x: Instruction) -> Instruction:
-    return b.broadcast(b.constant(0, x.shape.element_type), x.shape.dimensions, ())
+def _zeros_like(x: Instruction) -> Instruction:
+    return hlo.broadcast(hlo.constant(0, x.shape.element_type), x.shape.dimensions, ())

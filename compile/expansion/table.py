@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import Builder, Computation, Instruction, Module, rebuild
+from ...hlo import Computation, Instruction, Module, UnattachedBuilder, rebuild
 from ...hlo.instruction import post_order
 from ...hlo.shape import AnyShape
 from ..pass_manager import Pass
 from ..traversal import control_flow_computations, is_control_flow, on_operands, transformed_callees, with_entry
 
-# (builder for the new instructions, the instruction that they replace, its operands) to its new value.
+# (the instruction to be replaced, its operands) to its new value.
 # An instruction that is none of its business it returns on these operands.
-Expansion = Callable[[Builder, Instruction, tuple[Instruction, ...]], Instruction]
+Expansion = Callable[[Instruction, tuple[Instruction, ...]], Instruction]
 # Whether a backend has code for an instruction as it is.
 IsNative = Callable[[Instruction], bool]
 
@@ -103,8 +103,8 @@ class _Walk:
         rule = EXPANSIONS.get(instruction.opcode)
         if rule is None or self._is_native(instruction):
             return on_operands(instruction, operands)
-        builder = Builder(instruction.opcode, where=lambda: instruction.source)
-        made = rule(builder, instruction, operands)
+        with UnattachedBuilder(instruction.opcode, where=lambda: instruction.source):
+            made = rule(instruction, operands)
         if made in self._finished or made.attributes is instruction.attributes and made.operands == operands:
             return made
         steps = _extended(steps, instruction)

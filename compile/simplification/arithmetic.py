@@ -6,23 +6,9 @@ import math
 
 import ml_dtypes
 
+from ... import hlo
 from ...hlo import Instruction
-from .rule import (
-    c64,
-    f32,
-    f64,
-    full,
-    is_integer,
-    is_negative_zero,
-    new,
-    pred,
-    real_value,
-    rule,
-    s32,
-    u32,
-    uniform,
-    uniform_literal,
-)  # fmt: skip
+from .rule import c64, f32, f64, is_integer, is_negative_zero, pred, real_value, rule, s32, u32, uniform_literal
 
 
 def _is_float(instruction: Instruction) -> bool:
@@ -37,10 +23,10 @@ def _is_negated(instruction: Instruction) -> bool:
 def _sides(opcode, first, second):
     """A sample: the operation on a parameter and a constant array."""
 
-    def build(b):
+    def build():
         operands = [None if value is not first and value is not second else value for value in (first, second)]
-        parameter = next(value for value in operands if callable(value))(b, 3)
-        return b.emit(opcode, *(parameter if callable(value) else full(b, parameter, value) for value in operands))
+        parameter = next(value for value in operands if callable(value))(3)
+        return hlo.emit(opcode, *(parameter if callable(value) else hlo.full_like(parameter, value) for value in operands))
 
     return build
 
@@ -61,7 +47,7 @@ def constant_on_the_right(operation: Instruction) -> Instruction | None:
 @rule(
     "add",
     fires=[_sides("add", s32, 0), _sides("add", f32, -0.0)],
-    unchanged=[_sides("add", f32, 0.0), lambda b: b.Add(c64(b, 3), c64(b, 3))],
+    unchanged=[_sides("add", f32, 0.0), lambda: hlo.add(c64(3), c64(3))],
 )
 def add_zero(add: Instruction) -> Instruction | None:
     """add(x, 0) -> x for integers, add(x, -0.0) -> x for floats (-0.0 + 0.0 is 0.0, not -0.0)"""
@@ -89,13 +75,13 @@ def subtract_from_zero(subtract: Instruction) -> Instruction | None:
     """subtract(0, x) -> negate(x) for integers, subtract(-0.0, x) -> negate(x) for floats (0.0 - 0.0 is 0.0, not -0.0)"""
     minuend, x = subtract.operands
     value = real_value(minuend)
-    return new("negate", x) if value == 0 and (is_integer(subtract) or is_negative_zero(value)) else None
+    return hlo.negate(x) if value == 0 and (is_integer(subtract) or is_negative_zero(value)) else None
 
 
 def _twice(opcode, parameter):
-    def build(b):
-        x = parameter(b, 3)
-        return b.emit(opcode, x, x)
+    def build():
+        x = parameter(3)
+        return hlo.emit(opcode, x, x)
 
     return build
 
@@ -109,7 +95,7 @@ def _twice(opcode, parameter):
 def difference_with_itself(operation: Instruction) -> Instruction | None:
     """subtract(x, x) -> 0 and xor(x, x) -> 0, for integers and pred (inf - inf is NaN)"""
     lhs, rhs = operation.operands
-    return uniform(operation, 0) if lhs is rhs and not _is_number_with_nan(operation) else None
+    return hlo.full_like(operation, 0) if lhs is rhs and not _is_number_with_nan(operation) else None
 
 
 def _is_number_with_nan(instruction: Instruction) -> bool:
@@ -123,26 +109,29 @@ def combination_with_itself(operation: Instruction) -> Instruction | None:
     return lhs if lhs is rhs else None
 
 
-@rule("add", fires=lambda b: b.Add(f32(b, 3), b.Neg(f32(b, 3))))
+@rule("add", fires=lambda: hlo.add(f32(3), hlo.negate(f32(3))))
 def add_of_negate(add: Instruction) -> Instruction | None:
     """add(x, negate(y)) -> subtract(x, y)"""
     x, other = add.operands
     if not _is_negated(other):
         x, other = other, x
-    return new("subtract", x, other.operands[0]) if _is_negated(other) else None
+    return hlo.subtract(x, other.operands[0]) if _is_negated(other) else None
 
 
-@rule("subtract", fires=[lambda b: b.Sub(f32(b, 3), b.Neg(f32(b, 3))), lambda b: b.Sub(s32(b), b.Neg(s32(b)))])
+@rule("subtract", fires=[lambda: hlo.subtract(f32(3), hlo.negate(f32(3))), lambda: hlo.subtract(s32(), hlo.negate(s32()))])
 def subtract_of_negate(subtract: Instruction) -> Instruction | None:
     """subtract(x, negate(y)) -> add(x, y)"""
     x, other = subtract.operands
-    return new("add", x, other.operands[0]) if _is_negated(other) else None
+    return hlo.add(x, other.operands[0]) if _is_negated(other) else None
 
 
 @rule(
     "multiply", "divide",
-    fires=[lambda b: b.Mul(b.Neg(f32(b, 3)), b.Neg(f32(b, 3))), lambda b: b.Div(b.Neg(f64(b, 3)), b.Neg(f64(b, 3)))],
-    unchanged=lambda b: b.Div(b.Neg(s32(b, 3)), b.Neg(s32(b, 3))),
+    fires=[
+        lambda: hlo.multiply(hlo.negate(f32(3)), hlo.negate(f32(3))),
+        lambda: hlo.divide(hlo.negate(f64(3)), hlo.negate(f64(3))),
+    ],
+    unchanged=lambda: hlo.divide(hlo.negate(s32(3)), hlo.negate(s32(3))),
 )  # fmt: skip
 def product_of_negates(operation: Instruction) -> Instruction | None:
     """multiply(negate(x), negate(y)) -> multiply(x, y), and so for divide, of floats (integers wrap)"""
@@ -163,19 +152,19 @@ def times_one(operation: Instruction) -> Instruction | None:
 def times_minus_one(operation: Instruction) -> Instruction | None:
     """multiply(x, -1) -> negate(x) and divide(x, -1) -> negate(x)"""
     x, factor = operation.operands
-    return new("negate", x) if real_value(factor) == -1 else None
+    return hlo.negate(x) if real_value(factor) == -1 else None
 
 
 @rule("multiply", "and", fires=[_sides("multiply", s32, 0), _sides("and", u32, 0)], unchanged=_sides("multiply", f32, 0))
 def times_zero(operation: Instruction) -> Instruction | None:
     """multiply(x, 0) -> 0 for integers (NaN * 0 is NaN), and(x, 0) -> 0"""
-    return uniform(operation, 0) if real_value(operation.operands[1]) == 0 and is_integer(operation) else None
+    return hlo.full_like(operation, 0) if real_value(operation.operands[1]) == 0 and is_integer(operation) else None
 
 
 @rule("remainder", fires=_sides("remainder", s32, 1))
 def remainder_by_one(remainder: Instruction) -> Instruction | None:
     """remainder(x, 1) -> 0 for integers (the remainder of infinity is NaN)"""
-    return uniform(remainder, 0) if real_value(remainder.operands[1]) == 1 and is_integer(remainder) else None
+    return hlo.full_like(remainder, 0) if real_value(remainder.operands[1]) == 1 and is_integer(remainder) else None
 
 
 @rule(
@@ -198,7 +187,7 @@ def divide_by_power_of_two(divide: Instruction) -> Instruction | None:
     format = ml_dtypes.finfo(divisor.shape.dtype)
     if not all(float(format.smallest_normal) <= abs(factor) <= float(format.max) for factor in (value, 1 / value)):
         return None
-    return new("multiply", x, uniform(divisor, 1 / value))
+    return hlo.multiply(x, 1 / value)
 
 
 def _is_power_of_two(value: float | int) -> bool:
@@ -216,7 +205,7 @@ def multiply_by_power_of_two(multiply: Instruction) -> Instruction | None:
     value = real_value(factor)
     if not is_integer(multiply) or multiply.shape.element_type.bits < 8 or value is None or value < 2 or value & (value - 1):
         return None
-    return new("shift-left", x, uniform(multiply, value.bit_length() - 1))
+    return hlo.shift_left(x, value.bit_length() - 1)
 
 
 @rule(
@@ -232,15 +221,14 @@ def unsigned_division_by_power_of_two(operation: Instruction) -> Instruction | N
     if not unsigned or value is None or value < 2 or value & (value - 1):
         return None
     if operation.opcode == "divide":
-        return new("shift-right-logical", x, uniform(operation, value.bit_length() - 1))
-    return new("and", x, uniform(operation, value - 1))
+        return hlo.shift_right_logical(x, value.bit_length() - 1)
+    return hlo.and_(x, value - 1)
 
 
 @rule(
     "add", "multiply", "and", "or", "xor",
-    fires=[lambda b: b.Add(b.Add(x := s32(b, 3), full(b, x, 5)), full(b, x, 7)), lambda b: b.Mul(b.Mul(x := u32(b), full(b,
-    x, 5)), full(b, x, 7))],
-    unchanged=lambda b: b.Add(b.Add(x := f32(b, 3), full(b, x, 5)), full(b, x, 7)),
+    fires=[lambda: hlo.add(hlo.add(s32(3), 5), 7), lambda: hlo.multiply(hlo.multiply(u32(), 5), 7)],
+    unchanged=lambda: hlo.add(hlo.add(f32(3), 5), 7),
 )  # fmt: skip
 def constants_together(operation: Instruction) -> Instruction | None:
     """add(add(x, c), d) -> add(x, c + d) for integers, and so for the other associative operations"""
@@ -250,10 +238,17 @@ def constants_together(operation: Instruction) -> Instruction | None:
     x, inner_constant = inner.operands
     if uniform_literal(inner_constant) is None:
         return None
-    return operation.with_operands((x, new(operation.opcode, inner_constant, outer_constant)))
+    return operation.with_operands((x, hlo.emit(operation.opcode, inner_constant, outer_constant)))
 
 
-@rule("negate", fires=[lambda b: b.Neg(b.Neg(f32(b, 3))), lambda b: b.Neg(b.Neg(c64(b))), lambda b: b.Neg(b.Neg(s32(b)))])
+@rule(
+    "negate",
+    fires=[
+        lambda: hlo.negate(hlo.negate(f32(3))),
+        lambda: hlo.negate(hlo.negate(c64())),
+        lambda: hlo.negate(hlo.negate(s32())),
+    ],
+)
 def negate_of_negate(negate: Instruction) -> Instruction | None:
     """negate(negate(x)) -> x"""
     inner = negate.operands[0]
@@ -262,8 +257,8 @@ def negate_of_negate(negate: Instruction) -> Instruction | None:
 
 @rule(
     "abs",
-    fires=[lambda b: b.Abs(b.Abs(f32(b, 3))), lambda b: b.Abs(b.Neg(s32(b, 3))), lambda b: b.Abs(b.Neg(c64(b, 3)))],
-    unchanged=lambda b: b.Abs(b.Neg(u32(b, 3))),
+    fires=[lambda: hlo.abs(hlo.abs(f32(3))), lambda: hlo.abs(hlo.negate(s32(3))), lambda: hlo.abs(hlo.negate(c64(3)))],
+    unchanged=lambda: hlo.abs(hlo.negate(u32(3))),
 )
 def abs_of_abs(absolute: Instruction) -> Instruction | None:
     """abs(abs(x)) -> abs(x), and abs(negate(x)) -> abs(x) but of unsigned integers (they wrap)"""
@@ -271,11 +266,11 @@ def abs_of_abs(absolute: Instruction) -> Instruction | None:
     if inner.opcode == "abs":
         return inner
     if _is_negated(inner) and inner.shape.element_type.kind != "unsigned":
-        return new("abs", inner.operands[0])
+        return hlo.abs(inner.operands[0])
     return None
 
 
-@rule("abs", fires=lambda b: b.Abs(u32(b, 3)), unchanged=lambda b: b.Abs(s32(b, 3)))
+@rule("abs", fires=lambda: hlo.abs(u32(3)), unchanged=lambda: hlo.abs(s32(3)))
 def abs_of_unsigned(absolute: Instruction) -> Instruction | None:
     """abs(x) -> x, of unsigned integers"""
     x = absolute.operands[0]
@@ -292,40 +287,40 @@ def power_of_one(power: Instruction) -> Instruction | None:
 @rule("power", fires=[_sides("power", f32, 0), _sides("power", s32, 0)])
 def power_of_zero(power: Instruction) -> Instruction | None:
     """power(x, 0) -> 1, of NaN too (IEEE 754, 9.2.1)"""
-    return uniform(power, 1) if real_value(power.operands[1]) == 0 else None
+    return hlo.full_like(power, 1) if real_value(power.operands[1]) == 0 else None
 
 
 @rule("power", fires=[_sides("power", f32, 2), _sides("power", s32, 2), _sides("power", f64, 2)], tolerance=1e-6)
 def square(power: Instruction) -> Instruction | None:
     """power(x, 2) -> multiply(x, x)"""
     x, exponent = power.operands
-    return new("multiply", x, x) if real_value(exponent) == 2 else None
+    return hlo.multiply(x, x) if real_value(exponent) == 2 else None
 
 
 @rule("power", fires=[_sides("power", f32, -1), _sides("power", f64, -1)], unchanged=_sides("power", s32, -1), tolerance=1e-6)
 def reciprocal(power: Instruction) -> Instruction | None:
     """power(x, -1) -> divide(1, x) for floats"""
     x, exponent = power.operands
-    return new("divide", uniform(x, 1), x) if _is_float(power) and real_value(exponent) == -1 else None
+    return hlo.divide(1, x) if _is_float(power) and real_value(exponent) == -1 else None
 
 
-@rule("real", "imag", fires=[lambda b: b.Real(b.Complex(f32(b, 3), f32(b, 3))), lambda b: b.Imag(b.Complex(f64(b), f64(b)))])
+@rule("real", "imag", fires=[lambda: hlo.real(hlo.complex(f32(3), f32(3))), lambda: hlo.imag(hlo.complex(f64(), f64()))])
 def part_of_complex(part: Instruction) -> Instruction | None:
     """real(complex(a, b)) -> a and imag(complex(a, b)) -> b"""
     inner = part.operands[0]
     return inner.operands[0 if part.opcode == "real" else 1] if inner.opcode == "complex" else None
 
 
-@rule("real", "imag", fires=[lambda b: b.Real(f32(b, 3)), lambda b: b.Imag(f32(b, 3))], unchanged=lambda b: b.Real(c64(b, 3)))
+@rule("real", "imag", fires=[lambda: hlo.real(f32(3)), lambda: hlo.imag(f32(3))], unchanged=lambda: hlo.real(c64(3)))
 def part_of_real(part: Instruction) -> Instruction | None:
     """real(x) -> x and imag(x) -> 0, of a real number"""
     x = part.operands[0]
     if x.shape.element_type.is_complex:
         return None
-    return x if part.opcode == "real" else uniform(part, 0)
+    return x if part.opcode == "real" else hlo.full_like(part, 0)
 
 
-@rule("complex", fires=lambda b: b.Complex(b.Real(z := c64(b, 3)), b.Imag(z)))
+@rule("complex", fires=lambda: hlo.complex(hlo.real(z := c64(3)), hlo.imag(z)))
 def complex_of_parts(whole: Instruction) -> Instruction | None:
     """complex(real(z), imag(z)) -> z"""
     real, imag = whole.operands

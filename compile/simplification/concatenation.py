@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ... import hlo
 from ...hlo import Instruction
-from .rule import f32, new, reshape, rule
+from .rule import f32, rule
 
 
 class _Rows(NamedTuple):
@@ -30,15 +31,15 @@ def _rows(operand: Instruction) -> _Rows | None:
 @rule(
     "concatenate",
     fires=[
-        lambda b: (x := f32(b, 6, 3), b.ConcatInDim([b.Slice(x, (k, 0), (k + 2, 3)) for k in (0, 2, 4)], 0))[-1],
-        lambda b: (
-            x := f32(b, 6, 2, 3),
-            b.ConcatInDim([b.reshape(b.Slice(x, (k, 0, 0), (k + 1, 2, 3)), (2, 3)) for k in (1, 2)], 0),
+        lambda: (x := f32(6, 3), hlo.concatenate(*[hlo.slice(x, (k, 0), (k + 2, 3)) for k in (0, 2, 4)], dimensions=(0,)))[-1],
+        lambda: (
+            x := f32(6, 2, 3),
+            hlo.concatenate(*[hlo.reshape(hlo.slice(x, (k, 0, 0), (k + 1, 2, 3)), (2, 3)) for k in (1, 2)], dimensions=(0,)),
         )[-1],
     ],
     unchanged=[
-        lambda b: (x := f32(b, 6), b.ConcatInDim([b.Slice(x, (k,), (k + 2,)) for k in (0, 3)], 0))[-1],
-        lambda b: (x := f32(b, 6, 3), b.ConcatInDim([b.Slice(x, (k, 0), (k + 2, 3)) for k in (0, 2)], 1))[-1],
+        lambda: (x := f32(6), hlo.concatenate(*[hlo.slice(x, (k,), (k + 2,)) for k in (0, 3)], dimensions=(0,)))[-1],
+        lambda: (x := f32(6, 3), hlo.concatenate(*[hlo.slice(x, (k, 0), (k + 2, 3)) for k in (0, 2)], dimensions=(1,)))[-1],
     ],
 )
 def concatenate_of_consecutive_rows(concatenate: Instruction) -> Instruction | None:
@@ -56,13 +57,13 @@ def concatenate_of_consecutive_rows(concatenate: Instruction) -> Instruction | N
         return None
     ends = [number for number, _ in groups[1:]] + [len(concatenate.operands)]
     parts = [_joined(concatenate.operands[number:end], rows) for (number, rows), end in zip(groups, ends)]
-    return parts[0] if len(parts) == 1 else new("concatenate", *parts, dimensions=(0,))
+    return parts[0] if len(parts) == 1 else hlo.concatenate(*parts, dimensions=(0,))
 
 
 def _joined(operands: tuple[Instruction, ...], rows: _Rows | None) -> Instruction:
     if len(operands) == 1 or rows is None:
         return operands[0]
     sizes = rows.array.shape.dimensions
-    block = new("slice", rows.array, slice=[(rows.start, rows.limit, 1), *((0, size, 1) for size in sizes[1:])])
+    block = hlo.emit("slice", rows.array, slice=[(rows.start, rows.limit, 1), *((0, size, 1) for size in sizes[1:])])
     count = sum(operand.shape.dimensions[0] for operand in operands)
-    return reshape(block, (count, *operands[0].shape.dimensions[1:]))
+    return hlo.reshape(block, (count, *operands[0].shape.dimensions[1:]))

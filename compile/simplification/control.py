@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...hlo import F32, S32, Builder, Computation, Instruction, Shape, TupleShape
+from ... import hlo
+from ...hlo import F32, S32, Computation, Instruction, Shape, TupleShape
 from ...hlo.equality import same_computation
 from ..inlining import inlined
 from ..traversal import has_effects
@@ -10,7 +11,7 @@ from ..trip_count import known_trip_count
 from .rule import f32, pred, real_value, rule, s32
 
 
-@rule("get-tuple-element", fires=lambda b: b.get_tuple_element(b.Tuple([f32(b, 3), s32(b)]), 1))
+@rule("get-tuple-element", fires=lambda: hlo.get_tuple_element(hlo.tuple(f32(3), s32()), 1))
 def element_of_tuple(element: Instruction) -> Instruction | None:
     """get-tuple-element(tuple(x, y), index=1) -> y"""
     whole = element.operands[0]
@@ -19,8 +20,8 @@ def element_of_tuple(element: Instruction) -> Instruction | None:
 
 @rule(
     "tuple",
-    fires=lambda b: b.Tuple(
-        [b.get_tuple_element(t := b.parameter(TupleShape((Shape(F32, (2,)), Shape(S32)))), 0), b.get_tuple_element(t, 1)]
+    fires=lambda: hlo.tuple(
+        hlo.get_tuple_element(t := hlo.parameter(TupleShape((Shape(F32, (2,)), Shape(S32)))), 0), hlo.get_tuple_element(t, 1)
     ),
 )
 def tuple_of_own_elements(whole: Instruction) -> Instruction | None:
@@ -36,19 +37,23 @@ def tuple_of_own_elements(whole: Instruction) -> Instruction | None:
     return source
 
 
+def _conditional(selector: Instruction, operands: list[Instruction], *opcodes: str) -> Instruction:
+    """Of branches that apply one operation each."""
+    return hlo.conditional(selector, *operands, branch_computations=[_branch(opcode) for opcode in opcodes])
+
+
 def _branch(opcode: str) -> Computation:
-    b = Builder(opcode)
-    return b.build(b.emit(opcode, f32(b, 3)))
+    return hlo.computation(opcode, [Shape(F32, (3,))], lambda x: hlo.emit(opcode, x))
 
 
 @rule(
     "conditional",
     fires=[
-        lambda b: b.Conditional(b.constant(True), f32(b, 3), _branch("negate"), f32(b, 3), _branch("abs")),
-        lambda b: b.Conditional(b.constant(7, S32), [_branch("negate"), _branch("abs")], [f32(b, 3), f32(b, 3)]),
-        lambda b: b.Conditional(pred(b), x := f32(b, 3), _branch("abs"), x, _branch("abs")),
+        lambda: _conditional(hlo.constant(True), [f32(3), f32(3)], "negate", "abs"),
+        lambda: _conditional(hlo.constant(7, S32), [f32(3), f32(3)], "negate", "abs"),
+        lambda: _conditional(pred(), [f32(3)] * 2, "abs", "abs"),
     ],
-    unchanged=lambda b: b.Conditional(pred(b), x := f32(b, 3), _branch("abs"), x, _branch("negate")),
+    unchanged=lambda: _conditional(pred(), [f32(3)] * 2, "abs", "negate"),
 )
 def conditional_with_one_outcome(conditional: Instruction) -> Instruction | None:
     """conditional(true, x, y) -> the true computation of x, and so on; also where all branches do the same to the same"""
@@ -72,14 +77,14 @@ def conditional_with_one_outcome(conditional: Instruction) -> Instruction | None
 def _counting_loop(start: int, limit: int, step: int = 1):
     """A sample: ``for i in range(start, limit, step): x = -x``"""
 
-    def build(b: Builder) -> Instruction:
-        init = b.Tuple([b.constant(start, S32), f32(b, 3)])
-        c = Builder("condition")
-        condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape), 0), c.constant(limit, S32)))
-        c = Builder("body")
-        state = c.parameter(init.shape)
-        count, x = (c.get_tuple_element(state, index) for index in range(2))
-        return b.While(condition, c.build(c.Tuple([c.Add(count, c.constant(step, S32)), c.Neg(x)])), init)
+    def build() -> Instruction:
+        init = hlo.tuple(hlo.constant(start, S32), f32(3))
+        below = hlo.computation("condition", [init.shape], lambda state: hlo.lt(hlo.get_tuple_element(state, 0), limit))
+        return hlo.while_(init, condition=below, body=hlo.computation("body", [init.shape], step_and_negate))
+
+    def step_and_negate(state: Instruction) -> Instruction:
+        count, x = (hlo.get_tuple_element(state, index) for index in range(2))
+        return hlo.tuple(hlo.add(count, step), hlo.negate(x))
 
     return build
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from ... import hlo
 from ...hlo import F16, F32, F64, S8, S16, S32, S64, U8, U32, ElementType, Instruction, Layout, Shape
-from .rule import convert, f32, f64, new, pred, rule, s8, s32, u8, u32
+from .rule import f32, f64, pred, rule, s8, s32, u8, u32
 
 
 def _converts(parameter, *types):
-    def build(b):
-        value = parameter(b, 3)
+    def build():
+        value = parameter(3)
         for element_type in types:
-            value = b.emit("convert", value, shape=Shape(element_type, (3,)))
+            value = hlo.emit("convert", value, shape=Shape(element_type, (3,)))
         return value
 
     return build
@@ -50,7 +51,7 @@ def convert_of_convert(conversion: Instruction) -> Instruction | None:
         alike = target.is_integer or (target.is_float and target.bits >= 32)
     else:
         alike = source.is_float and target.is_float
-    return convert(x, target) if alike else None
+    return hlo.convert(x, target) if alike else None
 
 
 _EXACT_FLOATS = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
@@ -70,12 +71,10 @@ def _keeps_values(source: ElementType, middle: ElementType) -> bool:
 @rule(
     "bitcast-convert",
     fires=[
-        lambda b: b.emit("bitcast-convert", f32(b, 3), shape=Shape(F32, (3,))),
-        lambda b: b.emit(
-            "bitcast-convert", b.emit("bitcast-convert", f32(b, 3), shape=Shape(S32, (3,))), shape=Shape(U32, (3,))
-        ),
+        lambda: hlo.bitcast_convert(f32(3), F32),
+        lambda: hlo.bitcast_convert(hlo.bitcast_convert(f32(3), S32), U32),
     ],
-    unchanged=lambda b: b.emit("bitcast-convert", f32(b, 3), shape=Shape(S32, (3,))),
+    unchanged=lambda: hlo.bitcast_convert(f32(3), S32),
 )
 def bitcast_of_bitcast(bitcast: Instruction) -> Instruction | None:
     """bitcast-convert(x) -> x, to the type it has, and bitcast-convert(bitcast-convert(x)) -> bitcast-convert(x)"""
@@ -87,17 +86,17 @@ def bitcast_of_bitcast(bitcast: Instruction) -> Instruction | None:
     x = inner.operands[0]
     if x.shape.dimensions != bitcast.shape.dimensions or x.shape.element_type.bits != bitcast.shape.element_type.bits:
         return None
-    return new("bitcast-convert", x, shape=bitcast.shape)
+    return hlo.emit("bitcast-convert", x, shape=bitcast.shape)
 
 
-def _bitcast_back(b, minor_to_major):
-    x = b.parameter(Shape(F32, (2, 3, 4), Layout((0, 2, 1))))
-    in_memory = b.emit("bitcast", x, shape=Shape(F32, (3, 4, 2)))
+def _bitcast_back(minor_to_major):
+    x = hlo.parameter(Shape(F32, (2, 3, 4), Layout((0, 2, 1))))
+    in_memory = hlo.bitcast(x, shape=Shape(F32, (3, 4, 2)))
     sizes = (2, 3, 4) if minor_to_major == (0, 2, 1) else (3, 4, 2)
-    return b.emit("bitcast", in_memory, shape=Shape(F32, sizes, Layout(minor_to_major)))
+    return hlo.bitcast(in_memory, shape=Shape(F32, sizes, Layout(minor_to_major)))
 
 
-@rule("bitcast", fires=lambda b: _bitcast_back(b, (0, 2, 1)), unchanged=lambda b: _bitcast_back(b, (2, 1, 0)))
+@rule("bitcast", fires=lambda: _bitcast_back((0, 2, 1)), unchanged=lambda: _bitcast_back((2, 1, 0)))
 def bitcast_back(bitcast: Instruction) -> Instruction | None:
     """bitcast(bitcast(x)) -> x, to the shape and layout that it has"""
     inner = bitcast.operands[0]
@@ -106,7 +105,7 @@ def bitcast_back(bitcast: Instruction) -> Instruction | None:
     return inner.operands[0]
 
 
-@rule("copy", fires=lambda b: b.Copy(f32(b, 2, 3)))
+@rule("copy", fires=lambda: hlo.copy(f32(2, 3)))
 def copy_of_array(copy: Instruction) -> Instruction | None:
     """copy(x) -> x: values have no identity, buffers are planned later"""
     return copy.operands[0]
@@ -114,8 +113,8 @@ def copy_of_array(copy: Instruction) -> Instruction | None:
 
 @rule(
     "reduce-precision",
-    fires=lambda b: b.ReducePrecision(f32(b, 3), exponent_bits=8, mantissa_bits=23),
-    unchanged=lambda b: b.ReducePrecision(f32(b, 3), exponent_bits=5, mantissa_bits=10),
+    fires=lambda: hlo.reduce_precision(f32(3), exponent_bits=8, mantissa_bits=23),
+    unchanged=lambda: hlo.reduce_precision(f32(3), exponent_bits=5, mantissa_bits=10),
 )
 def reduce_to_own_precision(operation: Instruction) -> Instruction | None:
     """reduce-precision(x) -> x, to the format it has or a wider one"""

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import hlo
 from ...hlo import Instruction, ShapeError
-from .rule import (
-    broadcast,
-    f32,
-    full,
-    is_integer,
-    is_pred,
-    new,
-    pred,
-    real_value,
-    rule,
-    s8,
-    s32,
-    u8,
-    uniform,
-    uniform_literal,
-)  # fmt: skip
+from .rule import f32, is_integer, is_pred, pred, real_value, rule, s8, s32, u8, uniform_literal
 
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 _SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "GE": "LE", "LE": "GE"}
@@ -29,12 +15,12 @@ _ON_PRED = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
 
 @rule(
     "add", "multiply", "maximum", "minimum",
-    fires=[lambda b: b.Add(pred(b, 3), pred(b, 3)), lambda b: b.Min(pred(b), pred(b))],
-    unchanged=lambda b: b.Add(s32(b, 3), s32(b, 3)),
+    fires=[lambda: hlo.add(pred(3), pred(3)), lambda: hlo.minimum(pred(), pred())],
+    unchanged=lambda: hlo.add(s32(3), s32(3)),
 )  # fmt: skip
 def logic_of_pred(operation: Instruction) -> Instruction | None:
     """add(p, q) -> or(p, q), multiply -> and, maximum -> or, minimum -> and, for pred"""
-    return new(_ON_PRED[operation.opcode], *operation.operands) if is_pred(operation) else None
+    return hlo.emit(_ON_PRED[operation.opcode], *operation.operands) if is_pred(operation) else None
 
 
 def _ones(instruction: Instruction) -> int | None:
@@ -48,10 +34,10 @@ def _ones(instruction: Instruction) -> int | None:
 @rule(
     "and", "or", "xor",
     fires=[
-        lambda b: b.And(p := pred(b, 3), full(b, p, True)), lambda b: b.And(x := s32(b, 3), full(b, x, -1)),
-        lambda b: b.Or(p := pred(b, 3), full(b, p, False)), lambda b: b.Xor(x := u8(b, 3), full(b, x, 0)),
+        lambda: hlo.and_(pred(3), True), lambda: hlo.and_(s32(3), -1),
+        lambda: hlo.or_(pred(3), False), lambda: hlo.xor(u8(3), 0),
     ],
-    unchanged=lambda b: b.And(x := s32(b, 3), full(b, x, 1)),
+    unchanged=lambda: hlo.and_(s32(3), 1),
 )  # fmt: skip
 def neutral_bits(operation: Instruction) -> Instruction | None:
     """and(x, all ones) -> x, or(x, 0) -> x, xor(x, 0) -> x"""
@@ -62,23 +48,23 @@ def neutral_bits(operation: Instruction) -> Instruction | None:
 @rule(
     "and", "or", "xor",
     fires=[
-        lambda b: b.And(p := pred(b, 3), full(b, p, False)), lambda b: b.Or(p := pred(b, 3), full(b, p, True)),
-        lambda b: b.Or(x := u8(b, 3), full(b, x, 255)), lambda b: b.Xor(p := pred(b, 3), full(b, p, True)),
+        lambda: hlo.and_(pred(3), False), lambda: hlo.or_(pred(3), True),
+        lambda: hlo.or_(u8(3), 255), lambda: hlo.xor(pred(3), True),
     ],
-    unchanged=lambda b: b.Or(x := s32(b, 3), full(b, x, 1)),
+    unchanged=lambda: hlo.or_(s32(3), 1),
 )  # fmt: skip
 def absorbing_bits(operation: Instruction) -> Instruction | None:
     """and(x, 0) -> 0, or(x, all ones) -> all ones, xor(x, all ones) -> not(x)"""
     x, constant = operation.operands
     value = real_value(constant)
     if operation.opcode == "and":
-        return uniform(operation, 0) if value == 0 else None
+        return hlo.full_like(operation, 0) if value == 0 else None
     if value is None or value != _ones(operation):
         return None
-    return new("not", x) if operation.opcode == "xor" else uniform(operation, value)
+    return hlo.not_(x) if operation.opcode == "xor" else hlo.full_like(operation, value)
 
 
-@rule("not", fires=[lambda b: b.Not(b.Not(pred(b, 3))), lambda b: b.Not(b.Not(s32(b)))])
+@rule("not", fires=[lambda: hlo.not_(hlo.not_(pred(3))), lambda: hlo.not_(hlo.not_(s32()))])
 def not_of_not(inversion: Instruction) -> Instruction | None:
     """not(not(x)) -> x"""
     inner = inversion.operands[0]
@@ -88,10 +74,10 @@ def not_of_not(inversion: Instruction) -> Instruction | None:
 @rule(
     "not",
     fires=[
-        lambda b: b.Not(b.Lt(s32(b, 3), s32(b, 3))), lambda b: b.Not(b.Eq(f32(b, 3), f32(b, 3))),
-        lambda b: b.Not(b.GtTotalOrder(f32(b, 3), f32(b, 3))),
+        lambda: hlo.not_(hlo.lt(s32(3), s32(3))), lambda: hlo.not_(hlo.eq(f32(3), f32(3))),
+        lambda: hlo.not_(hlo.compare(f32(3), f32(3), "GT", "TOTALORDER")),
     ],
-    unchanged=lambda b: b.Not(b.Lt(f32(b, 3), f32(b, 3))),
+    unchanged=lambda: hlo.not_(hlo.lt(f32(3), f32(3))),
 )  # fmt: skip
 def not_of_compare(inversion: Instruction) -> Instruction | None:
     """not(compare(x, y, LT)) -> compare(x, y, GE), and so on; of floats EQ and NE only (NaN is neither below nor above)"""
@@ -106,9 +92,9 @@ def not_of_compare(inversion: Instruction) -> Instruction | None:
 
 
 def _compared_with_itself(parameter, direction, type=""):
-    def build(b):
-        x = parameter(b, 3)
-        return b.Compare(x, x, direction, type)
+    def build():
+        x = parameter(3)
+        return hlo.compare(x, x, direction, type)
 
     return build
 
@@ -124,13 +110,13 @@ def compare_with_itself(compare: Instruction) -> Instruction | None:
     exact = lhs.shape.element_type.kind in ("pred", "signed", "unsigned") or compare.attributes["type"] == "TOTALORDER"
     if lhs is not rhs or not exact:
         return None
-    return uniform(compare, compare.attributes["direction"] in ("EQ", "LE", "GE"))
+    return hlo.full_like(compare, compare.attributes["direction"] in ("EQ", "LE", "GE"))
 
 
 @rule(
     "compare",
-    fires=[lambda b: b.Lt(full(b, x := f32(b, 3), 1), x), lambda b: b.Eq(full(b, x := s32(b, 3), 1), x)],
-    unchanged=lambda b: b.Lt(x := f32(b, 3), full(b, x, 1)),
+    fires=[lambda: hlo.lt(1, f32(3)), lambda: hlo.eq(1, s32(3))],
+    unchanged=lambda: hlo.lt(f32(3), 1),
 )
 def compared_constant_on_the_right(compare: Instruction) -> Instruction | None:
     """compare(c, x, LT) -> compare(x, c, GT)"""
@@ -143,10 +129,10 @@ def compared_constant_on_the_right(compare: Instruction) -> Instruction | None:
 @rule(
     "compare",
     fires=[
-        lambda b: b.Eq(p := pred(b, 3), full(b, p, True)), lambda b: b.Ne(p := pred(b, 3), full(b, p, True)),
-        lambda b: b.Eq(p := pred(b, 3), full(b, p, False)), lambda b: b.Ne(p := pred(b, 3), full(b, p, False)),
+        lambda: hlo.eq(pred(3), True), lambda: hlo.ne(pred(3), True),
+        lambda: hlo.eq(pred(3), False), lambda: hlo.ne(pred(3), False),
     ],
-    unchanged=lambda b: b.Lt(p := pred(b, 3), full(b, p, True)),
+    unchanged=lambda: hlo.lt(pred(3), True),
 )  # fmt: skip
 def compare_pred(compare: Instruction) -> Instruction | None:
     """compare(p, true, EQ) -> p, compare(p, false, EQ) -> not(p), and so for NE"""
@@ -154,13 +140,13 @@ def compare_pred(compare: Instruction) -> Instruction | None:
     direction, value = compare.attributes["direction"], real_value(constant)
     if not is_pred(p) or value is None or direction not in ("EQ", "NE"):
         return None
-    return p if (direction == "EQ") == bool(value) else new("not", p)
+    return p if (direction == "EQ") == bool(value) else hlo.not_(p)
 
 
 @rule(
     "compare",
-    fires=[lambda b: b.Ne(x := b.emit("convert", pred(b, 3), shape=s32(b, 3).shape), full(b, x, 0))],
-    unchanged=lambda b: b.Ne(x := b.emit("convert", s8(b, 3), shape=s32(b, 3).shape), full(b, x, 0)),
+    fires=[lambda: hlo.ne(hlo.convert(pred(3), hlo.S32), 0)],
+    unchanged=lambda: hlo.ne(hlo.convert(s8(3), hlo.S32), 0),
 )
 def compare_converted_pred(compare: Instruction) -> Instruction | None:
     """compare(convert(p), 0, NE) -> p and compare(convert(p), 0, EQ) -> not(p), for a pred p"""
@@ -170,16 +156,16 @@ def compare_converted_pred(compare: Instruction) -> Instruction | None:
         return None
     if compare.attributes["type"] == "TOTALORDER":
         return None
-    return x.operands[0] if direction == "NE" else new("not", x.operands[0])
+    return x.operands[0] if direction == "NE" else hlo.not_(x.operands[0])
 
 
 @rule(
     "select",
     fires=[
-        lambda b: b.Select(b.constant(True), f32(b, 3), f32(b, 3)), lambda b: b.Select(pred(b, 3), x := f32(b, 3), x),
-        lambda b: b.Select(full(b, pred(b, 3), False), s32(b, 3), s32(b, 3)),
+        lambda: hlo.select(hlo.constant(True), f32(3), f32(3)), lambda: hlo.select(pred(3), x := f32(3), x),
+        lambda: hlo.select(hlo.full_like(pred(3), False), s32(3), s32(3)),
     ],
-    unchanged=lambda b: b.Select(pred(b, 3), f32(b, 3), f32(b, 3)),
+    unchanged=lambda: hlo.select(pred(3), f32(3), f32(3)),
 )  # fmt: skip
 def select_known(select: Instruction) -> Instruction | None:
     """select(true, x, y) -> x, select(false, x, y) -> y, select(p, x, x) -> x"""
@@ -192,47 +178,45 @@ def select_known(select: Instruction) -> Instruction | None:
     return on_true if value else on_false
 
 
-@rule("select", fires=lambda b: b.Select(pred(b), b.Tuple([f32(b, 3), s32(b)]), b.Tuple([f32(b, 3), s32(b)])))
+@rule("select", fires=lambda: hlo.select(pred(), hlo.tuple(f32(3), s32()), hlo.tuple(f32(3), s32())))
 def select_of_tuples(select: Instruction) -> Instruction | None:
     """select(p, s, t) -> tuple(select(p, s.0, t.0), ...), for tuples s and t"""
     if not select.shape.is_tuple:
         return None
     condition, on_true, on_false = select.operands
-    parts = [
-        [new("get-tuple-element", side, index=i) for side in (on_true, on_false)] for i in range(len(select.shape.elements))
-    ]
+    parts = [[hlo.get_tuple_element(side, i) for side in (on_true, on_false)] for i in range(len(select.shape.elements))]
     try:
-        return new("tuple", *(new("select", condition, *pair) for pair in parts))
+        return hlo.tuple(*(hlo.select(condition, *pair) for pair in parts))
     except ShapeError:  # an element is a token, which has no values to select from
         return None
 
 
-@rule("select", fires=lambda b: b.Select(pred(b), f32(b, 3), f32(b, 3)), unchanged=lambda b: b.Select(pred(b), f32(b), f32(b)))
+@rule("select", fires=lambda: hlo.select(pred(), f32(3), f32(3)), unchanged=lambda: hlo.select(pred(), f32(), f32()))
 def select_by_scalar(select: Instruction) -> Instruction | None:
     """select(p, x, y) -> select(broadcast(p), x, y), for a scalar p and arrays x and y"""
     condition, on_true, on_false = select.operands
     if select.shape.is_tuple or condition.shape.dimensions or not select.shape.dimensions:
         return None
-    return new("select", broadcast(condition, select.shape.dimensions, ()), on_true, on_false)
+    return hlo.select(hlo.broadcast_in_dim(condition, select.shape.dimensions, ()), on_true, on_false)
 
 
 @rule(
     "select",
-    fires=[lambda b: b.Select(b.Not(pred(b, 3)), f32(b, 3), f32(b, 3)), lambda b: b.Select(b.Not(pred(b)), f32(b), f32(b))],
+    fires=[lambda: hlo.select(hlo.not_(pred(3)), f32(3), f32(3)), lambda: hlo.select(hlo.not_(pred()), f32(), f32())],
 )
 def select_by_not(select: Instruction) -> Instruction | None:
     """select(not(p), x, y) -> select(p, y, x)"""
     condition, on_true, on_false = select.operands
-    return new("select", condition.operands[0], on_false, on_true) if condition.opcode == "not" else None
+    return hlo.select(condition.operands[0], on_false, on_true) if condition.opcode == "not" else None
 
 
 @rule(
     "select",
     fires=[
-        lambda b: b.Select(p := pred(b, 3), full(b, p, True), full(b, p, False)),
-        lambda b: b.Select(p := pred(b, 3), full(b, p, False), full(b, p, True)),
+        lambda: hlo.select(p := pred(3), hlo.full_like(p, True), hlo.full_like(p, False)),
+        lambda: hlo.select(p := pred(3), hlo.full_like(p, False), hlo.full_like(p, True)),
     ],
-    unchanged=lambda b: b.Select(p := pred(b, 3), full(b, p, True), pred(b, 3)),
+    unchanged=lambda: hlo.select(pred(3), True, pred(3)),
 )
 def select_of_constants(select: Instruction) -> Instruction | None:
     """select(p, true, false) -> p and select(p, false, true) -> not(p)"""
@@ -242,27 +226,27 @@ def select_of_constants(select: Instruction) -> Instruction | None:
     values = real_value(on_true), real_value(on_false)
     if values == (1, 0):
         return condition
-    return new("not", condition) if values == (0, 1) else None
+    return hlo.not_(condition) if values == (0, 1) else None
 
 
-@rule("clamp", fires=lambda b: b.Clamp(f32(b), f32(b, 3), f32(b)), unchanged=lambda b: b.Clamp(f32(b), f32(b), f32(b)))
+@rule("clamp", fires=lambda: hlo.clamp(f32(), f32(3), f32()), unchanged=lambda: hlo.clamp(f32(), f32(), f32()))
 def clamp_between_scalars(clamp: Instruction) -> Instruction | None:
     """clamp(a, x, b) -> clamp(broadcast(a), x, broadcast(b)), for scalar bounds of an array x"""
     low, x, high = clamp.operands
     dimensions = clamp.shape.dimensions
     if not dimensions or (low.shape.dimensions and high.shape.dimensions):
         return None
-    bounds = [bound if bound.shape.dimensions else broadcast(bound, dimensions, ()) for bound in (low, high)]
-    return new("clamp", bounds[0], x, bounds[1])
+    bounds = [bound if bound.shape.dimensions else hlo.broadcast_in_dim(bound, dimensions, ()) for bound in (low, high)]
+    return hlo.clamp(bounds[0], x, bounds[1])
 
 
 @rule(
     "clamp",
     fires=[
-        lambda b: b.Clamp(b.constant(np.float32(-np.inf)), f32(b), b.constant(np.float32(np.inf))),
-        lambda b: b.Clamp(b.constant(np.uint8(0)), u8(b), b.constant(np.uint8(255))),
+        lambda: hlo.clamp(hlo.constant(np.float32(-np.inf)), f32(), hlo.constant(np.float32(np.inf))),
+        lambda: hlo.clamp(hlo.constant(np.uint8(0)), u8(), hlo.constant(np.uint8(255))),
     ],
-    unchanged=lambda b: b.Clamp(b.constant(np.uint8(1)), u8(b), b.constant(np.uint8(255))),
+    unchanged=lambda: hlo.clamp(hlo.constant(np.uint8(1)), u8(), hlo.constant(np.uint8(255))),
 )
 def clamp_between_limits(clamp: Instruction) -> Instruction | None:
     """clamp(least value, x, greatest value) -> x"""

@@ -2,59 +2,46 @@
 
 from __future__ import annotations
 
+from ... import hlo
 from ...hlo import S32, Instruction, Shape
 from ...hlo.attributes import SliceDimension
-from .rule import (
-    Users,
-    broadcast,
-    f32,
-    full,
-    new,
-    real_value,
-    reshape,
-    rule,
-    s32,
-    scalar_constant,
-    scalar_under,
-    uniform_literal,
-    without_ones,
-)  # fmt: skip
+from .rule import Users, f32, real_value, rule, s32, scalar_under, uniform_literal, without_ones
 
 
 def _identity(count: int) -> tuple[int, ...]:
     return tuple(range(count))
 
 
-@rule("reshape", fires=lambda b: b.emit("reshape", f32(b, 2, 3), shape=Shape(f32(b).shape.element_type, (2, 3))))
+@rule("reshape", fires=lambda: hlo.emit("reshape", f32(2, 3), shape=Shape(f32().shape.element_type, (2, 3))))
 def reshape_to_own_dimensions(operation: Instruction) -> Instruction | None:
     """reshape(x) -> x, to the dimensions it has"""
     x = operation.operands[0]
     return x if x.shape.dimensions == operation.shape.dimensions else None
 
 
-@rule("reshape", fires=lambda b: b.reshape(b.reshape(f32(b, 4, 6), (8, 3)), (2, 12)))
+@rule("reshape", fires=lambda: hlo.reshape(hlo.reshape(f32(4, 6), (8, 3)), (2, 12)))
 def reshape_of_reshape(operation: Instruction) -> Instruction | None:
     """reshape(reshape(x)) -> reshape(x)"""
     inner = operation.operands[0]
-    return reshape(inner.operands[0], operation.shape.dimensions) if inner.opcode == "reshape" else None
+    return hlo.reshape(inner.operands[0], operation.shape.dimensions) if inner.opcode == "reshape" else None
 
 
-@rule("reshape", fires=lambda b: b.reshape(f32(b), (1, 1)), unchanged=lambda b: b.reshape(f32(b, 1), (1, 1)))
+@rule("reshape", fires=lambda: hlo.reshape(f32(), (1, 1)), unchanged=lambda: hlo.reshape(f32(1), (1, 1)))
 def reshape_of_scalar(operation: Instruction) -> Instruction | None:
     """reshape(x) -> broadcast(x), for a scalar x"""
     x = operation.operands[0]
-    return None if x.shape.dimensions else broadcast(x, operation.shape.dimensions, ())
+    return None if x.shape.dimensions else hlo.broadcast_in_dim(x, operation.shape.dimensions, ())
 
 
 @rule(
     "reshape",
     fires=[
-        lambda b: b.reshape(full(b, f32(b, 2, 3), 1.5), (6,)), lambda b: b.reshape(b.broadcast(f32(b, 3), (2, 1, 3), (2,)),
+        lambda: hlo.reshape(hlo.full_like(f32(2, 3), 1.5), (6,)), lambda: hlo.reshape(hlo.broadcast(f32(3), (2, 1, 3), (2,)),
         (2, 3)),
-        lambda b: b.reshape(b.broadcast(f32(b, 3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)), lambda b: b.reshape(full(b, f32(b, 1),
+        lambda: hlo.reshape(hlo.broadcast(f32(3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)), lambda: hlo.reshape(hlo.full_like(f32(1),
         2), ()),
     ],
-    unchanged=lambda b: b.reshape(b.broadcast(f32(b, 3), (2, 3), (1,)), (6,)),
+    unchanged=lambda: hlo.reshape(hlo.broadcast(f32(3), (2, 3), (1,)), (6,)),
 )  # fmt: skip
 def reshape_of_broadcast(operation: Instruction) -> Instruction | None:
     """reshape(broadcast(x)) -> broadcast(x), of a scalar x or where dimensions of size 1 come and go"""
@@ -63,22 +50,23 @@ def reshape_of_broadcast(operation: Instruction) -> Instruction | None:
         return None
     x, dimensions = inner.operands[0], operation.shape.dimensions
     if not x.shape.dimensions:
-        return broadcast(x, dimensions, ())
+        return hlo.broadcast_in_dim(x, dimensions, ())
     if without_ones(inner.shape.dimensions) != without_ones(dimensions):
         return None
     wide_before = [d for d, size in enumerate(inner.shape.dimensions) if size != 1]
     wide_after = [d for d, size in enumerate(dimensions) if size != 1]
     moved = dict(zip(wide_before, wide_after))
     mapping = [moved[d] for d in inner.attributes["dimensions"] if d in moved]
-    return broadcast(reshape(x, without_ones(x.shape.dimensions)), dimensions, mapping)
+    return hlo.broadcast_in_dim(hlo.reshape(x, without_ones(x.shape.dimensions)), dimensions, mapping)
 
 
 @rule(
     "reshape",
     fires=[
-        lambda b: b.reshape(b.Iota(Shape(S32, (3, 1)), 0), (3,)), lambda b: b.reshape(b.Iota(Shape(S32, (3, 1)), 1), (1, 3)),
+        lambda: hlo.reshape(hlo.iota(Shape(S32, (3, 1)), 0), (3,)),
+        lambda: hlo.reshape(hlo.iota(Shape(S32, (3, 1)), 1), (1, 3)),
     ],
-    unchanged=lambda b: b.reshape(b.Iota(Shape(S32, (3, 2)), 0), (6,)),
+    unchanged=lambda: hlo.reshape(hlo.iota(Shape(S32, (3, 2)), 0), (6,)),
 )  # fmt: skip
 def reshape_of_iota(operation: Instruction) -> Instruction | None:
     """reshape(iota) -> iota, where dimensions of size 1 come and go"""
@@ -88,15 +76,15 @@ def reshape_of_iota(operation: Instruction) -> Instruction | None:
         return None
     counted = inner.attributes["iota_dimension"]
     if before[counted] == 1:
-        return broadcast(scalar_constant(operation.shape.element_type, 0), after, ())
+        return hlo.broadcast_in_dim(hlo.constant(0, operation.shape.element_type), after, ())
     position = sum(size != 1 for size in before[:counted])
-    return new("iota", shape=operation.shape, iota_dimension=[d for d, size in enumerate(after) if size != 1][position])
+    return hlo.iota(operation.shape, [d for d, size in enumerate(after) if size != 1][position])
 
 
 @rule(
     "broadcast",
-    fires=lambda b: b.broadcast(f32(b, 2, 3), (2, 3), (0, 1)),
-    unchanged=lambda b: b.broadcast(f32(b, 3, 3), (3, 3), (1, 0)),
+    fires=lambda: hlo.broadcast(f32(2, 3), (2, 3), (0, 1)),
+    unchanged=lambda: hlo.broadcast(f32(3, 3), (3, 3), (1, 0)),
 )
 def broadcast_to_own_dimensions(operation: Instruction) -> Instruction | None:
     """broadcast(x) -> x, to the dimensions it has, in order"""
@@ -106,20 +94,22 @@ def broadcast_to_own_dimensions(operation: Instruction) -> Instruction | None:
     return x if operation.attributes["dimensions"] == _identity(x.shape.rank) else None
 
 
-@rule("broadcast", fires=lambda b: b.broadcast(b.broadcast(f32(b, 3), (2, 3), (1,)), (2, 4, 3), (0, 2)))
+@rule("broadcast", fires=lambda: hlo.broadcast(hlo.broadcast(f32(3), (2, 3), (1,)), (2, 4, 3), (0, 2)))
 def broadcast_of_broadcast(operation: Instruction) -> Instruction | None:
     """broadcast(broadcast(x)) -> broadcast(x)"""
     inner = operation.operands[0]
     if inner.opcode != "broadcast":
         return None
     outer = operation.attributes["dimensions"]
-    return broadcast(inner.operands[0], operation.shape.dimensions, [outer[d] for d in inner.attributes["dimensions"]])
+    return hlo.broadcast_in_dim(
+        inner.operands[0], operation.shape.dimensions, [outer[d] for d in inner.attributes["dimensions"]]
+    )
 
 
 @rule(
     "broadcast",
-    fires=[lambda b: b.broadcast(f32(b, 2, 3), (2, 1, 3), (0, 2)), lambda b: b.broadcast(f32(b, 2, 3), (3, 2), (1, 0))],
-    unchanged=[lambda b: b.broadcast(f32(b, 3), (2, 3), (1,)), lambda b: b.broadcast(f32(b), (1, 1), ())],
+    fires=[lambda: hlo.broadcast(f32(2, 3), (2, 1, 3), (0, 2)), lambda: hlo.broadcast(f32(2, 3), (3, 2), (1, 0))],
+    unchanged=[lambda: hlo.broadcast(f32(3), (2, 3), (1,)), lambda: hlo.broadcast(f32(), (1, 1), ())],
 )
 def broadcast_that_repeats_nothing(operation: Instruction) -> Instruction | None:
     """broadcast(x) -> reshape(x) or transpose(x), where every element appears once"""
@@ -127,16 +117,16 @@ def broadcast_that_repeats_nothing(operation: Instruction) -> Instruction | None
     if not x.shape.dimensions or x.shape.size != operation.shape.size:
         return None
     if list(mapping) == sorted(mapping):
-        return reshape(x, operation.shape.dimensions)
+        return hlo.reshape(x, operation.shape.dimensions)
     if x.shape.rank == operation.shape.rank:
-        return new("transpose", x, dimensions=tuple(mapping.index(d) for d in range(len(mapping))))
+        return hlo.transpose(x, dimensions=tuple(mapping.index(d) for d in range(len(mapping))))
     return None
 
 
 @rule(
     "broadcast",
-    fires=lambda b: b.broadcast(b.reshape(f32(b, 3), (1, 3)), (1, 4, 3), (0, 2)),
-    unchanged=lambda b: b.broadcast(b.reshape(f32(b, 1, 3), (3,)), (4, 3), (1,)),
+    fires=lambda: hlo.broadcast(hlo.reshape(f32(3), (1, 3)), (1, 4, 3), (0, 2)),
+    unchanged=lambda: hlo.broadcast(hlo.reshape(f32(1, 3), (3,)), (4, 3), (1,)),
 )
 def broadcast_of_added_ones(operation: Instruction) -> Instruction | None:
     """broadcast(reshape(x)) -> broadcast(x), where the reshape only adds dimensions of size 1"""
@@ -147,65 +137,67 @@ def broadcast_of_added_ones(operation: Instruction) -> Instruction | None:
     if 1 in x.shape.dimensions or x.shape.dimensions != without_ones(inner.shape.dimensions):
         return None
     mapping = [d for d, size in zip(operation.attributes["dimensions"], inner.shape.dimensions) if size != 1]
-    return broadcast(x, operation.shape.dimensions, mapping)
+    return hlo.broadcast_in_dim(x, operation.shape.dimensions, mapping)
 
 
-@rule("transpose", fires=lambda b: b.Transpose(f32(b, 2, 3), dimensions=(0, 1)))
+@rule("transpose", fires=lambda: hlo.transpose(f32(2, 3), dimensions=(0, 1)))
 def transpose_to_own_order(transpose: Instruction) -> Instruction | None:
     """transpose(x) -> x, in the order it has"""
     return transpose.operands[0] if transpose.attributes["dimensions"] == _identity(transpose.shape.rank) else None
 
 
-@rule("transpose", fires=lambda b: b.Transpose(b.Transpose(f32(b, 2, 3, 4), dimensions=(1, 2, 0)), dimensions=(0, 2, 1)))
+@rule("transpose", fires=lambda: hlo.transpose(hlo.transpose(f32(2, 3, 4), dimensions=(1, 2, 0)), dimensions=(0, 2, 1)))
 def transpose_of_transpose(transpose: Instruction) -> Instruction | None:
     """transpose(transpose(x)) -> transpose(x)"""
     inner = transpose.operands[0]
     if inner.opcode != "transpose":
         return None
     order = tuple(inner.attributes["dimensions"][d] for d in transpose.attributes["dimensions"])
-    return inner.operands[0] if order == _identity(len(order)) else new("transpose", inner.operands[0], dimensions=order)
+    return inner.operands[0] if order == _identity(len(order)) else hlo.transpose(inner.operands[0], dimensions=order)
 
 
-@rule("transpose", fires=lambda b: b.Transpose(b.broadcast(f32(b, 3), (2, 3), (1,)), dimensions=(1, 0)))
+@rule("transpose", fires=lambda: hlo.transpose(hlo.broadcast(f32(3), (2, 3), (1,)), dimensions=(1, 0)))
 def transpose_of_broadcast(transpose: Instruction) -> Instruction | None:
     """transpose(broadcast(x)) -> broadcast(x)"""
     inner = transpose.operands[0]
     if inner.opcode != "broadcast":
         return None
     order = transpose.attributes["dimensions"]
-    return broadcast(inner.operands[0], transpose.shape.dimensions, [order.index(d) for d in inner.attributes["dimensions"]])
+    return hlo.broadcast_in_dim(
+        inner.operands[0], transpose.shape.dimensions, [order.index(d) for d in inner.attributes["dimensions"]]
+    )
 
 
-@rule("transpose", fires=lambda b: b.Transpose(b.Iota(Shape(S32, (2, 3)), 1), dimensions=(1, 0)))
+@rule("transpose", fires=lambda: hlo.transpose(hlo.iota(Shape(S32, (2, 3)), 1), dimensions=(1, 0)))
 def transpose_of_iota(transpose: Instruction) -> Instruction | None:
     """transpose(iota) -> iota"""
     inner = transpose.operands[0]
     if inner.opcode != "iota":
         return None
     position = transpose.attributes["dimensions"].index(inner.attributes["iota_dimension"])
-    return new("iota", shape=transpose.shape, iota_dimension=position)
+    return hlo.iota(transpose.shape, position)
 
 
 @rule(
     "transpose",
-    fires=lambda b: b.Transpose(f32(b, 2, 1, 3), dimensions=(1, 0, 2)),
-    unchanged=lambda b: b.Transpose(f32(b, 2, 1, 3), dimensions=(2, 1, 0)),
+    fires=lambda: hlo.transpose(f32(2, 1, 3), dimensions=(1, 0, 2)),
+    unchanged=lambda: hlo.transpose(f32(2, 1, 3), dimensions=(2, 1, 0)),
 )
 def transpose_of_ones(transpose: Instruction) -> Instruction | None:
     """transpose(x) -> reshape(x), where only dimensions of size 1 change places"""
     x = transpose.operands[0]
     wide = [d for d in transpose.attributes["dimensions"] if x.shape.dimensions[d] != 1]
-    return reshape(x, transpose.shape.dimensions) if wide == sorted(wide) else None
+    return hlo.reshape(x, transpose.shape.dimensions) if wide == sorted(wide) else None
 
 
-@rule("slice", fires=lambda b: b.Slice(f32(b, 2, 3), (0, 0), (2, 3)))
+@rule("slice", fires=lambda: hlo.slice(f32(2, 3), (0, 0), (2, 3)))
 def slice_of_everything(operation: Instruction) -> Instruction | None:
     """slice(x) -> x, where it takes everything"""
     x = operation.operands[0]
     return x if x.shape.dimensions == operation.shape.dimensions else None
 
 
-@rule("slice", fires=lambda b: b.Slice(b.Slice(f32(b, 20), (3,), (17,), (2,)), (1,), (6,), (3,)))
+@rule("slice", fires=lambda: hlo.slice(hlo.slice(f32(20), (3,), (17,), (2,)), (1,), (6,), (3,)))
 def slice_of_slice(operation: Instruction) -> Instruction | None:
     """slice(slice(x)) -> slice(x)"""
     inner = operation.operands[0]
@@ -215,10 +207,10 @@ def slice_of_slice(operation: Instruction) -> Instruction | None:
     for outer, mine, size in zip(operation.attributes["slice"], inner.attributes["slice"], operation.shape.dimensions):
         start, stride = mine.start + outer.start * mine.stride, mine.stride * outer.stride
         ranges.append((start, start + (size - 1) * stride + 1 if size else start, stride))
-    return new("slice", inner.operands[0], slice=ranges)
+    return hlo.emit("slice", inner.operands[0], slice=ranges)
 
 
-@rule("slice", fires=[lambda b: b.Slice(b.broadcast(f32(b, 6), (4, 6), (1,)), (1, 2), (3, 6), (1, 2))])
+@rule("slice", fires=[lambda: hlo.slice(hlo.broadcast(f32(6), (4, 6), (1,)), (1, 2), (3, 6), (1, 2))])
 def slice_of_broadcast(operation: Instruction) -> Instruction | None:
     """slice(broadcast(x)) -> broadcast(slice(x))"""
     inner = operation.operands[0]
@@ -226,8 +218,8 @@ def slice_of_broadcast(operation: Instruction) -> Instruction | None:
         return None
     x, mapping = inner.operands[0], inner.attributes["dimensions"]
     if mapping:
-        x = new("slice", x, slice=[operation.attributes["slice"][d] for d in mapping])
-    return broadcast(x, operation.shape.dimensions, mapping)
+        x = hlo.emit("slice", x, slice=[operation.attributes["slice"][d] for d in mapping])
+    return hlo.broadcast_in_dim(x, operation.shape.dimensions, mapping)
 
 
 # So many operands and users of a concatenate are compared with each other.
@@ -238,10 +230,10 @@ _MOST_JOINED = 128
 
 @rule(
     "slice",
-    fires=lambda b: b.Slice(b.ConcatInDim([f32(b, 2, 3), f32(b, 2, 5)], 1), (0, 4), (2, 8), (1, 2)),
+    fires=lambda: hlo.slice(hlo.concatenate(f32(2, 3), f32(2, 5), dimensions=(1,)), (0, 4), (2, 8), (1, 2)),
     unchanged=[
-        lambda b: b.Slice(b.ConcatInDim([f32(b, 3), f32(b, 5)], 0), (2,), (8,)),
-        lambda b: (c := b.ConcatInDim([f32(b, 3), f32(b, 5)], 0), b.Neg(c), b.Slice(c, (1,), (3,)))[-1],
+        lambda: hlo.slice(hlo.concatenate(f32(3), f32(5), dimensions=(0,)), (2,), (8,)),
+        lambda: (c := hlo.concatenate(f32(3), f32(5), dimensions=(0,)), hlo.negate(c), hlo.slice(c, (1,), (3,)))[-1],
     ],
 )
 def slice_of_concatenate(operation: Instruction, users: Users) -> Instruction | None:
@@ -259,7 +251,7 @@ def slice_of_concatenate(operation: Instruction, users: Users) -> Instruction | 
     ranges = list(operation.attributes["slice"])
     start, limit, stride = ranges[along]
     ranges[along] = SliceDimension(start - offset, limit - offset, stride)
-    return new("slice", source, slice=ranges)
+    return hlo.emit("slice", source, slice=ranges)
 
 
 def _one_source(concatenate: Instruction, user: Instruction, along: int) -> tuple[Instruction | None, int]:
@@ -277,8 +269,8 @@ def _one_source(concatenate: Instruction, user: Instruction, along: int) -> tupl
 
 @rule(
     "slice",
-    fires=lambda b: b.Slice(b.Pad(f32(b, 4, 5), f32(b), padding=[(1, 2), (0, 3)]), (1, 1), (5, 4)),
-    unchanged=lambda b: b.Slice(b.Pad(f32(b, 4), f32(b), padding=[(1, 2)]), (0,), (4,)),
+    fires=lambda: hlo.slice(hlo.pad(f32(4, 5), f32(), padding=[(1, 2), (0, 3)]), (1, 1), (5, 4)),
+    unchanged=lambda: hlo.slice(hlo.pad(f32(4), f32(), padding=[(1, 2)]), (0,), (4,)),
 )
 def slice_of_pad(operation: Instruction) -> Instruction | None:
     """slice(pad(x)) -> slice(x), where it takes nothing of the padding"""
@@ -292,10 +284,10 @@ def slice_of_pad(operation: Instruction) -> Instruction | None:
         if interior or start < low or limit > low + size:
             return None
         ranges.append((start - low, limit - low, stride))
-    return new("slice", x, slice=ranges)
+    return hlo.emit("slice", x, slice=ranges)
 
 
-@rule("pad", fires=lambda b: b.Pad(f32(b, 2, 3), f32(b), padding=[(0, 0), (0, 0)]))
+@rule("pad", fires=lambda: hlo.pad(f32(2, 3), f32(), padding=[(0, 0), (0, 0)]))
 def pad_by_nothing(pad: Instruction) -> Instruction | None:
     """pad(x) -> x, where nothing is added"""
     return pad.operands[0] if not any(map(any, pad.attributes["padding"])) else None
@@ -303,8 +295,8 @@ def pad_by_nothing(pad: Instruction) -> Instruction | None:
 
 @rule(
     "pad",
-    fires=lambda b: b.Pad(full(b, f32(b, 2, 3), 1.5), b.constant(1.5, f32(b).shape.element_type), padding=[(1, 0), (0, 2)]),
-    unchanged=lambda b: b.Pad(full(b, f32(b, 2), 1.5), b.constant(2, f32(b).shape.element_type), padding=[(1, 0)]),
+    fires=lambda: hlo.pad(hlo.full_like(f32(2, 3), 1.5), hlo.constant(1.5, f32().shape.element_type), padding=[(1, 0), (0, 2)]),
+    unchanged=lambda: hlo.pad(hlo.full_like(f32(2), 1.5), hlo.constant(2, f32().shape.element_type), padding=[(1, 0)]),
 )
 def pad_of_same_value(pad: Instruction) -> Instruction | None:
     """pad(broadcast(c), c) -> broadcast(c)"""
@@ -314,13 +306,13 @@ def pad_of_same_value(pad: Instruction) -> Instruction | None:
         return None
     mine, other = uniform_literal(scalar), uniform_literal(value)
     alike = scalar is value or (mine is not None and other is not None and mine.tobytes() == other.tobytes())
-    return broadcast(scalar, pad.shape.dimensions, ()) if alike else None
+    return hlo.broadcast_in_dim(scalar, pad.shape.dimensions, ()) if alike else None
 
 
 @rule(
     "pad",
-    fires=lambda b: b.Pad(f32(b, 5, 6), f32(b), padding=[(-1, 0), (-2, -1)]),
-    unchanged=lambda b: b.Pad(f32(b, 5), f32(b), padding=[(-1, 1)]),
+    fires=lambda: hlo.pad(f32(5, 6), f32(), padding=[(-1, 0), (-2, -1)]),
+    unchanged=lambda: hlo.pad(f32(5), f32(), padding=[(-1, 1)]),
 )
 def pad_that_only_removes(pad: Instruction) -> Instruction | None:
     """pad(x) -> slice(x), where elements are removed and none are added"""
@@ -330,13 +322,13 @@ def pad_that_only_removes(pad: Instruction) -> Instruction | None:
         if low > 0 or high > 0 or interior:
             return None
         ranges.append((-low, size + high, 1))
-    return new("slice", x, slice=ranges)
+    return hlo.emit("slice", x, slice=ranges)
 
 
 @rule(
     "pad",
-    fires=lambda b: b.Pad(b.Pad(f32(b, 4), v := f32(b), padding=[(1, 2)]), v, padding=[(3, 0)]),
-    unchanged=lambda b: b.Pad(b.Pad(f32(b, 4), f32(b), padding=[(1, 2)]), f32(b), padding=[(3, 0)]),
+    fires=lambda: hlo.pad(hlo.pad(f32(4), v := f32(), padding=[(1, 2)]), v, padding=[(3, 0)]),
+    unchanged=lambda: hlo.pad(hlo.pad(f32(4), f32(), padding=[(1, 2)]), f32(), padding=[(3, 0)]),
 )
 def pad_of_pad(pad: Instruction) -> Instruction | None:
     """pad(pad(x, v), v) -> pad(x, v), where both add at the edges alone"""
@@ -348,13 +340,13 @@ def pad_of_pad(pad: Instruction) -> Instruction | None:
         if min(*mine, *outer) < 0 or mine.interior or outer.interior:
             return None
         padding.append((mine.low + outer.low, mine.high + outer.high, 0))
-    return new("pad", inner.operands[0], value, padding=padding)
+    return hlo.pad(inner.operands[0], value, padding=padding)
 
 
 @rule(
     "reverse",
-    fires=[lambda b: b.Rev(f32(b, 2, 3), dimensions=()), lambda b: b.Rev(f32(b, 1, 3), dimensions=(0, 1))],
-    unchanged=lambda b: b.Rev(f32(b, 2, 3), dimensions=(1,)),
+    fires=[lambda: hlo.reverse(f32(2, 3), dimensions=()), lambda: hlo.reverse(f32(1, 3), dimensions=(0, 1))],
+    unchanged=lambda: hlo.reverse(f32(2, 3), dimensions=(1,)),
 )
 def reverse_of_ones(reverse: Instruction) -> Instruction | None:
     """reverse(x) -> reverse(x) along fewer dimensions, without those of size 1; x itself where none remain"""
@@ -362,20 +354,20 @@ def reverse_of_ones(reverse: Instruction) -> Instruction | None:
     kept = tuple(d for d in dimensions if x.shape.dimensions[d] != 1)
     if not kept:
         return x
-    return new("reverse", x, dimensions=kept) if len(kept) < len(dimensions) else None
+    return hlo.reverse(x, dimensions=kept) if len(kept) < len(dimensions) else None
 
 
-@rule("reverse", fires=lambda b: b.Rev(b.Rev(f32(b, 2, 3), dimensions=(0, 1)), dimensions=(1,)))
+@rule("reverse", fires=lambda: hlo.reverse(hlo.reverse(f32(2, 3), dimensions=(0, 1)), dimensions=(1,)))
 def reverse_of_reverse(reverse: Instruction) -> Instruction | None:
     """reverse(reverse(x)) -> reverse(x), along the dimensions that one of them reverses"""
     inner = reverse.operands[0]
     if inner.opcode != "reverse":
         return None
     once = set(reverse.attributes["dimensions"]) ^ set(inner.attributes["dimensions"])
-    return new("reverse", inner.operands[0], dimensions=sorted(once))
+    return hlo.reverse(inner.operands[0], dimensions=sorted(once))
 
 
-@rule("reverse", fires=lambda b: b.Rev(b.broadcast(f32(b, 3), (2, 3), (1,)), dimensions=(0, 1)))
+@rule("reverse", fires=lambda: hlo.reverse(hlo.broadcast(f32(3), (2, 3), (1,)), dimensions=(0, 1)))
 def reverse_of_broadcast(reverse: Instruction) -> Instruction | None:
     """reverse(broadcast(x)) -> broadcast(reverse(x)), along the dimensions of x alone"""
     inner = reverse.operands[0]
@@ -383,14 +375,17 @@ def reverse_of_broadcast(reverse: Instruction) -> Instruction | None:
         return None
     x, mapping = inner.operands[0], inner.attributes["dimensions"]
     dimensions = [i for i, d in enumerate(mapping) if d in reverse.attributes["dimensions"]]
-    x = new("reverse", x, dimensions=dimensions) if dimensions else x
-    return broadcast(x, reverse.shape.dimensions, mapping)
+    x = hlo.reverse(x, dimensions=dimensions) if dimensions else x
+    return hlo.broadcast_in_dim(x, reverse.shape.dimensions, mapping)
 
 
 @rule(
     "concatenate",
-    fires=[lambda b: b.ConcatInDim([f32(b, 3)], 0), lambda b: b.ConcatInDim([f32(b, 2, 0), f32(b, 2, 3), f32(b, 2, 4)], 1)],
-    unchanged=lambda b: b.ConcatInDim([f32(b, 3), f32(b, 2)], 0),
+    fires=[
+        lambda: hlo.concatenate(f32(3), dimensions=(0,)),
+        lambda: hlo.concatenate(f32(2, 0), f32(2, 3), f32(2, 4), dimensions=(1,)),
+    ],
+    unchanged=lambda: hlo.concatenate(f32(3), f32(2), dimensions=(0,)),
 )
 def concatenate_of_nothing(concatenate: Instruction) -> Instruction | None:
     """concatenate(x) -> x; operands without elements are left out"""
@@ -398,13 +393,13 @@ def concatenate_of_nothing(concatenate: Instruction) -> Instruction | None:
     kept = [x for x in concatenate.operands if x.shape.dimensions[along]]
     if len(kept) == 1:
         return kept[0]
-    return new("concatenate", *kept, dimensions=(along,)) if 0 < len(kept) < len(concatenate.operands) else None
+    return hlo.concatenate(*kept, dimensions=(along,)) if 0 < len(kept) < len(concatenate.operands) else None
 
 
 @rule(
     "concatenate",
-    fires=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 3), f32(b, 4)], 0)], 0),
-    unchanged=lambda b: b.ConcatInDim([f32(b, 2), b.ConcatInDim([f32(b, 1)] * _MOST_JOINED, 0)], 0),
+    fires=lambda: hlo.concatenate(f32(2), hlo.concatenate(f32(3), f32(4), dimensions=(0,)), dimensions=(0,)),
+    unchanged=lambda: hlo.concatenate(f32(2), hlo.concatenate(*[f32(1)] * _MOST_JOINED, dimensions=(0,)), dimensions=(0,)),
 )
 def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
     """concatenate(x, concatenate(y, z)) -> concatenate(x, y, z), along the same dimension, where these are not too many"""
@@ -414,43 +409,43 @@ def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
         operands.extend(x.operands if nested else (x,))
     if not len(concatenate.operands) < len(operands) <= _MOST_JOINED:
         return None
-    return new("concatenate", *operands, dimensions=concatenate.attributes["dimensions"])
+    return hlo.concatenate(*operands, dimensions=concatenate.attributes["dimensions"])
 
 
 @rule(
     "concatenate",
-    fires=lambda b: b.ConcatInDim([b.broadcast(v := f32(b), (2,), ()), b.broadcast(v, (3,), ())], 0),
-    unchanged=lambda b: b.ConcatInDim([b.broadcast(f32(b), (2,), ()), b.broadcast(f32(b), (3,), ())], 0),
+    fires=lambda: hlo.concatenate(hlo.broadcast(v := f32(), (2,), ()), hlo.broadcast(v, (3,), ()), dimensions=(0,)),
+    unchanged=lambda: hlo.concatenate(hlo.broadcast(f32(), (2,), ()), hlo.broadcast(f32(), (3,), ()), dimensions=(0,)),
 )
 def concatenate_of_same_value(concatenate: Instruction) -> Instruction | None:
     """concatenate(broadcast(v), broadcast(v)) -> broadcast(v), for a scalar v"""
     scalar = scalar_under(concatenate.operands[0])
     if scalar is None or any(scalar_under(x) is not scalar for x in concatenate.operands):
         return None
-    return broadcast(scalar, concatenate.shape.dimensions, ())
+    return hlo.broadcast_in_dim(scalar, concatenate.shape.dimensions, ())
 
 
-@rule("dynamic-slice", fires=lambda b: b.DynamicSlice(f32(b, 2, 3), [s32(b), s32(b)], (2, 3)))
+@rule("dynamic-slice", fires=lambda: hlo.dynamic_slice(f32(2, 3), s32(), s32(), sizes=(2, 3)))
 def dynamic_slice_of_everything(operation: Instruction) -> Instruction | None:
     """dynamic-slice(x, i) -> x, where it takes everything: the start is clamped to 0"""
     x = operation.operands[0]
     return x if x.shape.dimensions == operation.shape.dimensions else None
 
 
-@rule("dynamic-slice", fires=lambda b: b.DynamicSlice(b.broadcast(f32(b), (4, 5), ()), [s32(b), s32(b)], (2, 3)))
+@rule("dynamic-slice", fires=lambda: hlo.dynamic_slice(hlo.broadcast(f32(), (4, 5), ()), s32(), s32(), sizes=(2, 3)))
 def dynamic_slice_of_scalar(operation: Instruction) -> Instruction | None:
     """dynamic-slice(broadcast(v), i) -> broadcast(v), for a scalar v"""
     scalar = scalar_under(operation.operands[0])
-    return None if scalar is None else broadcast(scalar, operation.shape.dimensions, ())
+    return None if scalar is None else hlo.broadcast_in_dim(scalar, operation.shape.dimensions, ())
 
 
 @rule(
     "dynamic-slice",
     fires=[
-        lambda b: b.DynamicSlice(f32(b, 9, 8), [b.constant(3, S32), b.constant(-2, S32)], (2, 3)),
-        lambda b: b.DynamicSlice(f32(b, 9), [b.constant(100, S32)], (2,)),
+        lambda: hlo.dynamic_slice(f32(9, 8), hlo.constant(3, S32), hlo.constant(-2, S32), sizes=(2, 3)),
+        lambda: hlo.dynamic_slice(f32(9), hlo.constant(100, S32), sizes=(2,)),
     ],
-    unchanged=lambda b: b.DynamicSlice(f32(b, 9, 8), [s32(b), b.constant(2, S32)], (2, 3)),
+    unchanged=lambda: hlo.dynamic_slice(f32(9, 8), s32(), hlo.constant(2, S32), sizes=(2, 3)),
 )
 def dynamic_slice_at_constant(operation: Instruction) -> Instruction | None:
     """dynamic-slice(x, c) -> slice(x), for constant starts, clamped"""
@@ -464,16 +459,16 @@ def dynamic_slice_at_constant(operation: Instruction) -> Instruction | None:
             start = 0
         start = max(0, min(int(start), full_size - size))
         ranges.append((start, start + size, 1))
-    return new("slice", x, slice=ranges) if ranges else None
+    return hlo.emit("slice", x, slice=ranges) if ranges else None
 
 
 @rule(
     "dynamic-update-slice",
     fires=[
-        lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 3), [s32(b)]),
-        lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 0), [s32(b)]),
+        lambda: hlo.dynamic_update_slice(f32(3), f32(3), s32()),
+        lambda: hlo.dynamic_update_slice(f32(3), f32(0), s32()),
     ],
-    unchanged=lambda b: b.DynamicUpdateSlice(f32(b, 3), f32(b, 2), [s32(b)]),
+    unchanged=lambda: hlo.dynamic_update_slice(f32(3), f32(2), s32()),
 )
 def update_of_everything(operation: Instruction) -> Instruction | None:
     """dynamic-update-slice(x, y, i) -> y, where y has the size of x; x, where y has no elements"""

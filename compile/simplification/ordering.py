@@ -4,19 +4,21 @@ elements and reshapes meet, and sorting before transposes.
 
 from __future__ import annotations
 
-from ...hlo import F32, S32, Builder, Instruction, Shape
-from .rule import ANY_ELEMENTWISE, broadcast, f32, full, new, pred, reshape, rule, s32, scalar_under
+from ... import hlo
+from ...hlo import F32, S32, Instruction, Shape
+from ...hlo.builder import ascending_order
+from .rule import ANY_ELEMENTWISE, f32, pred, rule, scalar_under
 
 
 @rule(
     ANY_ELEMENTWISE,
     fires=[
-        lambda b: b.Add(b.broadcast(f32(b), (2, 3), ()), b.broadcast(f32(b), (2, 3), ())),
-        lambda b: b.Exp(b.broadcast(f32(b, 3), (2, 3), (1,))),
-        lambda b: b.Mul(b.broadcast(f32(b, 3), (2, 3), (1,)), b.broadcast(f32(b), (2, 3), ())),
-        lambda b: b.Clamp(f32(b), b.broadcast(f32(b, 3), (2, 3), (1,)), f32(b)),
+        lambda: hlo.add(hlo.broadcast(f32(), (2, 3), ()), hlo.broadcast(f32(), (2, 3), ())),
+        lambda: hlo.exponential(hlo.broadcast(f32(3), (2, 3), (1,))),
+        lambda: hlo.multiply(hlo.broadcast(f32(3), (2, 3), (1,)), hlo.broadcast(f32(), (2, 3), ())),
+        lambda: hlo.clamp(f32(), hlo.broadcast(f32(3), (2, 3), (1,)), f32()),
     ],
-    unchanged=lambda b: b.Add(b.broadcast(f32(b, 2), (2, 3), (0,)), b.broadcast(f32(b, 3), (2, 3), (1,))),
+    unchanged=lambda: hlo.add(hlo.broadcast(f32(2), (2, 3), (0,)), hlo.broadcast(f32(3), (2, 3), (1,))),
 )
 def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
     """add(broadcast(x), broadcast(y)) -> broadcast(add(x, y)), along the same dimensions, or where x or y is a scalar"""
@@ -42,23 +44,23 @@ def elementwise_before_broadcast(operation: Instruction) -> Instruction | None:
     operands = []
     for operand in operation.operands:
         source = operand.operands[0] if operand.shape.dimensions else operand
-        operands.append(source if source.shape.dimensions else broadcast(source, inner, ()))
-    result = new(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
-    return broadcast(result, shape.dimensions, widest.attributes["dimensions"])
+        operands.append(source if source.shape.dimensions else hlo.broadcast_in_dim(source, inner, ()))
+    result = hlo.emit(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
+    return hlo.broadcast_in_dim(result, shape.dimensions, widest.attributes["dimensions"])
 
 
 @rule(
     ANY_ELEMENTWISE,
     fires=[
-        lambda b: b.Add(b.reshape(f32(b, 4, 6), (8, 3)), b.reshape(f32(b, 4, 6), (8, 3))),
-        lambda b: b.Mul(x := b.reshape(f32(b, 3), (3, 1)), full(b, x, 2)),
-        lambda b: b.Select(b.reshape(pred(b, 3), (3, 1)), x := b.reshape(f32(b, 3), (3, 1)), full(b, x, 2)),
-        lambda b: b.emit("convert", b.reshape(f32(b, 6), (2, 3)), shape=s32(b, 2, 3).shape),
+        lambda: hlo.add(hlo.reshape(f32(4, 6), (8, 3)), hlo.reshape(f32(4, 6), (8, 3))),
+        lambda: hlo.multiply(hlo.reshape(f32(3), (3, 1)), 2),
+        lambda: hlo.select(hlo.reshape(pred(3), (3, 1)), hlo.reshape(f32(3), (3, 1)), 2),
+        lambda: hlo.convert(hlo.reshape(f32(6), (2, 3)), S32),
     ],
     unchanged=[
-        lambda b: b.Add(b.reshape(f32(b, 4, 6), (8, 3)), f32(b, 8, 3)),
-        lambda b: b.Add(b.reshape(f32(b, 4, 6), (8, 3)), b.reshape(f32(b, 24), (8, 3))),
-        lambda b: b.Neg(b.reshape(f32(b, 1), ())),
+        lambda: hlo.add(hlo.reshape(f32(4, 6), (8, 3)), f32(8, 3)),
+        lambda: hlo.add(hlo.reshape(f32(4, 6), (8, 3)), hlo.reshape(f32(24), (8, 3))),
+        lambda: hlo.negate(hlo.reshape(f32(1), ())),
     ],
 )
 def elementwise_before_reshape(operation: Instruction) -> Instruction | None:
@@ -83,24 +85,25 @@ def elementwise_before_reshape(operation: Instruction) -> Instruction | None:
             operands.append(operand.operands[0])
         else:
             scalar = scalar_under(operand)
-            operands.append(operand if scalar is None else broadcast(scalar, inner, ()))
-    result = new(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
-    return reshape(result, shape.dimensions)
+            operands.append(operand if scalar is None else hlo.broadcast_in_dim(scalar, inner, ()))
+    result = hlo.emit(operation.opcode, *operands, shape=shape.with_dimensions(inner), **operation.attributes)
+    return hlo.reshape(result, shape.dimensions)
 
 
 def _sorts(*order: int, along: int):
-    def build(b):
-        x = b.Transpose(f32(b, 2, 3, 4), dimensions=order)
-        pair = b.Sort([x, b.Iota(x.shape.with_element_type(S32), 1)], _less(F32, S32), along, is_stable=True)
-        return b.Sort(x, dimension=along) if order == (1, 2, 0) else pair
+    def build():
+        x = hlo.transpose(f32(2, 3, 4), dimensions=order)
+        if order == (1, 2, 0):
+            return hlo.sort(x, dimensions=(along,), to_apply=ascending_order((F32,)))
+        positions = hlo.iota(x.shape.with_element_type(S32), 1)
+        return hlo.sort(x, positions, dimensions=(along,), is_stable=True, to_apply=_less(F32, S32))
 
     return build
 
 
 def _less(*element_types):
-    c = Builder("less")
-    first, second, *_ = [c.parameter(Shape(element_type)) for element_type in element_types for _ in range(2)]
-    return c.build(c.Lt(first, second))
+    shapes = [Shape(element_type) for element_type in element_types for _ in range(2)]
+    return hlo.computation("less", shapes, lambda first, second, *_: hlo.lt(first, second))
 
 
 @rule("sort", fires=[_sorts(1, 2, 0, along=1), _sorts(2, 1, 0, along=0)], unchanged=_sorts(1, 2, 0, along=2))
@@ -122,11 +125,11 @@ def sort_before_transpose(sort: Instruction) -> Instruction | None:
         elif operand.opcode == "iota":
             sizes = [operand.shape.dimensions[order.index(dimension)] for dimension in range(len(order))]
             dimension = order[operand.attributes["iota_dimension"]]
-            operands.append(new("iota", shape=operand.shape.with_dimensions(sizes), iota_dimension=dimension))
+            operands.append(hlo.iota(operand.shape.with_dimensions(sizes), dimension))
         else:
             return None
-    result = new("sort", *operands, **{**sort.attributes, "dimensions": (len(order) - 1,)})
+    result = hlo.sort(*operands, **{**sort.attributes, "dimensions": (len(order) - 1,)})
     if not sort.shape.is_tuple:
-        return new("transpose", result, dimensions=order)
-    elements = (new("get-tuple-element", result, index=index) for index in range(len(operands)))
-    return new("tuple", *(new("transpose", element, dimensions=order) for element in elements))
+        return hlo.transpose(result, dimensions=order)
+    elements = (hlo.get_tuple_element(result, index) for index in range(len(operands)))
+    return hlo.tuple(*(hlo.transpose(element, dimensions=order) for element in elements))

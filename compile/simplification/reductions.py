@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from ... import hlo
 from ...hlo import Instruction, scalar_computation
 from ..inlining import inlined_elementwise
-from .rule import broadcast, f32, f64, new, reshape, rule, s32, uniform, without_ones
+from .rule import f32, f64, rule, s32, without_ones
 
 
-def _sum(b, operand, dimensions):
+def _product(lhs, rhs):
+    return hlo.dot(lhs, rhs, lhs_contracting_dimensions=(1,), rhs_contracting_dimensions=(0,))
+
+
+def _sum(operand, dimensions):
     element_type = operand.shape.element_type
-    return b.Reduce(operand, b.constant(0, element_type), scalar_computation("add", element_type), dimensions)
+    return hlo.reduce(
+        operand, hlo.constant(0, element_type), dimensions=dimensions, to_apply=scalar_computation("add", element_type)
+    )
 
 
 @rule(
     "reduce",
-    fires=[lambda b: _sum(b, f32(b, 1, 3), (0,)), lambda b: _sum(b, f32(b, 2, 3), ()), lambda b: _sum(b, s32(b), ())],
-    unchanged=lambda b: _sum(b, f32(b, 2, 3), (0,)),
+    fires=[lambda: _sum(f32(1, 3), (0,)), lambda: _sum(f32(2, 3), ()), lambda: _sum(s32(), ())],
+    unchanged=lambda: _sum(f32(2, 3), (0,)),
 )
 def reduce_of_ones(reduce: Instruction) -> Instruction | None:
     """reduce(x, init) -> op(broadcast(init), reshape(x)), along dimensions of size 1 or none"""
@@ -25,13 +32,15 @@ def reduce_of_ones(reduce: Instruction) -> Instruction | None:
     if any(x.shape.dimensions[d] != 1 for d in reduce.attributes["dimensions"]):
         return None
     dimensions = reduce.shape.dimensions
-    return inlined_elementwise(reduce.attributes["to_apply"], (broadcast(init, dimensions, ()), reshape(x, dimensions)))
+    return inlined_elementwise(
+        reduce.attributes["to_apply"], (hlo.broadcast_in_dim(init, dimensions, ()), hlo.reshape(x, dimensions))
+    )
 
 
 @rule(
     "reduce",
-    fires=lambda b: _sum(b, b.Transpose(f32(b, 2, 3, 4), dimensions=(1, 0, 2)), (0, 1)),
-    unchanged=lambda b: _sum(b, b.Transpose(f32(b, 2, 3, 4), dimensions=(1, 0, 2)), (2,)),
+    fires=lambda: _sum(hlo.transpose(f32(2, 3, 4), dimensions=(1, 0, 2)), (0, 1)),
+    unchanged=lambda: _sum(hlo.transpose(f32(2, 3, 4), dimensions=(1, 0, 2)), (2,)),
     tolerance=1e-5,
 )
 def reduce_of_transpose(reduce: Instruction) -> Instruction | None:
@@ -44,7 +53,7 @@ def reduce_of_transpose(reduce: Instruction) -> Instruction | None:
     if kept != sorted(kept):
         return None
     dimensions = sorted(order[d] for d in reduced)
-    return new("reduce", transpose.operands[0], init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
+    return hlo.reduce(transpose.operands[0], init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
 
 
 def _matrix_product(lhs, rhs):
@@ -54,8 +63,8 @@ def _matrix_product(lhs, rhs):
 @rule(
     "dot",
     fires=[
-        lambda b: b.Dot(b.Transpose(f32(b, 4, 3), dimensions=(1, 0)), f32(b, 4, 5)),
-        lambda b: b.Dot(f32(b, 3, 4), b.Transpose(f32(b, 5, 4), dimensions=(1, 0))),
+        lambda: _product(hlo.transpose(f32(4, 3), dimensions=(1, 0)), f32(4, 5)),
+        lambda: _product(f32(3, 4), hlo.transpose(f32(5, 4), dimensions=(1, 0))),
     ],
     tolerance=1e-4,
 )
@@ -76,17 +85,17 @@ def dot_of_transpose(dot: Instruction) -> Instruction | None:
                 attributes[name] = tuple(order[d] for d in attributes[name])
     if operands == list(dot.operands):
         return None
-    return new("dot", *operands, shape=dot.shape, **attributes)
+    return hlo.dot(*operands, shape=dot.shape, **attributes)
 
 
 @rule(
     "dot",
     fires=[
-        lambda b: b.DotGeneral(f64(b, 3), f64(b, 4)), lambda b: b.Dot(f32(b, 3, 1), f32(b, 1, 4)), lambda b: b.Dot(f32(b,
-        1), f32(b, 1)),
-        lambda b: b.Dot(f32(b, 3, 0), f32(b, 0, 4)),
+        lambda: hlo.dot(f64(3), f64(4)), lambda: _product(f32(3, 1), f32(1, 4)),
+        lambda: hlo.dot(f32(1), f32(1), lhs_contracting_dimensions=(0,), rhs_contracting_dimensions=(0,)),
+        lambda: _product(f32(3, 0), f32(0, 4)),
     ],
-    unchanged=lambda b: b.Dot(f32(b, 3, 2), f32(b, 2, 4)),
+    unchanged=lambda: _product(f32(3, 2), f32(2, 4)),
     tolerance=1e-7,
 )  # fmt: skip
 def dot_of_one_term(dot: Instruction) -> Instruction | None:
@@ -98,7 +107,7 @@ def dot_of_one_term(dot: Instruction) -> Instruction | None:
         return None
     contracted = [lhs.shape.dimensions[d] for d in dot.attributes["lhs_contracting_dimensions"]]
     if 0 in contracted:
-        return uniform(dot, 0)
+        return hlo.full_like(dot, 0)
     if without_ones(contracted) or dot.shape.element_type.is_complex:
         return None
     batch_rank = len(dot.attributes["lhs_batch_dimensions"])
@@ -107,7 +116,7 @@ def dot_of_one_term(dot: Instruction) -> Instruction | None:
     for operand, side in ((lhs, "lhs"), (rhs, "rhs")):
         batch, contracting = dot.attributes[f"{side}_batch_dimensions"], dot.attributes[f"{side}_contracting_dimensions"]
         kept = [d for d in range(operand.shape.rank) if d not in contracting]
-        squeezed = reshape(operand, [operand.shape.dimensions[d] for d in kept])
+        squeezed = hlo.reshape(operand, [operand.shape.dimensions[d] for d in kept])
         mapping = []
         for d in kept:
             if d in batch:
@@ -115,5 +124,5 @@ def dot_of_one_term(dot: Instruction) -> Instruction | None:
             else:
                 mapping.append(offset)
                 offset += 1
-        factors.append(broadcast(squeezed, dot.shape.dimensions, mapping))
-    return new("multiply", *factors)
+        factors.append(hlo.broadcast_in_dim(squeezed, dot.shape.dimensions, mapping))
+    return hlo.multiply(*factors)

@@ -13,31 +13,30 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from ... import hlo
 from ...hlo import (
     ELEMENT_TYPES,
     OPERATIONS,
-    Builder,
     Computation,
     Instruction,
     Module,
     Shape,
     SourceLocation,
-    make_instruction,
+    UnattachedBuilder,
     rebuild,
 )
 from ...hlo.operation import ELEMENTWISE, GIVEN
-from ...hlo.shape import AnyShape
 from ..pass_manager import module_pass
 from ..traversal import on_operands, transform_computations, users_of
 
 # A rule that takes a second argument gets a function that tells an instruction's users, or None where they are not known.
 Rewrite: TypeAlias = Callable[..., Instruction | None]
 Users: TypeAlias = Callable[[Instruction], list[Instruction] | None]
-Example: TypeAlias = Callable[[Builder], Instruction]
+Example: TypeAlias = Callable[[], Instruction]
 
 # Rules with this key apply to every elementwise operation.
 ANY_ELEMENTWISE = "elementwise"
@@ -63,8 +62,12 @@ class Rule:
 
     def apply(self, instruction: Instruction, users: Users) -> Instruction | None:
         """The rewritten instruction, in the place of the old one; None where the rule does not fire."""
-        replacement = self.rewrite(instruction, users) if self.wants_users else self.rewrite(instruction)
-        return None if replacement is None else _placed(replacement, instruction.source)
+        with UnattachedBuilder(self.name, where=lambda: instruction.source):
+            return self.rewritten(instruction, users)
+
+    def rewritten(self, instruction: Instruction, users: Users) -> Instruction | None:
+        """As `apply`, where the current builder knows the place."""
+        return self.rewrite(instruction, users) if self.wants_users else self.rewrite(instruction)
 
     @property
     def documentation(self) -> str:
@@ -112,9 +115,11 @@ def simplify_computation(computation: Computation) -> Computation:
     """One computation, simplified; the same object where no rule fires."""
     rules = _rules_by_opcode()
     users = _lazy_users(computation)
+    source: SourceLocation | None = None
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
+        nonlocal source
+        current, source = on_operands(instruction, operands), instruction.source
         if GIVEN in current.operation.traits:
             return current
         for _ in range(LONGEST_CHAIN):
@@ -124,7 +129,8 @@ def simplify_computation(computation: Computation) -> Computation:
             current = replacement
         return current
 
-    return rebuild(computation, transform)
+    with UnattachedBuilder(computation.name, where=lambda: source):
+        return rebuild(computation, transform)
 
 
 def _lazy_users(computation: Computation) -> Users:
@@ -144,24 +150,12 @@ def _rewrite_once(instruction: Instruction, rules: dict[str, tuple[Rule, ...]], 
         if shape.dynamic_dimensions and shape.has_dynamic_dimensions:
             return None
         if 0 in shape.dimensions and _is_replaceable(instruction):
-            return _placed(uniform(instruction, 0), instruction.source)
+            return hlo.full_like(instruction, 0)
     for one in rules.get(instruction.opcode, ()):
-        replacement = one.rewrite(instruction, users) if one.wants_users else one.rewrite(instruction)
+        replacement = one.rewritten(instruction, users)
         if replacement is not None:
-            return _placed(replacement, instruction.source)
+            return replacement
     return None
-
-
-# Marks instructions that a rule has just made, until the engine knows whose source location they get.
-_UNPLACED = SourceLocation("", 0)
-
-
-def _placed(instruction: Instruction, source: SourceLocation | None) -> Instruction:
-    if instruction.source is _UNPLACED:
-        instruction.source = source
-        for operand in instruction.operands:
-            _placed(operand, source)
-    return instruction
 
 
 def _is_replaceable(instruction: Instruction) -> bool:
@@ -171,40 +165,7 @@ def _is_replaceable(instruction: Instruction) -> bool:
     return instruction.operation.is_foldable
 
 
-# --- what rules are written with ---
-
-
-def new(opcode: str, *operands: Instruction, shape: AnyShape | None = None, **attributes: Any) -> Instruction:
-    """A new instruction, as ``Builder.emit`` makes it."""
-    return make_instruction(opcode, operands, attributes, shape, source=_UNPLACED)
-
-
-def broadcast(operand: Instruction, dimensions: Sequence[int], mapping: Sequence[int]) -> Instruction:
-    """Operand dimension i becomes dimension mapping[i] of the dimensions; the operand itself where nothing changes."""
-    dimensions, mapping = tuple(dimensions), tuple(mapping)
-    if operand.shape.dimensions == dimensions and mapping == tuple(range(len(dimensions))):
-        return operand
-    return new("broadcast", operand, shape=operand.shape.with_dimensions(dimensions), dimensions=mapping)
-
-
-def reshape(operand: Instruction, dimensions: Sequence[int]) -> Instruction:
-    dimensions = tuple(dimensions)
-    if operand.shape.dimensions == dimensions:
-        return operand
-    return new("reshape", operand, shape=operand.shape.with_dimensions(dimensions))
-
-
-def convert(operand: Instruction, element_type: Any) -> Instruction:
-    return new("convert", operand, shape=Shape(element_type, operand.shape.dimensions))
-
-
-def scalar_constant(element_type: Any, value: Any) -> Instruction:
-    return new("constant", literal=np.array(value).astype(element_type.dtype))
-
-
-def uniform(like: Instruction, value: Any) -> Instruction:
-    """An array of equal elements, with the shape of another instruction."""
-    return broadcast(scalar_constant(like.shape.element_type, value), like.shape.dimensions, ())
+# --- what rules ask ---
 
 
 def uniform_literal(instruction: Instruction) -> np.ndarray | None:
@@ -250,16 +211,11 @@ def is_pred(instruction: Instruction) -> bool:
     return instruction.shape.element_type.kind == "pred"
 
 
-# --- what samples are written with: parameters f32(b, 2, 3), constants ---
+# --- what samples are written with: parameters, f32(2, 3) ---
 
 
 def _parameter(name: str) -> Callable[..., Instruction]:
-    return lambda b, *dimensions: b.parameter(Shape(ELEMENT_TYPES[name], dimensions))
+    return lambda *dimensions: hlo.parameter(Shape(ELEMENT_TYPES[name], dimensions))
 
 
 f32, f64, s32, s8, u32, u8, pred, c64 = map(_parameter, ("f32", "f64", "s32", "s8", "u32", "u8", "pred", "c64"))
-
-
-def full(b: Builder, like: Instruction, value: Any) -> Instruction:
-    """A constant array with the shape of another instruction, as a broadcast."""
-    return b.broadcast(b.constant(value, like.shape.element_type), like.shape.dimensions, ())

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ... import hlo
 from ...hlo import F32, Instruction, scalar_computation
 from ...hlo.window import WindowDimension, make_window
 from ..scan_steps import running_step
-from .rule import broadcast, f32, new, rule
+from .rule import f32, rule
 
 
 def _running(padding, size=5, along=1):
-    def program(b):
+    def program():
         sizes, paddings = [1, 1], [(0, 0), (0, 0)]
         sizes[along], paddings[along] = size, padding
         window = make_window(sizes, padding=paddings)
         add = scalar_computation("add", F32)
-        return b.emit("reduce-window", f32(b, 5, 5), b.constant(0, F32), window=window, to_apply=add)
+        return hlo.reduce_window(f32(5, 5), hlo.constant(0, F32), window=window, to_apply=add)
 
     return program
 
@@ -38,12 +39,12 @@ def window_of_all_before(reduction: Instruction) -> Instruction | None:
         return None
     along, is_reverse = found
     rest = sizes[:along] + sizes[along + 1 :]
-    scan = new(
-        "scan", *arrays, *(broadcast(init, rest, ()) for init in inits), dimensions=(along,), num_carries=count,
+    scan = hlo.scan(
+        *arrays, *(hlo.broadcast_in_dim(init, rest, ()) for init in inits), dimensions=(along,), num_carries=count,
         is_reverse=is_reverse, to_apply=running_step(reduction.attributes["to_apply"], rest),
     )  # fmt: skip
-    totals = [new("get-tuple-element", scan, index=index) for index in range(count)]
-    return new("tuple", *totals) if reduction.shape.is_tuple else totals[0]
+    totals = [hlo.get_tuple_element(scan, index) for index in range(count)]
+    return hlo.tuple(*totals) if reduction.shape.is_tuple else totals[0]
 
 
 def _running_dimension(window: Sequence[WindowDimension], bases: Sequence[int]) -> tuple[int, bool] | None:

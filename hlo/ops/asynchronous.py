@@ -69,7 +69,7 @@ def _():
     yield Sample([x, y], {"calls": add}, shape=contexts, expected=(*expected[:2], np.int32(0), (np.zeros(2, np.uint32),)))
     b = Builder("of_a_tuple")
     parameter = b.parameter(TupleShape((Shape(F32, (3,)), Shape(S32))), "pair")
-    first = b.build(b.emit("negate", b.get_tuple_element(parameter, 0)))
+    first = b.build(b.emit("negate", b.emit("get-tuple-element", parameter, index=0)))
     yield Sample([parameter.shape], {"calls": first})
     b = Builder("broadcast")
     broadcast = b.build(b.emit("collective-broadcast", b.parameter(Shape(F32, (2,)))))

@@ -130,13 +130,13 @@ def _():
     yield sample(vector[:0], np.float32(7), expected=(vector[:0], np.float32(7)))
     b = Builder("counted")  # no inputs: 0, 1, 4, 9, ...
     count = b.parameter(Shape(S32), "count")
-    counted = b.build(b.emit("tuple", b.Mul(count, count), b.Add(count, b.constant(np.int32(1)))))
+    counted = b.build(b.emit("tuple", b.emit("multiply", count, count), b.emit("add", count, b.constant(np.int32(1)))))
     shape = TupleShape((Shape(S32, (5,)), Shape(S32)))
     squares = (np.arange(5, dtype=np.int32) ** 2, np.int32(5))
     without_inputs = {"dimensions": (0,), "num_carries": 1, "to_apply": counted}
     yield Sample([np.int32(0)], without_inputs, shape, expected=squares)
     b = Builder("negated")  # no carries: a map along the dimension, one output alone
-    negated = b.build(b.Neg(b.parameter(Shape(F32, (2,)), "x")))
+    negated = b.build(b.emit("negate", b.parameter(Shape(F32, (2,)), "x")))
     yield Sample([matrix], {"dimensions": (1,), "num_carries": 0, "to_apply": negated}, expected=-matrix)
     add = scalar_computation("add", F32)  # no outputs: a reduction
     yield Sample([vector, zero], {"dimensions": (0,), "num_carries": 1, "to_apply": add}, expected=np.float32(10))

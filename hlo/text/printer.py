@@ -33,9 +33,9 @@ def module_text(module: Module, *, names: str = "original", metadata: bool = Fal
     ``names`` is "original", for the instructions' own names made unique, or "canonical", for names that depend on the program
     alone, so that equal programs have equal text. ``metadata`` says whether source locations are printed.
 
-    >>> from phlox.hlo import Builder, F32, Shape
-    >>> b = Builder("negation")
-    >>> module = b.build_module(b.Neg(b.parameter(Shape(F32, (2, 3)), "x")))
+    >>> from phlox import hlo
+    >>> with hlo.Builder("negation") as b:
+    ...     module = b.build_module(hlo.negate(hlo.parameter(hlo.Shape(hlo.F32, (2, 3)), "x")))
     >>> print(module_text(module))
     HloModule negation, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{1,0}}
     <BLANKLINE>

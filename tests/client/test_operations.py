@@ -1,4 +1,4 @@
-"""The operations of the preview's interface, where they differ from hlo.Builder's or the document has an example."""
+"""The operations of the preview's interface, where they differ from XlaBuilder's or the document has an example."""
 
 import inspect
 
@@ -7,8 +7,9 @@ import phlox.client
 import pytest
 from client_computations import SCALAR, binary, value_of
 from phlox.client import ClientLibrary, ComputationBuilder, Literal, LiteralUtil, Padding, PaddingConfigDimension, ShapeUtil
-from phlox.hlo import F32, OPERATIONS, S8, S32, U8, U32, Builder
+from phlox.hlo import F32, OPERATIONS, S8, S32, U8, U32
 from phlox.runtime import Environment, register_custom_call, unregister_custom_call
+from phlox.xla_builder import XlaBuilder
 
 
 @pytest.fixture(params=["cpu", "reference"])
@@ -237,7 +238,7 @@ def test_random_numbers(client):
 def test_every_operation_of_the_language_is_a_method(builder):
     for record in OPERATIONS.values():
         assert callable(getattr(builder, record.builder)) and record.builder in dir(builder)
-    for name in (name for name in dir(Builder) if name[0].isupper()):
+    for name in (name for name in dir(XlaBuilder) if name[0].isupper()):
         assert callable(getattr(builder, name))
 
 

@@ -7,7 +7,8 @@ from phlox.backends.registry import get_backend
 from phlox.compile.aliasing import Value, defining_value
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.copy_insertion import insert_copies
-from phlox.hlo import F32, S64, Builder, Shape, TupleShape, evaluate, verify
+from phlox.hlo import F32, S64, Shape, TupleShape, evaluate, verify
+from phlox.xla_builder import XlaBuilder
 
 ARRAY = Shape(F32, (1000,))
 COUNT = Shape(S64)
@@ -21,19 +22,19 @@ def assign(module):
 
 def counting_loop(body_of, *initial, trips=5):
     """A module: a While that counts to ``trips`` and applies ``body_of(builder, index, *arrays)`` to its arrays."""
-    b = Builder("main")
+    b = XlaBuilder("main")
     parameters = [b.parameter(ARRAY, f"x{k}") for k in range(len(initial) or 1)]
     state_shape = TupleShape((COUNT, *(p.shape for p in parameters)))
-    inner = Builder("condition")
-    count = inner.get_tuple_element(inner.parameter(state_shape), 0)
+    inner = XlaBuilder("condition")
+    count = inner.GetTupleElement(inner.parameter(state_shape), 0)
     condition = inner.build(inner.Lt(count, inner.constant(np.int64(trips))))
-    inner = Builder("body")
+    inner = XlaBuilder("body")
     state = inner.parameter(state_shape)
-    count, *arrays = (inner.get_tuple_element(state, k) for k in range(len(state_shape.elements)))
+    count, *arrays = (inner.GetTupleElement(state, k) for k in range(len(state_shape.elements)))
     results = body_of(inner, count, *arrays)
     body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), *results]))
     loop = b.While(condition, body, b.Tuple([b.constant(np.int64(0)), *parameters]))
-    root = b.Tuple([b.get_tuple_element(loop, k + 1) for k in range(len(parameters))])
+    root = b.Tuple([b.GetTupleElement(loop, k + 1) for k in range(len(parameters))])
     return b.build_module(root)
 
 
@@ -50,7 +51,7 @@ def run_both(module, *arrays):
 
 
 def test_a_chain_of_loops_needs_no_memory_of_its_own():
-    b = Builder("chain")
+    b = XlaBuilder("chain")
     x = b.parameter(ARRAY)
     module = b.build_module(b.Exp(b.Neg(b.Abs(x))))
     _, assignment = assign(module)
@@ -59,7 +60,7 @@ def test_a_chain_of_loops_needs_no_memory_of_its_own():
 
 
 def test_buffers_whose_lives_do_not_overlap_share_memory():
-    b = Builder("sequence")
+    b = XlaBuilder("sequence")
     x = b.parameter(ARRAY)
     for _ in range(6):
         # A reversal cannot work in place: each needs its operand and its result at once.
@@ -69,9 +70,9 @@ def test_buffers_whose_lives_do_not_overlap_share_memory():
 
 
 def test_simultaneously_live_buffers_never_overlap():
-    b = Builder("wide")
+    b = XlaBuilder("wide")
     x = b.parameter(ARRAY)
-    reversed_ = [b.Rev(b.Mul(x, b.broadcast(b.constant(np.float32(k)), (1000,), ())), dimensions=(0,)) for k in range(5)]
+    reversed_ = [b.Rev(b.Mul(x, b.BroadcastInDim(b.constant(np.float32(k)), (1000,), ())), dimensions=(0,)) for k in range(5)]
     total = reversed_[0]
     for value in reversed_[1:]:
         total = b.Rev(b.Add(total, value), dimensions=(0,))
@@ -112,7 +113,7 @@ def test_a_dynamic_update_slice_in_a_loop_does_not_copy_its_array():
 
 def test_two_updates_in_a_row_stay_in_place():
     def body(b, i, x):
-        one = b.broadcast(b.constant(np.float32(1)), (1,), ())
+        one = b.BroadcastInDim(b.constant(np.float32(1)), (1,), ())
         first = b.DynamicUpdateSlice(x, one, [i])
         return [b.DynamicUpdateSlice(first, one, [b.Add(i, i)])]
 
@@ -125,7 +126,7 @@ def test_two_updates_in_a_row_stay_in_place():
 
 def test_an_update_whose_old_value_is_read_later_is_not_in_place():
     def body(b, i, x):
-        one = b.broadcast(b.constant(np.float32(7)), (1,), ())
+        one = b.BroadcastInDim(b.constant(np.float32(7)), (1,), ())
         updated = b.DynamicUpdateSlice(x, one, [i])
         return [b.Add(b.Rev(updated, dimensions=(0,)), x)]
 
@@ -166,14 +167,14 @@ def test_state_that_the_body_leaves_alone_is_not_copied():
 def test_nested_loops_keep_one_home():
     def body(b, i, x):
         state_shape = TupleShape((COUNT, ARRAY))
-        inner = Builder("inner_condition")
-        condition = inner.build(inner.Lt(inner.get_tuple_element(inner.parameter(state_shape), 0), inner.constant(np.int64(3))))
-        inner = Builder("inner_body")
+        inner = XlaBuilder("inner_condition")
+        condition = inner.build(inner.Lt(inner.GetTupleElement(inner.parameter(state_shape), 0), inner.constant(np.int64(3))))
+        inner = XlaBuilder("inner_body")
         state = inner.parameter(state_shape)
-        count, array = (inner.get_tuple_element(state, k) for k in (0, 1))
+        count, array = (inner.GetTupleElement(state, k) for k in (0, 1))
         inner_body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), inner.Neg(inner.Abs(array))]))
         loop = b.While(condition, inner_body, b.Tuple([i, x]))
-        return [b.get_tuple_element(loop, 1)]
+        return [b.GetTupleElement(loop, 1)]
 
     module = counting_loop(body)
     prepared, assignment = assign(module)
@@ -185,11 +186,11 @@ def test_nested_loops_keep_one_home():
 
 @pytest.mark.parametrize("chosen", [True, False])
 def test_branches_write_one_result(chosen):
-    b = Builder("main")
+    b = XlaBuilder("main")
     predicate, x = b.parameter(Shape(F32)), b.parameter(ARRAY)
     branches = []
     for opcode in ("negate", "copy"):
-        inner = Builder(opcode)
+        inner = XlaBuilder(opcode)
         parameter = inner.parameter(ARRAY)
         branches.append(inner.build(parameter if opcode == "copy" else inner.emit(opcode, parameter)))
     pred = b.Gt(predicate, b.constant(np.float32(0)))
@@ -200,11 +201,11 @@ def test_branches_write_one_result(chosen):
 
 
 def test_results_that_are_arguments_constants_or_equal():
-    b = Builder("main")
+    b = XlaBuilder("main")
     x = b.parameter(ARRAY)
     y = b.Neg(x)
     constant = b.constant(np.arange(5, dtype=np.float32))
-    module = b.build_module(b.Tuple([x, y, y, constant, b.reshape(y, (10, 100)), b.constant(np.float32(3))]))
+    module = b.build_module(b.Tuple([x, y, y, constant, b.Reshape(y, (10, 100)), b.constant(np.float32(3))]))
     prepared, assignment = assign(module)
     arrays = [Value(prepared.entry.root, leaf) for leaf in range(5)]
     assert [assignment.of(value).number for value in arrays] == [0, 1, 2, 3, 4]
@@ -212,11 +213,11 @@ def test_results_that_are_arguments_constants_or_equal():
 
 
 def test_one_body_used_by_two_loops():
-    b = Builder("main")
+    b = XlaBuilder("main")
     x, y = b.parameter(ARRAY), b.parameter(ARRAY)
     loop = the_loop(counting_loop(lambda b, i, x: [b.Add(b.Rev(x, dimensions=(0,)), x)]))
     results = [
-        b.get_tuple_element(
+        b.GetTupleElement(
             b.While(loop.attributes["condition"], loop.attributes["body"], b.Tuple([b.constant(np.int64(0)), array])), 1
         )
         for array in (x, y)

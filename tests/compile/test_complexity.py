@@ -26,7 +26,8 @@ from phlox.compile import arena_packing, fusion_groups, loop_rolling, pass_manag
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.fusion import fusion_pass
 from phlox.compile.simplification import movement
-from phlox.hlo import F64, PRED, S64, Builder, Shape, TupleShape, parse_module, scalar_computation, verify
+from phlox.hlo import F64, PRED, S64, Shape, TupleShape, parse_module, scalar_computation, verify
+from phlox.xla_builder import XlaBuilder
 
 FOLDER = os.path.dirname(phlox.__file__) + os.sep
 VECTOR, SCALAR, COUNT = Shape(F64, (300,)), Shape(F64), Shape(S64)
@@ -104,14 +105,14 @@ def in_place(b, n):
 def loop(b, state, advance, rounds=20):
     """A while that counts, with further elements of its state."""
     init = b.Tuple([b.constant(np.int64(0)), *state])
-    c = Builder("condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape), 0), c.constant(np.int64(rounds))))
-    c = Builder("body")
+    c = XlaBuilder("condition")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(init.shape), 0), c.constant(np.int64(rounds))))
+    c = XlaBuilder("body")
     parameter = c.parameter(init.shape)
-    number, *values = (c.get_tuple_element(parameter, place) for place in range(len(init.operands)))
+    number, *values = (c.GetTupleElement(parameter, place) for place in range(len(init.operands)))
     body = c.build(c.Tuple([c.Add(number, c.constant(np.int64(1))), *advance(c, values)]))
     result = b.While(condition, body, init)
-    return [b.get_tuple_element(result, 1 + place) for place in range(len(state))]
+    return [b.GetTupleElement(result, 1 + place) for place in range(len(state))]
 
 
 def many_loops(b, n):
@@ -145,7 +146,7 @@ def many_conditionals(b, n):
     for k in range(n // 4):
         branches = []
         for opcode in ("sine", "cosine"):
-            c = Builder(opcode)
+            c = XlaBuilder(opcode)
             branches.append(c.build(c.Add(c.emit(opcode, c.parameter(VECTOR)), full(c, k))))
         x = b.emit("conditional", p, x, x, true_computation=branches[0], false_computation=branches[1])
     return x
@@ -155,28 +156,28 @@ def wide_conditional(b, n):
     values = b.Tuple([b.parameter(VECTOR) for _ in range(n)])
     branches = []
     for opcode in ("sine", "cosine"):
-        c = Builder(opcode)
+        c = XlaBuilder(opcode)
         parameter = c.parameter(values.shape)
-        branches.append(c.build(c.Tuple([c.emit(opcode, c.get_tuple_element(parameter, k)) for k in range(n)])))
+        branches.append(c.build(c.Tuple([c.emit(opcode, c.GetTupleElement(parameter, k)) for k in range(n)])))
     result = b.emit(
         "conditional", b.parameter(Shape(PRED)), values, values, true_computation=branches[0], false_computation=branches[1]
     )
-    return b.Tuple([b.get_tuple_element(result, k) for k in range(n)])
+    return b.Tuple([b.GetTupleElement(result, k) for k in range(n)])
 
 
 def reductions(b, n):
     x, total = b.parameter(Shape(F64, (20, 30))), None
     for k in range(n):
-        y = b.Mul(b.broadcast(b.constant(np.float64(k)), (20, 30), ()), x)
+        y = b.Mul(b.BroadcastInDim(b.constant(np.float64(k)), (20, 30), ()), x)
         total = b.Reduce(y, b.constant(0.0) if total is None else total, scalar_computation("add", F64), (0, 1))
     return total
 
 
 def tuples_in_tuples(b, n):
     x = b.parameter(TupleShape((VECTOR,) * n))
-    y = b.Tuple([b.Neg(b.get_tuple_element(x, k)) for k in range(n)])
+    y = b.Tuple([b.Neg(b.GetTupleElement(x, k)) for k in range(n)])
     z = b.emit("opt-barrier", y)
-    return b.Tuple([b.Tuple([b.get_tuple_element(z, k), b.get_tuple_element(z, n - 1 - k)]) for k in range(n)])
+    return b.Tuple([b.Tuple([b.GetTupleElement(z, k), b.GetTupleElement(z, n - 1 - k)]) for k in range(n)])
 
 
 def concatenated(b, n):
@@ -204,20 +205,20 @@ def products(b, n):
     x = b.parameter(Shape(F64, (20, 20)))
     y = x
     for k in range(n):
-        y = b.Dot(b.Add(y, b.broadcast(b.constant(np.float64(k)), (20, 20), ())), x)
+        y = b.Dot(b.Add(y, b.BroadcastInDim(b.constant(np.float64(k)), (20, 20), ())), x)
     return y
 
 
 def nested_calls(b, n):
     x = b.parameter(VECTOR)
     for k in range(n):
-        c = Builder("called")
+        c = XlaBuilder("called")
         x = b.emit("call", x, to_apply=c.build(c.Sin(c.Add(c.parameter(VECTOR), full(c, k)))))
     return x
 
 
 def full(b, value):
-    return b.broadcast(b.constant(np.float64(value)), VECTOR.dimensions, ())
+    return b.BroadcastInDim(b.constant(np.float64(value)), VECTOR.dimensions, ())
 
 
 PROGRAMS = [
@@ -250,7 +251,7 @@ def steps_by_stage(program, n, monkeypatch):
         steps[name] = steps.get(name, 0) + count
         return result
 
-    b = Builder("f")
+    b = XlaBuilder("f")
     root = program(b, n)
     module = b.build_module(root)
     counted("verify", verify, module)

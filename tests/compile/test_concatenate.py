@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from cpu_passes import expand, optimize
 from phlox import jit
-from phlox.hlo import F32, Builder, Shape
+from phlox.hlo import F32, Shape
+from phlox.xla_builder import XlaBuilder
 
 MOST_CONCATENATED = 128
 
@@ -15,7 +16,7 @@ def concatenates(module):
 
 @pytest.mark.parametrize("count", [MOST_CONCATENATED, MOST_CONCATENATED + 1, 1000, MOST_CONCATENATED**2 + 1])
 def test_no_concatenate_has_very_many_operands(count):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (2,)))
     module = b.build_module(b.ConcatInDim([x] * count, 0))
     found = concatenates(optimize(expand(module)))

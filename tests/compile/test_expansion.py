@@ -9,8 +9,9 @@ from phlox.compile import run_named_passes
 from phlox.compile.expansion import EXPANSIONS, expanded
 from phlox.compile.simplification import RULES
 from phlox.compile.traversal import has_dynamic_shapes
-from phlox.hlo import F32, OPERATIONS, Builder, Layout, Shape, ShapeError, TupleShape, shape_of
+from phlox.hlo import F32, OPERATIONS, Layout, Shape, ShapeError, TupleShape, shape_of
 from phlox.hlo.operation import Sample
+from phlox.xla_builder import XlaBuilder
 
 
 def column_major(shape):
@@ -79,36 +80,36 @@ def test_expansions_come_to_an_end_for_a_backend_without_any_code(opcode):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_is_not_undone_by_others(rule):
     for program in (*rule.fires, *rule.unchanged):
-        b = Builder("f")
-        module = b.build_module(program(b))
+        b = XlaBuilder("f")
+        module = b.build_module(b.write(program))
         for _ in range(4):
             before, module = module, run_named_passes(module, ["simplify", "dce"])
         assert module is before
 
 
 def module_with_neg():
-    b = Builder("f")
+    b = XlaBuilder("f")
     return b.build_module(b.Neg(b.parameter(Shape(F32, (3,)), "x")))
 
 
 def test_an_expansion_that_makes_what_it_replaces_is_named(monkeypatch):
-    monkeypatch.setitem(EXPANSIONS, "negate", lambda b, i, operands: b.Neg(operands[0]))
+    monkeypatch.setitem(EXPANSIONS, "negate", lambda i, operands: hlo.negate(operands[0]))
     with pytest.raises(RuntimeError, match=r"the expansions of negate do not end: <.* negate.* after 1 steps"):
         expanded(module_with_neg(), nothing_is_native)
 
 
 def test_expansions_that_make_each_other_are_named(monkeypatch):
-    monkeypatch.setitem(EXPANSIONS, "negate", lambda b, i, operands: b.Exp(operands[0]))
-    monkeypatch.setitem(EXPANSIONS, "exponential", lambda b, i, operands: b.emit("call", *operands, to_apply=negation))
+    monkeypatch.setitem(EXPANSIONS, "negate", lambda i, operands: hlo.exponential(operands[0]))
+    monkeypatch.setitem(EXPANSIONS, "exponential", lambda i, operands: hlo.call(*operands, to_apply=negation))
     negation = module_with_neg().entry
     with pytest.raises(RuntimeError, match="the expansions of negate, exponential do not end"):
         expanded(module_with_neg(), nothing_is_native)
 
 
 def test_an_expansion_that_makes_ever_larger_ones_is_named(monkeypatch):
-    def grow(b, instruction, operands):
+    def grow(instruction, operands):
         (x,) = operands
-        return b.Neg(b.ConcatInDim([x, x], 0))
+        return hlo.negate(hlo.concatenate(x, x, dimensions=(0,)))
 
     monkeypatch.setitem(EXPANSIONS, "negate", grow)
     with pytest.raises(RuntimeError, match="the expansions of negate do not end: .* after 200 steps"):

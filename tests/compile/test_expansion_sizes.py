@@ -6,7 +6,8 @@ from cpu_passes import expand
 from phlox.backends.cpu.regions import triangular
 from phlox.backends.registry import get_backend
 from phlox.compile.expansion import blocked_linear_algebra, linear_algebra
-from phlox.hlo import C64, C128, F32, F64, S32, U32, U64, Builder, Shape
+from phlox.hlo import C64, C128, F32, F64, S32, U32, U64, Shape
+from phlox.xla_builder import XlaBuilder
 
 # --- the number of instructions ---
 
@@ -58,7 +59,7 @@ PROGRAMS = {
 
 
 def instructions(program, n):
-    b = Builder("f")
+    b = XlaBuilder("f")
     return expand(b.build_module(program(b, n))).instruction_count()
 
 
@@ -105,7 +106,7 @@ def positive_definite(n, element_type, batch):
 @pytest.mark.parametrize("lower", [False, True])
 def test_cholesky_by_blocks(small_blocks, n, element_type, batch, lower):
     a = positive_definite(n, element_type, batch)
-    b = Builder("f")
+    b = XlaBuilder("f")
     found = run(b.emit("cholesky", b.parameter(Shape(element_type, a.shape)), lower=lower), b, a)
     expected = np.linalg.cholesky(a)
     expected = expected if lower else np.conj(expected.swapaxes(-1, -2))
@@ -116,7 +117,7 @@ def test_cholesky_by_blocks(small_blocks, n, element_type, batch, lower):
 def test_cholesky_by_blocks_is_nan_where_there_is_no_factor(small_blocks, place):
     a = positive_definite(37, F64, (2,))
     a[1, place, place] = -1
-    b = Builder("f")
+    b = XlaBuilder("f")
     found = run(b.emit("cholesky", b.parameter(Shape(F64, a.shape)), lower=True), b, a)
     assert not np.isnan(found[0]).any()
     assert np.isnan(found[1][np.tril_indices(37)]).all() and not found[1][np.triu_indices(37, 1)].any()
@@ -131,7 +132,7 @@ def test_triangular_systems_by_blocks(small_blocks, n, batch, left_side, lower, 
     a = random.standard_normal((*batch, n, n)) + 1j * random.standard_normal((*batch, n, n)) + 2 * n * np.eye(n)
     a = np.tril(a) if lower else np.triu(a)
     right = random.standard_normal((*batch, n, 9) if left_side else (*batch, 9, n)) + 0j
-    b = Builder("f")
+    b = XlaBuilder("f")
     operands = (b.parameter(Shape(C128, a.shape)), b.parameter(Shape(C128, right.shape)))
     root = b.emit("triangular-solve", *operands, left_side=left_side, lower=lower, transpose_a=transpose_a)
     x = run(root, b, a, right)

@@ -12,8 +12,9 @@ from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from phlox import hlo
 from phlox.backends.cpu.fusion_policy import FUSION_POLICY
 from phlox.compile.fusion import fusion_pass
-from phlox.hlo import F32, S32, Builder, Shape, TupleShape, scalar_computation
+from phlox.hlo import F32, S32, Shape, TupleShape, scalar_computation
 from phlox.hlo.operation import EFFECTFUL, OPERATIONS, operation
+from phlox.xla_builder import XlaBuilder
 
 
 def parameters(b, *shapes):
@@ -21,7 +22,7 @@ def parameters(b, *shapes):
 
 
 def full(b, value, dimensions):
-    return b.broadcast(b.constant(np.float32(value)), dimensions, ())
+    return b.BroadcastInDim(b.constant(np.float32(value)), dimensions, ())
 
 
 def total(b, x, dimensions, opcode="add", init=0.0):
@@ -29,7 +30,7 @@ def total(b, x, dimensions, opcode="add", init=0.0):
 
 
 def module_of(build):
-    b = Builder(build.__name__.strip("<>"))
+    b = XlaBuilder(build.__name__.strip("<>"))
     module = b.build_module(build(b))
     hlo.verify(module)
     return module
@@ -77,26 +78,26 @@ def top_level(module):
 
 def softmax(b):
     (x,) = parameters(b, (8, 16))
-    shifted = b.Sub(x, b.broadcast(total(b, x, (1,), "maximum", -np.inf), (8, 16), (0,)))
+    shifted = b.Sub(x, b.BroadcastInDim(total(b, x, (1,), "maximum", -np.inf), (8, 16), (0,)))
     weights = b.Exp(shifted)
-    return b.Div(weights, b.broadcast(total(b, weights, (1,)), (8, 16), (0,)))
+    return b.Div(weights, b.BroadcastInDim(total(b, weights, (1,)), (8, 16), (0,)))
 
 
 def layer_norm(b):
     x, gain, bias = parameters(b, (8, 32), (32,), (32,))
     mean = b.Div(total(b, x, (1,)), full(b, 32, (8,)))
-    centred = b.Sub(x, b.broadcast(mean, (8, 32), (0,)))
+    centred = b.Sub(x, b.BroadcastInDim(mean, (8, 32), (0,)))
     variance = b.Div(total(b, b.Mul(centred, centred), (1,)), full(b, 32, (8,)))
     scale = b.Rsqrt(b.Add(variance, full(b, 1e-5, (8,))))
-    normal = b.Mul(centred, b.broadcast(scale, (8, 32), (0,)))
-    return b.Add(b.Mul(normal, b.broadcast(gain, (8, 32), (1,))), b.broadcast(bias, (8, 32), (1,)))
+    normal = b.Mul(centred, b.BroadcastInDim(scale, (8, 32), (0,)))
+    return b.Add(b.Mul(normal, b.BroadcastInDim(gain, (8, 32), (1,))), b.BroadcastInDim(bias, (8, 32), (1,)))
 
 
 def mlp_training_step(b):
     """One step of gradient descent on |tanh(x @ w1 + b1) @ w2 - y|**2."""
     x, y, w1, b1, w2 = parameters(b, (16, 4), (16, 2), (4, 8), (8,), (8, 2))
     rate = b.constant(np.float32(0.125))
-    hidden = b.Tanh(b.Add(b.Dot(x, w1), b.broadcast(b1, (16, 8), (1,))))
+    hidden = b.Tanh(b.Add(b.Dot(x, w1), b.BroadcastInDim(b1, (16, 8), (1,))))
     error = b.Sub(b.Dot(hidden, w2), y)
     loss = total(b, b.Mul(error, error), (0, 1))
     d_w2 = b.Dot(b.Trans(hidden), error)
@@ -104,7 +105,7 @@ def mlp_training_step(b):
     d_w1, d_b1 = b.Dot(b.Trans(x), d_hidden), total(b, d_hidden, (0,))
     return b.Tuple(
         [loss]
-        + [b.Sub(w, b.Mul(b.broadcast(rate, w.shape.dimensions, ()), d)) for w, d in ((w1, d_w1), (b1, d_b1), (w2, d_w2))]
+        + [b.Sub(w, b.Mul(b.BroadcastInDim(rate, w.shape.dimensions, ()), d)) for w, d in ((w1, d_w1), (b1, d_b1), (w2, d_w2))]
     )
 
 
@@ -122,18 +123,18 @@ def rows_written_in_a_loop(b):
     """``for i in range(10): rows[i] = tanh(rows[i] * i + weights); total += rows[i].sum()``"""
     rows, weights = parameters(b, (10, 64), (64,))
     init = b.Tuple([b.constant(np.int32(0)), rows, weights, b.constant(np.float32(0))])
-    c = Builder("below")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape, "state"), 0), c.constant(np.int32(10))))
-    c = Builder("body")
+    c = XlaBuilder("below")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(init.shape, "state"), 0), c.constant(np.int32(10))))
+    c = XlaBuilder("body")
     state = c.parameter(init.shape, "state")
-    i, rows, weights, running = (c.get_tuple_element(state, n) for n in range(4))
+    i, rows, weights, running = (c.GetTupleElement(state, n) for n in range(4))
     zero = c.constant(np.int32(0))
     row = c.Reshape(c.DynamicSlice(rows, [i, zero], (1, 64)), (64,))
     row = c.Tanh(c.Add(c.Mul(row, c.ConvertElementType(i, F32)), weights))
     rows = c.DynamicUpdateSlice(rows, c.Reshape(row, (1, 64)), [i, zero])
     body = c.build(c.Tuple([c.Add(i, c.constant(np.int32(1))), rows, weights, c.Add(running, total(c, row, (0,)))]))
     loop = b.While(condition, body, init)
-    return b.Tuple([b.get_tuple_element(loop, 1), b.get_tuple_element(loop, 3)])
+    return b.Tuple([b.GetTupleElement(loop, 1), b.GetTupleElement(loop, 3)])
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_a_reduction_of_stored_values_stays():
 def test_scalars_are_computed_outside_of_loops():
     def scaled(b):
         x, s = parameters(b, (64,), ())
-        return b.Mul(x, b.broadcast(b.Exp(b.Add(s, s)), (64,), ()))
+        return b.Mul(x, b.BroadcastInDim(b.Exp(b.Add(s, s)), (64,), ()))
 
     after = fused(scaled)
     assert top_level(after) == ["add", "exponential", "fusion"] and fusions(after) == ["broadcast multiply"]
@@ -194,7 +195,7 @@ def test_an_element_is_read_as_a_scalar_without_a_copy_of_it():
 def test_other_reshapes_stay_outside_as_second_names():
     def flat(b):
         (x,) = parameters(b, (8, 8))
-        return b.Neg(b.reshape(b.Exp(x), (64,)))
+        return b.Neg(b.Reshape(b.Exp(x), (64,)))
 
     assert top_level(fused(flat)) == ["fusion", "reshape", "fusion"]
 
@@ -236,7 +237,7 @@ def test_unrelated_results_do_not():
 def test_expensive_values_are_not_repeated_by_a_broadcast():
     def outer(b):
         x, y = parameters(b, (64,), (32, 64))
-        return b.Add(b.broadcast(b.Exp(x), (32, 64), (1,)), y)
+        return b.Add(b.BroadcastInDim(b.Exp(x), (32, 64), (1,)), y)
 
     assert fusions(fused(outer)) == ["exponential", "broadcast add"]
 
@@ -295,7 +296,7 @@ def test_no_cycle_through_a_reduction():
     def normalized(b):
         x, y = parameters(b, (64,), (64,))
         e = b.Exp(x)
-        s = b.broadcast(total(b, e, (0,)), (64,), ())
+        s = b.BroadcastInDim(total(b, e, (0,)), (64,), ())
         return b.Tuple([b.Mul(e, y), b.Div(e, s)])
 
     after = fused(normalized)
@@ -382,8 +383,8 @@ def test_branches_and_loop_bodies_are_fused_inside():
         (x,) = parameters(b, (8,))
         two = []
         for opcode in ("exponential", "tanh"):
-            c = Builder(opcode)
-            two.append(c.build(c.Neg(c.emit(opcode, c.get_tuple_element(c.parameter(TupleShape((x.shape,))), 0)))))
+            c = XlaBuilder(opcode)
+            two.append(c.build(c.Neg(c.emit(opcode, c.GetTupleElement(c.parameter(TupleShape((x.shape,))), 0)))))
         packed = b.Tuple([x])
         return b.Conditional(b.Gt(total(b, x, (0,)), b.constant(np.float32(0))), packed, two[0], packed, two[1])
 

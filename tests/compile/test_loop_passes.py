@@ -6,7 +6,8 @@ from cpu_passes import optimize
 from phlox import hlo
 from phlox.compile import run_named_passes
 from phlox.compile.trip_count import TripCount, known_trip_count, loop_invariant_elements
-from phlox.hlo import F32, Builder, Shape, TupleShape
+from phlox.hlo import F32, Shape, TupleShape
+from phlox.xla_builder import XlaBuilder
 
 
 def opcodes(computation):
@@ -14,7 +15,7 @@ def opcodes(computation):
 
 
 def module_of(build):
-    b = Builder("f")
+    b = XlaBuilder("f")
     module = b.build_module(build(b))
     hlo.verify(module)
     return module
@@ -34,9 +35,9 @@ def assert_same_program(before, after):
 def with_result(module, *indices):
     """The module whose result is these elements of the loop that was its root."""
     whole = module.entry.root
-    b = Builder("f")
+    b = XlaBuilder("f")
     b.instructions = list(module.entry.instructions)
-    elements = [b.get_tuple_element(whole, index) for index in indices]
+    elements = [b.GetTupleElement(whole, index) for index in indices]
     return b.build_module(elements[0] if len(elements) == 1 else b.Tuple(elements))
 
 
@@ -45,12 +46,12 @@ def loop(init, condition, body):
 
     def build(b):
         start = b.Tuple(init(b))
-        c = Builder("condition")
+        c = XlaBuilder("condition")
         state = c.parameter(start.shape, "state")
-        condition_computation = c.build(condition(c, [c.get_tuple_element(state, i) for i in range(len(start.operands))]))
-        c = Builder("body")
+        condition_computation = c.build(condition(c, [c.GetTupleElement(state, i) for i in range(len(start.operands))]))
+        c = XlaBuilder("body")
         state = c.parameter(start.shape, "state")
-        body_computation = c.build(c.Tuple(body(c, [c.get_tuple_element(state, i) for i in range(len(start.operands))])))
+        body_computation = c.build(c.Tuple(body(c, [c.GetTupleElement(state, i) for i in range(len(start.operands))])))
         return b.While(condition_computation, body_computation, start)
 
     return module_of(build)
@@ -138,7 +139,11 @@ def test_unneeded_state_is_removed():
 
 def test_invariant_constants_move_into_the_loop():
     module = loop(
-        lambda b: [b.constant(np.int32(0)), b.parameter(Shape(F32, (3,))), b.broadcast(b.constant(np.float32(2)), (3,), ())],
+        lambda b: [
+            b.constant(np.int32(0)),
+            b.parameter(Shape(F32, (3,))),
+            b.BroadcastInDim(b.constant(np.float32(2)), (3,), ()),
+        ],
         lambda c, s: c.Lt(s[0], c.constant(np.int32(3))),
         lambda c, s: [c.Add(s[0], c.constant(np.int32(1))), c.Mul(s[1], s[2]), s[2]],
     )
@@ -188,9 +193,9 @@ def test_no_instruction_stands_in_two_computations():
 
 def test_branches_compute_what_is_read_and_take_what_they_need():
     def branch(opcode, index):
-        b = Builder(opcode)
+        b = XlaBuilder(opcode)
         state = b.parameter(TupleShape((Shape(F32, (3,)),) * 3))
-        x, y, z = (b.get_tuple_element(state, i) for i in range(3))
+        x, y, z = (b.GetTupleElement(state, i) for i in range(3))
         return b.build(b.Tuple([b.emit(opcode, (x, y)[index]), b.Exp(z)]))
 
     def build(b):
@@ -198,7 +203,7 @@ def test_branches_compute_what_is_read_and_take_what_they_need():
         whole = b.Tuple(values)
         predicate = b.Gt(b.parameter(Shape(F32)), b.constant(np.float32(0)))
         chosen = b.Conditional(predicate, whole, branch("negate", 0), whole, branch("abs", 1))
-        return b.get_tuple_element(chosen, 0)
+        return b.GetTupleElement(chosen, 0)
 
     module = module_of(build)
     after = run_named_passes(module, ["simplify-conditionals", "simplify", "dce"])
@@ -251,24 +256,24 @@ def test_other_loops_are_not_unrolled(module):
 def test_loops_that_may_not_end_stay_inside():
     """The inner loop halves a number until it is 0: for ever, of infinity. The outer one does not run then."""
     scalar, count = Shape(F32), Shape(hlo.S32)
-    c = Builder("is_positive")
+    c = XlaBuilder("is_positive")
     x = c.parameter(TupleShape((scalar,)))
-    positive = c.build(c.Gt(c.get_tuple_element(x, 0), c.constant(np.float32(0))))
-    c = Builder("half")
+    positive = c.build(c.Gt(c.GetTupleElement(x, 0), c.constant(np.float32(0))))
+    c = XlaBuilder("half")
     x = c.parameter(TupleShape((scalar,)))
-    half = c.build(c.Tuple([c.Mul(c.get_tuple_element(x, 0), c.constant(np.float32(0.5)))]))
+    half = c.build(c.Tuple([c.Mul(c.GetTupleElement(x, 0), c.constant(np.float32(0.5)))]))
 
-    b = Builder("f")
+    b = XlaBuilder("f")
     init = b.Tuple([b.constant(np.int32(0)), b.parameter(count), b.parameter(scalar), b.constant(np.float32(1))])
-    c = Builder("condition")
+    c = XlaBuilder("condition")
     state = c.parameter(init.shape)
-    condition = c.build(c.Lt(c.get_tuple_element(state, 0), c.get_tuple_element(state, 1)))
-    c = Builder("body")
+    condition = c.build(c.Lt(c.GetTupleElement(state, 0), c.GetTupleElement(state, 1)))
+    c = XlaBuilder("body")
     state = c.parameter(init.shape)
-    rounds, limit, start, total = (c.get_tuple_element(state, index) for index in range(4))
-    end = c.get_tuple_element(c.While(positive, half, c.Tuple([start])), 0)
+    rounds, limit, start, total = (c.GetTupleElement(state, index) for index in range(4))
+    end = c.GetTupleElement(c.While(positive, half, c.Tuple([start])), 0)
     body = c.build(c.Tuple([c.Add(rounds, c.constant(np.int32(1))), limit, start, c.Add(total, end)]))
-    module = b.build_module(b.get_tuple_element(b.While(condition, body, init), 3))
+    module = b.build_module(b.GetTupleElement(b.While(condition, body, init), 3))
     after = optimize(module)
     assert hlo.evaluate(after.entry, np.int32(0), np.float32(np.inf)) == 1
     assert hlo.evaluate(after.entry, np.int32(2), np.float32(3)) == 1

@@ -7,7 +7,8 @@ import pytest
 from cpu_passes import optimize
 from phlox import jit
 from phlox.compile.repetition import search_runs
-from phlox.hlo import F64, S32, S64, Builder, Shape, evaluate, verify
+from phlox.hlo import F64, S32, S64, Shape, evaluate, verify
+from phlox.xla_builder import XlaBuilder
 
 
 def rolled(module):
@@ -93,7 +94,7 @@ class RandomRepetition:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.b = Builder(f"repetition_{seed}")
+        self.b = XlaBuilder(f"repetition_{seed}")
         self.fixed = [self.b.parameter(VECTOR) for _ in range(2)]
         self.memory = self.b.parameter(MEMORY)
         self.history = []
@@ -130,16 +131,16 @@ class RandomRepetition:
         for opcode, operands, value, start in self.plan:
             first, second = (self.operand(operand, inside) for operand in operands)
             if opcode == "constant":
-                inside.append(b.broadcast(b.constant(np.int32(value(k))), VECTOR.dimensions, ()))
+                inside.append(b.BroadcastInDim(b.constant(np.int32(value(k))), VECTOR.dimensions, ()))
             elif opcode == "slice":
                 inside.append(b.Slice(self.memory, [start(k)], [start(k) + 4]))
             elif opcode == "update":
                 self.memory = b.DynamicUpdateSlice(self.memory, first, [b.constant(np.int64(start(k)))])
                 inside.append(first)
             elif opcode == "sum":
-                parts = [b.reshape(b.Slice(first, [number], [number + 1]), ()) for number in range(4)]
+                parts = [b.Reshape(b.Slice(first, [number], [number + 1]), ()) for number in range(4)]
                 total = b.Add(b.Add(parts[0], parts[1]), b.Xor(parts[2], parts[3]))
-                inside.append(b.broadcast(total, VECTOR.dimensions, ()))
+                inside.append(b.BroadcastInDim(total, VECTOR.dimensions, ()))
             else:
                 inside.append(b.emit(opcode, first, second))
         self.history.append(inside)
@@ -241,7 +242,7 @@ def test_unrolled_programs(program, counts):
 
 
 def test_rounds_that_differ_in_what_they_read_stay_apart():
-    b = Builder("f")
+    b = XlaBuilder("f")
     values = [b.parameter(Shape(F64, (3,))) for _ in range(200)]
     total = values[0]
     for value in values:
@@ -252,7 +253,7 @@ def test_rounds_that_differ_in_what_they_read_stay_apart():
 
 @pytest.mark.parametrize(("size", "count"), [(1000, 1), (1 << 20, 0)])
 def test_large_results_of_single_rounds_are_not_collected(size, count):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F64, (size,)))
     values = [x]
     for _ in range(100):
@@ -262,7 +263,7 @@ def test_large_results_of_single_rounds_are_not_collected(size, count):
 
 
 def test_effects_stay_as_they_are():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(S32, (3,)))
     for _ in range(200):
         b.Outfeed(x)
@@ -271,7 +272,7 @@ def test_effects_stay_as_they_are():
 
 
 def test_short_programs_stay_as_they_are():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(S64, (3,)))
     total = x
     for _ in range(100):

@@ -10,7 +10,8 @@ import pytest
 from paths import SUPPORT
 from phlox import ShapeDtype, hlo, jit, load_hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import OPERATIONS, U8, AddressSpaceError, Builder, Shape
+from phlox.hlo import OPERATIONS, U8, AddressSpaceError, Shape
+from phlox.xla_builder import XlaBuilder
 
 OPCODES = [opcode for opcode, record in OPERATIONS.items() if record.samples()]
 LESS = "less {{ a = u8[] parameter(0)  b = u8[] parameter(1)  {others} ROOT l = pred[] compare(a, b), direction=LT }}"
@@ -55,7 +56,7 @@ def test_the_message_says_how_many_bytes():
 
 
 def test_arrays_that_cannot_be_counted():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(U8, (2**40, 2**40)), "x")
     module = b.build_module(b.Slice(x, (0, 0), (1, 1)))
     for backend in ("cpu", "reference"):

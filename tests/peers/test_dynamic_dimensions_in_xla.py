@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from dynamic_programs import CASES, COMPUTATIONS, numbers, sizes_of
-from phlox.hlo import F32, S32, Builder, Shape, parse_module, scalar_computation
+from phlox.hlo import F32, S32, Shape, parse_module, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 pytestmark = pytest.mark.peer
 
@@ -50,7 +51,7 @@ def weights(shape, seed):
 
 def with_static_signature(entry):
     """The program on padded arrays and sizes; of each result it returns three weighted sums, and its sizes."""
-    b = Builder("static")
+    b = XlaBuilder("static")
     values = {}
     for parameter in entry.parameters:
         value = b.parameter(parameter.shape.static())
@@ -64,10 +65,10 @@ def with_static_signature(entry):
     root, results = values[entry.root], []
     parts = [root]
     if root.shape.is_tuple:
-        parts = [b.get_tuple_element(root, number) for number in range(len(root.shape.elements))]
+        parts = [b.GetTupleElement(root, number) for number in range(len(root.shape.elements))]
     for part in parts:
         shape = part.shape
-        numbers_ = b.convert(part, F32)
+        numbers_ = b.ConvertElementType(part, F32)
         for seed in range(3):
             product = b.emit("multiply", numbers_, b.constant(weights(shape, seed)))
             zero = b.constant(np.float32(0))

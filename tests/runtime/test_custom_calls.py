@@ -10,9 +10,10 @@ import phlox
 import pytest
 from llvmlite import binding, ir
 from phlox import load_hlo, register_custom_call
-from phlox.hlo import F32, S32, Builder, Shape, TupleShape
+from phlox.hlo import F32, S32, Shape, TupleShape
 from phlox.runtime import find_target, unregister_custom_call
 from phlox.runtime.call_attributes import call_attributes
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 both_backends = pytest.mark.parametrize("backend", BACKENDS)
@@ -89,7 +90,7 @@ def library():
 
 
 def program(target, operands, shape, backend, **options):
-    b = Builder("f")
+    b = XlaBuilder("f")
     parameters = [b.parameter(operand) for operand in operands]
     return load_hlo(b.build_module(b.CustomCall(target, parameters, shape, **options)).as_text(), backend)
 

@@ -13,8 +13,9 @@ import pytest
 from cpu_passes import optimize
 from phlox import load_hlo
 from phlox.compile import SIMPLIFICATION
-from phlox.hlo import F32, S32, Builder, Shape, parse_module
+from phlox.hlo import F32, S32, Shape, parse_module
 from phlox.runtime import Channels, Environment, HostQueue, QueueClosedError
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 both_backends = pytest.mark.parametrize("backend", BACKENDS)
@@ -80,7 +81,7 @@ def test_an_empty_tuple_is_not_transferred(environment, backend):
     ("value", "given"), [(np.float32([1, 2]), "f32[2]"), (np.float64([1, 2, 3]), "f64[3]"), ((np.float32(1),), "(f32[])")]
 )
 def test_infeed_of_another_shape_names_both(environment, backend, value, given):
-    b = Builder("f")
+    b = XlaBuilder("f")
     program = load_hlo(b.build_module(b.Infeed(Shape(F32, (3,)))).as_text(), backend)
     environment.infeed.put(value)
     with pytest.raises(TypeError, match=re.escape(f"value of shape f32[3], but one of shape {given} was given")):
@@ -93,7 +94,7 @@ def test_infeed_of_another_shape_names_both(environment, backend, value, given):
 
 @both_backends
 def test_waits_end(environment, backend):
-    b = Builder("f")
+    b = XlaBuilder("f")
     program = load_hlo(b.build_module(b.Infeed(Shape(F32, (3,)))).as_text(), backend)
     with pytest.raises(TimeoutError, match=r"infeed: the program waits for a value of shape f32\[3\]"):
         program()
@@ -295,7 +296,7 @@ def test_an_error_inside_of_loops_leaves_the_program_usable(environment, backend
 
 def test_memory_after_errors(environment):
     """The temporaries of a call that fails are freed: many calls with a large arena do not add up."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (1 << 20,)))
     y = b.Rev(b.Neg(x), (0,))
     b.Outfeed(b.Rev(b.Add(y, y), (0,)))
@@ -322,7 +323,7 @@ def test_memory_after_errors(environment):
 @both_backends
 def test_keyboard_interrupt(environment, backend):
     environment.infeed.timeout = 30
-    b = Builder("f")
+    b = XlaBuilder("f")
     program = load_hlo(b.build_module(b.Infeed(Shape(S32))).as_text(), backend)
     main = threading.main_thread()
     interrupt = threading.Timer(0.2, lambda: signal.pthread_kill(main.ident, signal.SIGINT))
@@ -360,14 +361,14 @@ def test_two_threads_run_one_executable(backend):
 
 
 def sender(values=Shape(F32, (3,)), channel=1):
-    b = Builder("sender")
+    b = XlaBuilder("sender")
     x = b.parameter(values)
     b.Send(x, channel)
     return b.build_module(x).as_text()
 
 
 def receiver(values=Shape(F32, (3,)), channel=1):
-    b = Builder("receiver")
+    b = XlaBuilder("receiver")
     return b.build_module(b.Neg(b.Recv(values, channel))).as_text()
 
 
@@ -465,7 +466,7 @@ def test_host_transfers(environment, backend):
 
 @both_backends
 def test_trace_prints(capfd, backend):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(S32, (3,)))
     y = b.Add(x, x)
     assert b.Trace("twice", y) is None

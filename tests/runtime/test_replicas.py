@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from device_programs import ADD, assert_all, both, built, load
 from phlox import hlo, load_hlo
-from phlox.hlo import F32, S32, Builder, Shape, TupleShape
+from phlox.hlo import F32, S32, Shape, TupleShape
 from phlox.runtime import CommunicationError, Communicator, DeadlockError, Environment, current_environment, run_on_devices
+from phlox.xla_builder import XlaBuilder
 from signals import interrupt
 
 
@@ -247,7 +248,7 @@ def test_seeds_and_queues_are_the_callers():
 
 
 def test_shapes_of_starts():
-    b = Builder("starts")
+    b = XlaBuilder("starts")
     x = b.parameter(Shape(F32, (2, 3)))
     start = b.emit("all-gather-start", x, dimensions=(1,), replica_groups=((0, 1),))
     assert start.shape == TupleShape((Shape(F32, (2, 3)), Shape(F32, (2, 6))))

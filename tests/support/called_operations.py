@@ -1,8 +1,9 @@
 """An operation inside of every kind of computation that another operation calls."""
 
 import numpy as np
-from phlox.hlo import F32, S32, TOKEN, Builder, Shape, TupleShape, make_instruction, scalar_computation
+from phlox.hlo import F32, S32, TOKEN, Shape, TupleShape, make_instruction, scalar_computation
 from phlox.hlo.window import WindowDimension
+from phlox.xla_builder import XlaBuilder
 from retyped_samples import operand_shape
 from sample_values import value_of
 
@@ -23,7 +24,7 @@ def operand_of(b, value, shape, always):
 def summary(b, value):
     """A number, f32[], of at most 100 for each element of a value."""
     if value.shape.is_tuple:
-        parts = [summary(b, b.get_tuple_element(value, number)) for number in range(len(value.shape.elements))]
+        parts = [summary(b, b.GetTupleElement(value, number)) for number in range(len(value.shape.elements))]
         total = b.constant(np.float32(0))
         for part in parts:
             total = b.Add(total, part)
@@ -32,9 +33,9 @@ def summary(b, value):
         return b.constant(np.float32(0))
     if value.shape.element_type.is_complex:
         return b.Add(summary(b, b.Real(value)), summary(b, b.Imag(value)))
-    x = b.convert(value, F32)
+    x = b.ConvertElementType(value, F32)
     seven = b.constant(np.float32(7))
-    x = b.emit("select", b.Ne(x, x), b.broadcast(seven, x.shape.dimensions, ()), x)
+    x = b.emit("select", b.Ne(x, x), b.BroadcastInDim(seven, x.shape.dimensions, ()), x)
     x = b.emit("clamp", b.constant(np.float32(-100)), x, b.constant(np.float32(100)))
     if not x.shape.rank:
         return x
@@ -61,24 +62,24 @@ class Kinds:
         return applied(b, self.opcode, self.sample, self.values, number)
 
     def unary(self):
-        b = Builder("callee")
+        b = XlaBuilder("callee")
         x = b.parameter(FLOAT)
         return b.build(b.Add(x, self.apply(b, x)))
 
     def larger(self):
         """The larger of two numbers and the operation's."""
-        b = Builder("callee")
+        b = XlaBuilder("callee")
         x, y = b.parameter(FLOAT), b.parameter(FLOAT)
         return b.build(b.Max(b.Max(x, y), self.apply(b, x)))
 
     def comparison(self, opcode):
-        b = Builder("callee")
+        b = XlaBuilder("callee")
         x, y = b.parameter(FLOAT), b.parameter(FLOAT)
         ordered = getattr(b, opcode)(x, y)
         return b.build(b.And(ordered, b.Lt(self.apply(b, x), b.constant(np.float32(HUGE)))))
 
     def module(self, kind):
-        b = Builder("main")
+        b = XlaBuilder("main")
         x = b.parameter(Shape(F32, (4,)))
         return b.build_module(getattr(self, kind)(b, x))
 
@@ -112,7 +113,7 @@ class Kinds:
         return self._select_and_scatter(b, x, self.comparison("Ge"), scalar_computation("add", F32))
 
     def select_and_scatter(self, b, x):
-        plain = Builder("ge")
+        plain = XlaBuilder("ge")
         y, z = plain.parameter(FLOAT), plain.parameter(FLOAT)
         return self._select_and_scatter(b, x, plain.build(plain.Ge(y, z)), self.larger())
 
@@ -126,9 +127,9 @@ class Kinds:
 
         def parts(builder):
             packed = builder.parameter(state)
-            return builder.get_tuple_element(packed, 0), builder.get_tuple_element(packed, 1)
+            return builder.GetTupleElement(packed, 0), builder.GetTupleElement(packed, 1)
 
-        condition, body = Builder("condition"), Builder("body")
+        condition, body = XlaBuilder("condition"), XlaBuilder("body")
         i, _ = parts(condition)
         goes_on = condition.Lt(i, condition.constant(np.int32(2)))
         if in_condition:
@@ -140,10 +141,10 @@ class Kinds:
         return condition.build(goes_on), body.build(root)
 
     def _while(self, b, x, in_condition, in_body):
-        first = b.reshape(b.Slice(x, [0], [1]), ())
+        first = b.Reshape(b.Slice(x, [0], [1]), ())
         init = b.emit("tuple", b.constant(np.int32(0)), first)
         condition, body = self._loop(b, in_condition, in_body)
-        return b.get_tuple_element(b.emit("while", init, condition=condition, body=body), 1)
+        return b.GetTupleElement(b.emit("while", init, condition=condition, body=body), 1)
 
     def while_condition(self, b, x):
         return self._while(b, x, True, False)
@@ -152,18 +153,18 @@ class Kinds:
         return self._while(b, x, False, True)
 
     def branch(self, b, x):
-        first = b.reshape(b.Slice(x, [0], [1]), ())
-        other = Builder("other")
+        first = b.Reshape(b.Slice(x, [0], [1]), ())
+        other = XlaBuilder("other")
         y = other.parameter(FLOAT)
         chosen = b.Gt(first, b.constant(np.float32(0)))
         branches = {"true_computation": self.unary(), "false_computation": other.build(other.Neg(y))}
         return b.emit("conditional", chosen, first, first, **branches)
 
     def _array_callee(self):
-        b = Builder("callee")
+        b = XlaBuilder("callee")
         x = b.parameter(Shape(F32, (4,)))
-        found = self.apply(b, b.reshape(b.Slice(x, [0], [1]), ()))
-        return b.build(b.Add(x, b.broadcast(found, (4,), ())))
+        found = self.apply(b, b.Reshape(b.Slice(x, [0], [1]), ()))
+        return b.build(b.Add(x, b.BroadcastInDim(found, (4,), ())))
 
     def call(self, b, x):
         return b.emit("call", x, to_apply=self._array_callee())
@@ -172,14 +173,14 @@ class Kinds:
         return b.emit("fusion", x, kind="kLoop", calls=self._array_callee())
 
     def scan(self, b, x):
-        callee = Builder("callee")
+        callee = XlaBuilder("callee")
         element, carry = callee.parameter(FLOAT), callee.parameter(FLOAT)
         total = callee.Add(carry, callee.Add(element, self.apply(callee, element)))
         root = callee.emit("tuple", total, total)
         scanned = b.emit(
             "scan", x, b.constant(np.float32(0)), dimensions=(0,), num_carries=1, to_apply=callee.build(root)
         )  # fmt: skip
-        return b.emit("tuple", b.get_tuple_element(scanned, 0), b.get_tuple_element(scanned, 1))
+        return b.emit("tuple", b.GetTupleElement(scanned, 0), b.GetTupleElement(scanned, 1))
 
     def asynchronous(self, b, x):
         callee = self._array_callee()

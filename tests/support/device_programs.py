@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from phlox import load_hlo
-from phlox.hlo import Builder, Module
+from phlox.hlo import Module
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 ADD = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }"
@@ -20,7 +21,7 @@ def load(body, backend, replicas=1, partitions=1, functions=ADD):
 
 def built(build, shapes, count):
     """The module of a function of a builder and its parameters, on this many replicas."""
-    b = Builder("built")
+    b = XlaBuilder("built")
     root = build(b, *(b.parameter(shape) for shape in shapes))
     return Module("built", b.build(root), {"replica_count": str(count)})
 

@@ -1,6 +1,5 @@
 """Samples of operations on both backends, and what it means that the results agree."""
 
-
 import ml_dtypes
 import numpy as np
 from environments import prepared_environment

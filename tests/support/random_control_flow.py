@@ -4,25 +4,8 @@ Every operation is exact, or rounds correctly, so that native code has to agree 
 """
 
 import numpy as np
-from phlox.hlo import (
-    BF16,
-    C64,
-    F16,
-    F32,
-    F64,
-    PRED,
-    S8,
-    S16,
-    S32,
-    S64,
-    U8,
-    U32,
-    U64,
-    Builder,
-    Layout,
-    Shape,
-    scalar_computation,
-)
+from phlox.hlo import BF16, C64, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U32, U64, Layout, Shape, scalar_computation
+from phlox.xla_builder import XlaBuilder
 from random_programs import CONSTANTS, RandomProgram
 
 COMPLEX_CONSTANTS = (0, 1, -1, 1j, 2 - 3j, complex("nan"))
@@ -59,7 +42,7 @@ class ControlFlowProgram(RandomProgram):
         if shape.element_type.kind != "complex":
             return super().full(shape)
         scalar = self.b.constant(self.random.choice(COMPLEX_CONSTANTS), shape.element_type)
-        return self.b.broadcast(scalar, shape.dimensions, ()) if shape.dimensions else scalar
+        return self.b.BroadcastInDim(scalar, shape.dimensions, ()) if shape.dimensions else scalar
 
     def real(self, *wanted):
         return self.choose(lambda shape: shape.element_type.kind != "complex", *wanted)
@@ -99,7 +82,7 @@ class ControlFlowProgram(RandomProgram):
             return self.b.emit("real", x)
         if x.shape.element_type.kind == "float" and target.kind in ("signed", "unsigned"):
             x = self._tame(x)
-        return self.b.convert(x, target)
+        return self.b.ConvertElementType(x, target)
 
     def complex_parts(self):
         x = self.choose(lambda shape: shape.element_type in (C64, F32))
@@ -121,7 +104,7 @@ class ControlFlowProgram(RandomProgram):
         scalar = Shape(x.shape.element_type)
         low, high = (self.b.constant(value, scalar.element_type) for value in (-3, 3))
         whole = self.b.emit("floor", self.b.Clamp(low, x, high))
-        zero = self.b.broadcast(self.b.constant(0, scalar.element_type), x.shape.dimensions, ())
+        zero = self.b.BroadcastInDim(self.b.constant(0, scalar.element_type), x.shape.dimensions, ())
         return self.b.Select(self.b.Compare(x, x, "EQ"), whole, zero)
 
     def tame_sum(self):
@@ -152,7 +135,7 @@ class ControlFlowProgram(RandomProgram):
         dimension = self.random.randrange(x.shape.rank)
         element_type = x.shape.element_type
         positions = self.b.Iota(Shape(S32, x.shape.dimensions), dimension)
-        c = Builder("greater")
+        c = XlaBuilder("greater")
         v, i, w, j = (c.parameter(Shape(t)) for t in (element_type, S32, element_type, S32))
         keep = c.emit("or", c.Gt(v, w), c.emit("and", c.Compare(v, w, "EQ"), c.Lt(i, j)))
         combine = c.build(c.Tuple([c.Select(keep, v, w), c.Select(keep, i, j)]))
@@ -161,7 +144,7 @@ class ControlFlowProgram(RandomProgram):
         if element_type.kind == "float":
             x = self._tame(x)
         pair = self.b.Reduce([x, positions], [low, self.b.constant(2**31 - 1, S32)], combine, [dimension])
-        return [self.b.get_tuple_element(pair, index) for index in range(2)]
+        return [self.b.GetTupleElement(pair, index) for index in range(2)]
 
     def dot(self):
         """Sums of products of small integers, exact in any type."""
@@ -190,7 +173,7 @@ class ControlFlowProgram(RandomProgram):
             return dot
         # The sum of one product may keep the sign of a zero.
         zero = self.b.constant(0.0, element_type)
-        return self.b.Add(dot, self.b.broadcast(zero, dot.shape.dimensions, ()) if dot.shape.rank else zero)
+        return self.b.Add(dot, self.b.BroadcastInDim(zero, dot.shape.dimensions, ()) if dot.shape.rank else zero)
 
     def pad(self):
         x = self.choose(lambda shape: shape.rank > 0)
@@ -251,7 +234,7 @@ class ControlFlowProgram(RandomProgram):
     def barrier(self):
         values = [self.choose() for _ in range(self.random.randint(1, 2))]
         held = self.b.emit("opt-barrier", self.b.Tuple(values))
-        return [self.b.get_tuple_element(held, index) for index in range(len(values))]
+        return [self.b.GetTupleElement(held, index) for index in range(len(values))]
 
     def copied(self):
         return self.b.emit("copy", self.choose())
@@ -275,9 +258,9 @@ class ControlFlowProgram(RandomProgram):
             return x
         if draw < 0.7:
             pair = self.b.emit("opt-barrier", self.b.Tuple([x, x]))
-            return self.b.get_tuple_element(pair, self.random.randint(0, 1))
-        flat = self.b.emit("opt-barrier", self.b.reshape(x, (x.shape.size,)))
-        return self.b.reshape(flat, x.shape.dimensions)
+            return self.b.GetTupleElement(pair, self.random.randint(0, 1))
+        flat = self.b.emit("opt-barrier", self.b.Reshape(x, (x.shape.size,)))
+        return self.b.Reshape(flat, x.shape.dimensions)
 
     def onto_itself(self):
         """A value that nothing else needs, written over by an operation that reads it in other places as well."""
@@ -302,7 +285,7 @@ class ControlFlowProgram(RandomProgram):
         indices = self.b.constant(np.array(order), S32)
         if element_type is S32 and x.shape.rank == 1:  # positions that are the value, too
             indices = self.random.choice((indices, self._named_anew(y)))
-        c = Builder("last")
+        c = XlaBuilder("last")
         c.parameter(Shape(element_type))
         last = c.build(c.parameter(Shape(element_type)))
         combine = scalar_computation("or" if element_type is PRED else "maximum", element_type)
@@ -339,12 +322,12 @@ class ControlFlowProgram(RandomProgram):
         other = self.real(lambda shape: shape.dimensions == x.shape.dimensions)
         if other is None:
             return None
-        c = Builder("by_first")
+        c = XlaBuilder("by_first")
         first, second = c.parameter(Shape(x.shape.element_type)), c.parameter(Shape(x.shape.element_type))
         for _ in range(2):
             c.parameter(Shape(other.shape.element_type))
         pair = self.b.Sort([x, other], c.build(c.Lt(first, second)), dimension, is_stable=True)
-        return [self.b.get_tuple_element(pair, index) for index in range(2)]
+        return [self.b.GetTupleElement(pair, index) for index in range(2)]
 
     def _indices(self, count):
         found = self.choose(lambda shape: shape == Shape(S32, (count,)))
@@ -381,7 +364,7 @@ class ControlFlowProgram(RandomProgram):
         if x is None:
             return None
         scalar = Shape(x.shape.element_type)
-        c = Builder("mapped")
+        c = XlaBuilder("mapped")
         a, b = c.parameter(scalar), c.parameter(scalar)
         return self.b.Map(x, self.like(x.shape), to_apply=c.build(c.Max(c.Mul(a, b), c.constant(3, scalar.element_type))))
 
@@ -415,20 +398,20 @@ class ControlFlowProgram(RandomProgram):
         init = self.b.Tuple([self.b.constant(np.int32(0)), *values])
 
         def elements(builder, state):
-            rest = builder.get_tuple_element(state, 1) if nested else state
-            return [builder.get_tuple_element(rest, number + (not nested)) for number in range(len(picked))]
+            rest = builder.GetTupleElement(state, 1) if nested else state
+            return [builder.GetTupleElement(rest, number + (not nested)) for number in range(len(picked))]
 
-        c = Builder("condition")
+        c = XlaBuilder("condition")
         state = c.parameter(init.shape)
-        goes_on = c.Lt(c.get_tuple_element(state, 0), c.constant(np.int32(self.random.choice((0, 1, 2, 3, 3, 4, 7)))))
+        goes_on = c.Lt(c.GetTupleElement(state, 0), c.constant(np.int32(self.random.choice((0, 1, 2, 3, 3, 4, 7)))))
         predicates = [element for element in elements(c, state) if element.shape == Shape(PRED)]
         if predicates and self.random.random() < 0.5:
             goes_on = c.emit("and", goes_on, predicates[0])
         condition = c.build(goes_on)
-        inner = type(self)(self.random, Builder("body"), self.depth + 1)
+        inner = type(self)(self.random, XlaBuilder("body"), self.depth + 1)
         state = inner.b.parameter(init.shape)
         own = elements(inner.b, state)
-        count = inner.b.get_tuple_element(state, 0)
+        count = inner.b.GetTupleElement(state, 0)
         inner.pool = [count, *own]
         inner.grow(self.random.randint(0, 7))
         results = [self._result(inner, own, value.shape) for value in picked]
@@ -442,9 +425,9 @@ class ControlFlowProgram(RandomProgram):
         return [value for value in made if self.random.random() < 0.7] or made[:1]
 
     def _branch(self, name, operand, count, shapes):
-        inner = type(self)(self.random, Builder(name), self.depth + 1)
+        inner = type(self)(self.random, XlaBuilder(name), self.depth + 1)
         state = inner.b.parameter(operand.shape)
-        own = [inner.b.get_tuple_element(state, number) for number in range(count)]
+        own = [inner.b.GetTupleElement(state, number) for number in range(count)]
         inner.pool = list(own)
         inner.grow(self.random.randint(0, 6))
         return inner.b.build(inner.b.Tuple([self._result(inner, own, shape) for shape in shapes]))
@@ -459,7 +442,7 @@ class ControlFlowProgram(RandomProgram):
             operands[1] = self.b.Tuple([self.like(value.shape) for value in picked])
         one, two = (self._branch(name, operands[0], len(picked), shapes) for name in ("one", "two"))
         made = self.b.Conditional(self.like(Shape(PRED)), operands[0], one, operands[1], two)
-        return [self.b.get_tuple_element(made, index) for index in range(len(shapes))]
+        return [self.b.GetTupleElement(made, index) for index in range(len(shapes))]
 
     def choice(self):
         """A conditional on an index, which may be out of range."""
@@ -470,4 +453,4 @@ class ControlFlowProgram(RandomProgram):
         operand = self.b.Tuple(picked)
         branches = [self._branch(f"case{number}", operand, len(picked), shapes) for number in range(self.random.randint(1, 4))]
         made = self.b.Conditional(self.index(), branches, [operand] * len(branches))
-        return [self.b.get_tuple_element(made, index) for index in range(len(shapes))]
+        return [self.b.GetTupleElement(made, index) for index in range(len(shapes))]

@@ -4,7 +4,8 @@ from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
-from phlox.hlo import F32, PRED, S32, Builder, Layout, Shape, TupleShape, leaves
+from phlox.hlo import F32, PRED, S32, Layout, Shape, TupleShape, leaves
+from phlox.xla_builder import XlaBuilder
 from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram
 from random_programs import CONSTANTS
 
@@ -17,7 +18,7 @@ def control_flow_modules(draw):
 def control_flow_module(seed, steps):
     """A module with results that are computed, repeated, parameters or constants, in nested tuples."""
     random = Random(seed)
-    program = ControlFlowProgram(random, Builder("random"))
+    program = ControlFlowProgram(random, XlaBuilder("random"))
     sizes = ControlFlowProgram.SIZES
     shapes = [Shape(S32), Shape(PRED), Shape(F32)]
     size = random.choice(sizes)
@@ -33,7 +34,7 @@ def control_flow_module(seed, steps):
     program.pool = [program.b.parameter(shape, f"p{n}") for n, shape in enumerate(shapes)]
     if random.random() < 0.3:
         pair = program.b.parameter(TupleShape((Shape(S32, (size,)), Shape(F32, (size,)))), "pair")
-        program.pool.extend(program.b.get_tuple_element(pair, index) for index in range(2))
+        program.pool.extend(program.b.GetTupleElement(pair, index) for index in range(2))
     own = list(program.pool)
     program.grow(steps)
     results = [value for value in program.pool[len(own) :] if random.random() < 0.4] or [program.pool[-1]]

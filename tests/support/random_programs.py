@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 from phlox import hlo
-from phlox.hlo import F32, F64, PRED, S8, S32, U8, Builder, Shape, scalar_computation
+from phlox.hlo import F32, F64, PRED, S8, S32, U8, Shape, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 TYPES = (F32, F32, F32, S32, S32, F64, U8, S8, PRED)
 FLOAT_UNARY = ("negate", "abs", "exponential", "tanh", "floor", "sign", "sqrt", "logistic")
@@ -49,7 +50,7 @@ class RandomProgram:
 
     def full(self, shape):
         scalar = self.b.constant(self.random.choice(CONSTANTS[shape.element_type.kind]), shape.element_type)
-        return self.b.broadcast(scalar, shape.dimensions, ()) if shape.dimensions else scalar
+        return self.b.BroadcastInDim(scalar, shape.dimensions, ()) if shape.dimensions else scalar
 
     def index(self):
         found = self.choose(lambda shape: shape == Shape(S32))
@@ -106,7 +107,7 @@ class RandomProgram:
 
     def convert(self):
         x = self.choose()
-        return self.b.convert(x, self.random.choice(self.TYPES))
+        return self.b.ConvertElementType(x, self.random.choice(self.TYPES))
 
     def clamp(self):
         x = self.choose(lambda shape: shape.element_type is not PRED)
@@ -125,7 +126,7 @@ class RandomProgram:
             place = self.random.randint(0, len(sizes))
             sizes.insert(place, self.random.choice(self.SIZES))
             mapping = [d + (d >= place) for d in mapping]
-        return self.b.broadcast(x, sizes, mapping)
+        return self.b.BroadcastInDim(x, sizes, mapping)
 
     def reshape(self):
         x = self.choose()
@@ -222,9 +223,9 @@ class RandomProgram:
 
     def _inner(self, name, shape):
         """A program inside: on the elements of a tuple."""
-        inner = type(self)(self.random, Builder(name), self.depth + 1)
+        inner = type(self)(self.random, XlaBuilder(name), self.depth + 1)
         state = inner.b.parameter(shape, "state")
-        inner.elements = [inner.b.get_tuple_element(state, i) for i in range(len(shape.elements))]
+        inner.elements = [inner.b.GetTupleElement(state, i) for i in range(len(shape.elements))]
         inner.pool = list(inner.elements)
         inner.grow(self.random.randint(0, 6))
         return inner
@@ -234,15 +235,15 @@ class RandomProgram:
             return None
         picked = [self.choose() for _ in range(self.random.randint(1, 3))]
         init = self.b.Tuple([self.b.constant(np.int32(0)), *picked])
-        c = Builder("condition")
+        c = XlaBuilder("condition")
         limit = c.constant(np.int32(self.random.randint(0, 3)))
-        condition = c.build(c.Lt(c.get_tuple_element(c.parameter(init.shape), 0), limit))
+        condition = c.build(c.Lt(c.GetTupleElement(c.parameter(init.shape), 0), limit))
         inner = self._inner("body", init.shape)
         inner.pool = inner.pool[1:] + inner.pool[:1]
         results = [inner.like(x.shape) if self.random.random() < 0.7 else inner.elements[n + 1] for n, x in enumerate(picked)]
         count = inner.b.Add(inner.elements[0], inner.b.constant(np.int32(1)))
         body = inner.b.build(inner.b.Tuple([count, *results]))
-        return self.b.get_tuple_element(self.b.While(condition, body, init), self.random.randint(0, len(picked)))
+        return self.b.GetTupleElement(self.b.While(condition, body, init), self.random.randint(0, len(picked)))
 
     def branch(self):
         if self.depth >= 2:
@@ -254,7 +255,7 @@ class RandomProgram:
             inner = self._inner(name, operand.shape)
             branches.append(inner.b.build(inner.b.Tuple([inner.like(result), inner.like(result)])))
         pair = self.b.Conditional(self.like(Shape(PRED)), operand, branches[0], operand, branches[1])
-        return self.b.get_tuple_element(pair, self.random.randint(0, 1))
+        return self.b.GetTupleElement(pair, self.random.randint(0, 1))
 
     def call(self):
         if self.depth >= 2:
@@ -268,7 +269,7 @@ class RandomProgram:
         if x is None:
             return None
         scalar = Shape(x.shape.element_type)
-        c = Builder("mapped")
+        c = XlaBuilder("mapped")
         a, b = c.parameter(scalar), c.parameter(scalar)
         return self.b.Map(x, self.like(x.shape), to_apply=c.build(c.Max(c.Mul(a, b), c.constant(3, scalar.element_type))))
 
@@ -280,7 +281,7 @@ def modules(draw):
 
 def random_module(seed, steps):
     random = Random(seed)
-    program = RandomProgram(random, Builder("random"))
+    program = RandomProgram(random, XlaBuilder("random"))
     shapes = [Shape(F32, (2, 3)), Shape(S32, (3,)), Shape(F32), Shape(S32), Shape(PRED), Shape(F32, (3, 1, 4))]
     program.pool = [program.b.parameter(shape, f"p{n}") for n, shape in enumerate(shapes)]
     program.grow(steps)

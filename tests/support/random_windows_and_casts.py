@@ -23,7 +23,6 @@ from phlox.hlo import (
     U16,
     U32,
     U64,
-    Builder,
     Shape,
     TupleShape,
     scalar_computation,
@@ -31,6 +30,7 @@ from phlox.hlo import (
 from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.hlo.ops.numerics import convert as converted
 from phlox.hlo.window import make_window
+from phlox.xla_builder import XlaBuilder
 from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram
 from random_programs import CONSTANTS
 
@@ -55,7 +55,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
         with np.errstate(all="ignore"):
             literal = converted(np.array(self.random.choice(values)).astype(wide.dtype), shape.element_type)
         scalar = self.b.constant(literal)
-        return self.b.broadcast(scalar, shape.dimensions, ()) if shape.dimensions else scalar
+        return self.b.BroadcastInDim(scalar, shape.dimensions, ()) if shape.dimensions else scalar
 
     def constant(self):
         return self.full(Shape(self.random.choice(self.TYPES), self.random.choice(((), (3,), (2, 3), (1, 1)))))
@@ -143,7 +143,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
         if not element_type.is_float:
             return result
         # The sum of one product may keep the sign of a zero.
-        zero = self.b.broadcast(self.b.constant(0.0, element_type), result.shape.dimensions, ())
+        zero = self.b.BroadcastInDim(self.b.constant(0.0, element_type), result.shape.dimensions, ())
         return self.b.Add(result, zero)
 
     def select_and_scatter(self):
@@ -159,7 +159,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
             window=window,
             to_apply=scalar_computation("add", element_type),
         )
-        c = Builder("select")
+        c = XlaBuilder("select")
         first, second = c.parameter(Shape(element_type)), c.parameter(Shape(element_type))
         select = c.build(c.Ge(first, second))
         return self.b.emit(
@@ -209,7 +209,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
         if x.shape.element_type.is_float:
             x = self._tame(x)
         pair = self.b.TopK(x, self.random.randint(1, x.shape.dimensions[-1]), self.random.random() < 0.7)
-        return [self.b.get_tuple_element(pair, index) for index in range(2)]
+        return [self.b.GetTupleElement(pair, index) for index in range(2)]
 
     def selected_tuple(self):
         first = [self.choose() for _ in range(self.random.randint(1, 3))]
@@ -217,7 +217,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
         if any(value.shape != other.shape for value, other in zip(first, second)):
             return None
         chosen = self.b.Select(self.like(Shape(PRED)), self.b.Tuple(first), self.b.Tuple(second))
-        return [self.b.get_tuple_element(chosen, index) for index in range(len(first))]
+        return [self.b.GetTupleElement(chosen, index) for index in range(len(first))]
 
     def integer_parts(self):
         """Remainders and quotients by constants, among them the extreme ones."""
@@ -228,7 +228,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
         limit = 2 ** (bits - 1)
         values = [1, 2, 3, limit // 2, limit - 1, 0, *((-1, -2, -3, -limit) if signed else (limit, 2 * limit - 1))]
         scalar = self.b.constant(np.array(self.random.choice(values)).astype(x.shape.dtype))
-        constant = self.b.broadcast(scalar, x.shape.dimensions, ()) if x.shape.rank else scalar
+        constant = self.b.BroadcastInDim(scalar, x.shape.dimensions, ()) if x.shape.rank else scalar
         opcodes = ("divide", "remainder", "multiply", "shift-left", "shift-right-arithmetic", "shift-right-logical", "power")
         operands = [x, constant]
         if self.random.random() < 0.2:
@@ -275,7 +275,7 @@ class WindowsAndCastsProgram(ControlFlowProgram):
 def windows_and_casts_module(seed, steps):
     """A module of about so many steps, with results that are computed, repeated, parameters or constants, in nested tuples."""
     random = Random(seed)
-    program = WindowsAndCastsProgram(random, Builder("random"))
+    program = WindowsAndCastsProgram(random, XlaBuilder("random"))
     sizes = WindowsAndCastsProgram.SIZES
     shapes = [Shape(S32), Shape(PRED), Shape(F32)]
     size = random.choice(sizes)
@@ -288,7 +288,7 @@ def windows_and_casts_module(seed, steps):
     program.pool = [program.b.parameter(shape, f"p{n}") for n, shape in enumerate(shapes)]
     if random.random() < 0.3:
         pair = program.b.parameter(TupleShape((Shape(S32, (size,)), Shape(F32, (size,)))), "pair")
-        program.pool.extend(program.b.get_tuple_element(pair, index) for index in range(2))
+        program.pool.extend(program.b.GetTupleElement(pair, index) for index in range(2))
     own = list(program.pool)
     program.grow(steps)
     results = [value for value in program.pool[len(own) :] if random.random() < 0.4] or [program.pool[-1]]

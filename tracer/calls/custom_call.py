@@ -43,13 +43,13 @@ def custom_call(target: str, *arrays: Any, result: Any, backend_config: str = ""
         values = tuple([np.asarray(array)[()] for array in arrays])
         return found(values, [hlo.shape_of(value) for value in values], shape, config)
     operands = [as_traced(array).instruction(trace) for array in arrays]
-    call = trace.emit(
-        "custom-call", *operands, shape=shape, custom_call_target=target, backend_config=config,
+    call = hlo.custom_call(
+        *operands, shape=shape, custom_call_target=target, backend_config=config,
         custom_call_has_side_effect=has_side_effect,
     )  # fmt: skip
     if not shape.is_tuple:
         return TracedArray.from_instruction(trace, call)
-    elements = [trace.builder.get_tuple_element(call, index) for index in range(len(shape.elements))]
+    elements = [hlo.get_tuple_element(call, index) for index in range(len(shape.elements))]
     return tuple([TracedArray.from_instruction(trace, element) for element in elements])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import hlo
 from ...compile.traversal import has_effects
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -31,10 +32,10 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
         roots.extend(inner.written.values())
     if not roots and not any(map(has_effects, inner.builder.instructions)):
         return pytree.unflatten(structure, leaves)
-    root = roots[0] if len(roots) == 1 else inner.emit("tuple", *roots)
+    root = roots[0] if len(roots) == 1 else inner.builder.emit("tuple", *roots)
     operands = [outer.read(storage) for storage in inner.outside]
-    call = outer.emit("call", *operands, to_apply=inner.build(root))
-    results = [call] if len(roots) == 1 else [outer.builder.get_tuple_element(call, index) for index in range(len(roots))]
+    call = hlo.call(*operands, to_apply=inner.build(root))
+    results = [call] if len(roots) == 1 else [hlo.get_tuple_element(call, index) for index in range(len(roots))]
     for storage, result in zip(written, results[len(made) :]):
         outer.write(storage, result)
     handles: dict[Storage | int, TracedArray] = {}

@@ -191,7 +191,7 @@ def _finish(
     roots.extend(captures[index].storage.instruction for index in mutated_captures)
     if trace.error_flag is not None:
         roots.append(trace.error_flag.instruction)
-    root = roots[0] if len(roots) == 1 else trace.emit("tuple", *roots)
+    root = roots[0] if len(roots) == 1 else hlo.tuple(*roots)
     computation, captures, kept = _without_unused_captures(trace.build(root), captures, mutated_captures)
     module = hlo.Module(trace.name, computation)
     mutated_captures = [kept.index(index) for index in mutated_captures]

@@ -60,7 +60,7 @@ def promoted(first: ValueType, second: ValueType) -> ValueType | None:
 
 
 def convert(trace: Trace, instruction: hlo.Instruction, wanted: ValueType) -> hlo.Instruction:
-    return trace.builder.convert(instruction, wanted.shape.element_type)
+    return trace.builder.write(hlo.convert, instruction, wanted.shape.element_type)
 
 
 def is_constant(leaf: Any) -> bool:
@@ -83,12 +83,12 @@ def copied_state(value: Any) -> Any:
 
 def results_of(outer: Trace, instruction: hlo.Instruction, count: int) -> list[hlo.Instruction]:
     """The first ``count`` elements of a tuple."""
-    return [outer.builder.get_tuple_element(instruction, index) for index in range(count)]
+    return [hlo.get_tuple_element(instruction, index) for index in range(count)]
 
 
 def outer_operand(outer: Trace, own: Sequence[hlo.Instruction], inputs: PackedInputs) -> hlo.Instruction:
     """The tuple that a loop starts from, or that branches take."""
-    return outer.emit("tuple", *own, *[outer.read(storage) for storage in inputs.storages])
+    return hlo.tuple(*own, *[outer.read(storage) for storage in inputs.storages])
 
 
 def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
@@ -119,7 +119,7 @@ def integer(outer: Trace, value: Any, name: str) -> Any:
     array = as_traced(value)
     if array.shape or not array.element_type.is_integer:
         raise TypeError(f"{name}: an integer scalar is required as a bound, {array.element_type}{list(array.shape)} given")
-    converted = outer.builder.convert(array.instruction(outer), hlo.S64)
+    converted = hlo.convert(array.instruction(outer), hlo.S64)
     return TracedArray.from_instruction(outer, converted, weak_type=True)
 
 
@@ -128,8 +128,7 @@ def predicate_of(trace: Trace, value: Any, what: str) -> hlo.Instruction:
     array = traced_leaf(value, "the condition", what)
     if array.size != 1:
         raise TypeError(f"{what} must give one truth value, got {array.element_type}{list(array.shape)}; use np.any or np.all")
-    instruction = trace.builder.reshape(array.instruction(trace), ())
+    instruction = hlo.reshape(array.instruction(trace), ())
     if instruction.shape.element_type is hlo.PRED:
         return instruction
-    zero = trace.constant(np.zeros((), instruction.shape.dtype))
-    return trace.emit("compare", instruction, zero, direction="NE")
+    return hlo.ne(instruction, 0)

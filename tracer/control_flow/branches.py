@@ -67,15 +67,13 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     number = integer(outer, index, "switch")
     count = len(branches)
     value = number.instruction(outer)
-    zero, limit = outer.constant(np.int64(0)), outer.constant(np.int64(count))
-    negative = outer.emit("compare", value, zero, direction="LT")
-    wrapped = outer.emit("select", negative, outer.emit("add", value, limit), value)
-    below, above = outer.emit("compare", wrapped, zero, direction="LT"), outer.emit("compare", wrapped, limit, direction="GE")
-    outer.add_error_flag(outer.emit("or", below, above), IndexError, f"switch: the index is out of range for {count} branches")
+    wrapped = hlo.select(hlo.lt(value, 0), hlo.add(value, count), value)
+    outside = hlo.or_(hlo.lt(wrapped, 0), hlo.ge(wrapped, count))
+    outer.add_error_flag(outside, IndexError, f"switch: the index is out of range for {count} branches")
     if count == 1:
         return branches[0](*operands)
     names = [str(position) for position in range(count)]
-    return _branches(outer, "switch", outer.builder.convert(wrapped, hlo.S32), branches, operands, names)
+    return _branches(outer, "switch", hlo.convert(wrapped, hlo.S32), branches, operands, names)
 
 
 def _branches(
@@ -115,14 +113,14 @@ def _branches(
     for trace, leaves in zip(traces, results):
         values = [convert(trace, leaf[1], kind) for leaf, kind in zip(leaves, types) if kind is not None]
         values += [trace.outside_value(storage) for storage in written]
-        computations.append((trace, trace.emit("tuple", *values)))
+        computations.append((trace, trace.builder.emit("tuple", *values)))
     operand = outer_operand(outer, [], inputs)
     built = [trace.build(root) for trace, root in computations]
     if selector.shape.element_type is hlo.PRED:
         called: dict[str, Any] = {"true_computation": built[0], "false_computation": built[1]}
     else:
         called = {"branch_computations": built}
-    conditional = outer.emit("conditional", selector, *[operand] * len(built), **called)
+    conditional = hlo.conditional(selector, *[operand] * len(built), **called)
     kinds = [kind for kind in types if kind is not None]
     values = results_of(outer, conditional, len(kinds) + len(written))
     for storage, value in zip(written, values[len(kinds) :]):

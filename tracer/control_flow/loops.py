@@ -9,8 +9,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -81,16 +79,15 @@ def counted_loop(
 
     def condition(state: Any) -> Any:
         trace = current_trace()
-        limit = trace.constant(np.int64(stop)) if isinstance(stop, int) else stop.instruction(trace)
-        below = trace.emit("compare", state[0].instruction(trace), limit, direction="LT")
+        limit = stop if isinstance(stop, int) else stop.instruction(trace)
+        below = hlo.lt(state[0].instruction(trace), limit)
         return TracedArray.from_instruction(trace, below)
 
     def body(state: Any) -> Any:
         trace = current_trace()
         counter = state[0].instruction(trace)
         result = body_fun(state[0], state[1])
-        following = trace.emit("add", counter, trace.constant(np.int64(1)))
-        return TracedArray.from_instruction(trace, following, weak_type=True), result
+        return TracedArray.from_instruction(trace, hlo.add(counter, 1), weak_type=True), result
 
     ends = isinstance(start, int) and isinstance(stop, int)
     loop = _Loop(outer, name, (start, init), condition, body, place, ("the loop counter", "state"), always_ends=ends)
@@ -151,19 +148,18 @@ class _Loop:
                     test = self._trace_condition(condition, state_handles(condition, self.types, self.origins))
                 flag = self.outer.root.error_flag
                 if flag is not None and flag in body.written and not self.always_ends:
-                    fine = condition.emit("compare", condition.read(flag), condition.constant(np.int32(0)), direction="EQ")
-                    test = condition.emit("and", test, fine)
+                    test = hlo.and_(test, hlo.eq(condition.read(flag), 0))
             if not condition.written:
                 break
             condition_in_body = True
         init = [convert(self.outer, value, wanted) for value, wanted in zip(self.init, self.types)]
         if condition_in_body:
             init.append(self._trace_condition(self.outer, self._handles_of(self.outer, init)))
-        root = body.emit("tuple", *roots, *[body.outside_value(storage) for storage in inputs.storages])
+        root = body.builder.emit("tuple", *roots, *[body.outside_value(storage) for storage in inputs.storages])
         operand = outer_operand(self.outer, init, inputs)
-        loop = self.outer.emit("while", operand, condition=condition.build(test), body=body.build(root))
+        loop = hlo.while_(operand, condition=condition.build(test), body=body.build(root))
         for storage in body.written:
-            self.outer.write(storage, self.outer.builder.get_tuple_element(loop, inputs.storages[storage]))
+            self.outer.write(storage, hlo.get_tuple_element(loop, inputs.storages[storage]))
         last = results_of(self.outer, loop, len(self.types))
         handles = [
             TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar)

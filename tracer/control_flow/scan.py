@@ -42,7 +42,7 @@ def scan(
         trace = current_trace()
         position = counter.instruction(trace)
         if reverse:
-            position = trace.emit("subtract", trace.constant(np.int64(count - 1)), position)
+            position = hlo.subtract(count - 1, position)
         elements = [_element(trace, array, position) for array in arrays]
         carry, y = _pair(body_fun(carry, pytree.unflatten(structure, elements)), body_fun)
         y_leaves, y_structure = pytree.flatten(y)
@@ -122,18 +122,19 @@ def _pair(result: Any, body_fun: Callable[..., Any]) -> tuple[Any, Any]:
 
 def _element(trace: Trace, array: Any, position: hlo.Instruction) -> Any:
     """Element ``position``, known to be in range, along the first axis."""
-    zero = trace.constant(np.int64(0))
+    zero = hlo.constant(np.int64(0))
     starts = [position, *[zero] * (len(array.shape) - 1)]
-    row = trace.emit("dynamic-slice", array.instruction(trace), *starts, sizes=(1, *array.shape[1:]))
-    return TracedArray.from_instruction(trace, trace.builder.reshape(row, array.shape[1:]))
+    row = hlo.dynamic_slice(array.instruction(trace), *starts, sizes=(1, *array.shape[1:]))
+    return TracedArray.from_instruction(trace, hlo.reshape(row, array.shape[1:]))
 
 
 def _store(outer: Trace, trace: Trace, array: Any, position: hlo.Instruction, count: int) -> Storage:
     """Write the array as row ``position`` of a new buffer outside of the loop, which so becomes part of the loop's state."""
     value = array.instruction(trace)
-    zero = outer.constant(np.zeros((), array.dtype))
-    buffer = Storage(outer, outer.builder.broadcast(zero, (count, *array.shape), ()))
-    row = trace.builder.reshape(value, (1, *array.shape))
-    starts = [position, *[trace.constant(np.int64(0))] * len(array.shape)]
-    trace.write(buffer, trace.emit("dynamic-update-slice", trace.read(buffer), row, *starts))
+    with outer.builder:
+        zero = hlo.constant(np.zeros((), array.dtype))
+        buffer = Storage(outer, hlo.broadcast(zero, (count, *array.shape), ()))
+    row = hlo.reshape(value, (1, *array.shape))
+    starts = [position, *[hlo.constant(np.int64(0))] * len(array.shape)]
+    trace.write(buffer, hlo.dynamic_update_slice(trace.read(buffer), row, *starts))
     return buffer

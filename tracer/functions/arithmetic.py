@@ -11,240 +11,203 @@ import numpy as np
 from ... import hlo
 from ...hlo.ops.elementwise import MAXIMUM, MINIMUM
 from ..recording.function_tables import kernel
-from ..recording.operands import full_like, scalar_value
+from ..recording.operands import scalar_value
 from . import complex_numbers
-from .emission import (
-    absolute,
-    add,
-    and_,
-    complex_,
-    conjugate,
-    convert,
-    divide,
-    each_part,
-    eq,
-    floor,
-    ge,
-    gt,
-    imag,
-    in_float32,
-    is_finite,
-    is_nan,
-    is_zero,
-    le,
-    lt,
-    maximum,
-    minimum,
-    multiply,
-    ne,
-    negate,
-    not_,
-    or_,
-    power,
-    real,
-    remainder,
-    rint,
-    select,
-    sign,
-    subtract,
-    truth,
-    xor,
-)  # fmt: skip
 from .floating_point import copysign, truncate
+from .kernel_parts import each_part, in_float32, is_nan, is_zero, truth
 
 Instruction = hlo.Instruction
-Builder = hlo.Builder
 
 
 @kernel(np.add)
-def _(b: Builder, x: Instruction, y: Instruction) -> Instruction:
-    return or_(b, x, y) if x.shape.element_type is hlo.PRED else add(b, x, y)
+def _(x: Instruction, y: Instruction) -> Instruction:
+    return hlo.or_(x, y) if x.shape.element_type is hlo.PRED else hlo.add(x, y)
 
 
 @kernel(np.multiply)
-def _(b, x, y):
-    return and_(b, x, y) if x.shape.element_type is hlo.PRED else multiply(b, x, y)
+def _(x, y):
+    return hlo.and_(x, y) if x.shape.element_type is hlo.PRED else hlo.multiply(x, y)
 
 
-kernel(np.subtract)(subtract)
+kernel(np.subtract)(hlo.subtract)
 
 
 @kernel(np.negative)
-def _(b, x):
-    return negate(b, x)
+def _(x):
+    return hlo.negate(x)
 
 
 @kernel(np.positive)
-def _(b, x):
+def _(x):
     return x
 
 
 @kernel(np.absolute, np.fabs)
-def _(b, x):
-    return x if x.shape.element_type.kind in ("pred", "unsigned") else absolute(b, x)
+def _(x):
+    return x if x.shape.element_type.kind in ("pred", "unsigned") else hlo.abs(x)
 
 
 @kernel(np.conjugate)
-def _(b, x):
-    return conjugate(b, x)
+def _(x):
+    return hlo.conjugate(x)
 
 
 @kernel(np.square)
-def _(b, x):
-    return and_(b, x, x) if x.shape.element_type is hlo.PRED else multiply(b, x, x)
+def _(x):
+    return hlo.and_(x, x) if x.shape.element_type is hlo.PRED else hlo.multiply(x, x)
 
 
 @kernel(np.sign)
-def _(b, x):
+def _(x):
     kind = x.shape.element_type.kind
     if kind == "unsigned":
-        return minimum(b, x, 1)
+        return hlo.minimum(x, 1)
     if kind == "float":  # NumPy's sign of -0 is +0, HLO's is -0
-        return select(b, is_zero(b, x), 0, sign(b, x))
-    return sign(b, x)
+        return hlo.select(is_zero(x), 0, hlo.sign(x))
+    return hlo.sign(x)
 
 
 @kernel(np.true_divide)
-def _(b, x, y):
-    return complex_numbers.quotient(b, x, y) if x.shape.element_type.is_complex else divide(b, x, y)
+def _(x, y):
+    return complex_numbers.quotient(x, y) if x.shape.element_type.is_complex else hlo.divide(x, y)
 
 
 @kernel(np.reciprocal)
-def _(b, x):
+def _(x):
     if x.shape.element_type.is_complex:
-        return complex_numbers.reciprocal(b, x)
-    one = full_like(b, 1, x)
+        return complex_numbers.reciprocal(x)
+    one = hlo.full_like(x, 1)
     if not x.shape.element_type.is_integer:
-        return divide(b, one, x)
+        return hlo.divide(one, x)
     # The quotient by zero is what the conversion of infinity gives in C: the least of the wide types, 0 of the narrow ones.
     element_type = x.shape.element_type
     at_zero = np.iinfo(element_type.dtype).min if element_type.bits >= 32 else 0
-    return select(b, is_zero(b, x), at_zero, divide(b, one, x))
+    return hlo.select(is_zero(x), at_zero, hlo.divide(one, x))
 
 
 # --- floor division and remainder ---
 
 
-def _floor_divide_integers(b: Builder, x: Instruction, y: Instruction) -> Instruction:
+def _floor_divide_integers(x: Instruction, y: Instruction) -> Instruction:
     divisor = scalar_value(y)
-    quotient = divide(b, x, y)
+    quotient = hlo.divide(x, y)
     if x.shape.element_type.kind == "unsigned":
-        return quotient if divisor else select(b, is_zero(b, y), 0, quotient)
-    rest = remainder(b, x, y)
+        return quotient if divisor else hlo.select(is_zero(y), 0, quotient)
+    rest = hlo.remainder(x, y)
     if divisor is not None and divisor > 0:
-        inexact = lt(b, rest, 0)
+        inexact = hlo.lt(rest, 0)
     else:
-        inexact = and_(b, ne(b, rest, 0), ne(b, lt(b, rest, 0), lt(b, y, 0)))
-    floored = subtract(b, quotient, convert(b, inexact, x.shape.element_type))
-    return floored if divisor else select(b, is_zero(b, y), 0, floored)
+        inexact = hlo.and_(hlo.ne(rest, 0), hlo.ne(hlo.lt(rest, 0), hlo.lt(y, 0)))
+    floored = hlo.subtract(quotient, hlo.convert(inexact, x.shape.element_type))
+    return floored if divisor else hlo.select(is_zero(y), 0, floored)
 
 
-def _remainder_integers(b: Builder, x: Instruction, y: Instruction) -> Instruction:
+def _remainder_integers(x: Instruction, y: Instruction) -> Instruction:
     divisor = scalar_value(y)
-    rest = remainder(b, x, y)
+    rest = hlo.remainder(x, y)
     if x.shape.element_type.kind == "unsigned":
-        return rest if divisor else select(b, is_zero(b, y), 0, rest)
+        return rest if divisor else hlo.select(is_zero(y), 0, rest)
     if divisor is not None and divisor > 0:
-        adjusted = select(b, lt(b, rest, 0), add(b, rest, y), rest)
+        adjusted = hlo.select(hlo.lt(rest, 0), hlo.add(rest, y), rest)
     else:
-        other_sign = and_(b, ne(b, rest, 0), ne(b, lt(b, rest, 0), lt(b, y, 0)))
-        adjusted = select(b, other_sign, add(b, rest, y), rest)
-    return adjusted if divisor else select(b, is_zero(b, y), 0, adjusted)
+        other_sign = hlo.and_(hlo.ne(rest, 0), hlo.ne(hlo.lt(rest, 0), hlo.lt(y, 0)))
+        adjusted = hlo.select(other_sign, hlo.add(rest, y), rest)
+    return adjusted if divisor else hlo.select(is_zero(y), 0, adjusted)
 
 
 @in_float32
-def _divmod_floats(b: Builder, x: Instruction, y: Instruction) -> tuple[Instruction, Instruction]:
+def _divmod_floats(x: Instruction, y: Instruction) -> tuple[Instruction, Instruction]:
     """The floored quotient and the remainder with the divisor's sign; by zero, x / y and NaN."""
-    rest = remainder(b, x, y)
-    quotient = divide(b, subtract(b, x, rest), y)
-    nonzero = ne(b, rest, 0)
-    other_sign = and_(b, nonzero, ne(b, lt(b, rest, 0), lt(b, y, 0)))
-    zero_rest = copysign(b, full_like(b, 0, y), y)
-    adjusted = select(b, nonzero, select(b, other_sign, add(b, rest, y), rest), zero_rest)
-    quotient = select(b, other_sign, subtract(b, quotient, 1), quotient)
-    floored = floor(b, quotient)
-    floored = select(b, gt(b, subtract(b, quotient, floored), 0.5), add(b, floored, 1), floored)
-    ratio = divide(b, x, y)
-    floored = select(b, ne(b, quotient, 0), floored, copysign(b, full_like(b, 0, ratio), ratio))
-    by_zero = is_zero(b, y)
-    return select(b, by_zero, ratio, floored), select(b, by_zero, rest, adjusted)
+    rest = hlo.remainder(x, y)
+    quotient = hlo.divide(hlo.subtract(x, rest), y)
+    nonzero = hlo.ne(rest, 0)
+    other_sign = hlo.and_(nonzero, hlo.ne(hlo.lt(rest, 0), hlo.lt(y, 0)))
+    zero_rest = copysign(hlo.full_like(y, 0), y)
+    adjusted = hlo.select(nonzero, hlo.select(other_sign, hlo.add(rest, y), rest), zero_rest)
+    quotient = hlo.select(other_sign, hlo.subtract(quotient, 1), quotient)
+    floored = hlo.floor(quotient)
+    floored = hlo.select(hlo.gt(hlo.subtract(quotient, floored), 0.5), hlo.add(floored, 1), floored)
+    ratio = hlo.divide(x, y)
+    floored = hlo.select(hlo.ne(quotient, 0), floored, copysign(hlo.full_like(ratio, 0), ratio))
+    by_zero = is_zero(y)
+    return hlo.select(by_zero, ratio, floored), hlo.select(by_zero, rest, adjusted)
 
 
 @kernel(np.floor_divide)
-def _(b, x, y):
-    return _floor_divide_integers(b, x, y) if x.shape.element_type.is_integer else _divmod_floats(b, x, y)[0]
+def _(x, y):
+    return _floor_divide_integers(x, y) if x.shape.element_type.is_integer else _divmod_floats(x, y)[0]
 
 
 @kernel(np.remainder)
-def _(b, x, y):
-    return _remainder_integers(b, x, y) if x.shape.element_type.is_integer else _divmod_floats(b, x, y)[1]
+def _(x, y):
+    return _remainder_integers(x, y) if x.shape.element_type.is_integer else _divmod_floats(x, y)[1]
 
 
 @kernel(np.divmod)
-def _(b, x, y):
+def _(x, y):
     if x.shape.element_type.is_integer:
-        return _floor_divide_integers(b, x, y), _remainder_integers(b, x, y)
-    return _divmod_floats(b, x, y)
+        return _floor_divide_integers(x, y), _remainder_integers(x, y)
+    return _divmod_floats(x, y)
 
 
 @kernel(np.fmod)
-def _(b, x, y):
-    rest = remainder(b, x, y)
+def _(x, y):
+    rest = hlo.remainder(x, y)
     if x.shape.element_type.is_integer and not scalar_value(y):
-        return select(b, is_zero(b, y), 0, rest)
+        return hlo.select(is_zero(y), 0, rest)
     return rest
 
 
 @kernel(np.power, np.float_power)
-def _(b, x, y):
-    return power(b, x, y)
+def _(x, y):
+    return hlo.power(x, y)
 
 
 @kernel(np.heaviside)
-def _(b, x, at_zero):
-    step = select(b, gt(b, x, 0), full_like(b, 1, x), select(b, lt(b, x, 0), 0, x))
-    return select(b, is_zero(b, x), at_zero, step)
+def _(x, at_zero):
+    step = hlo.select(hlo.gt(x, 0), hlo.full_like(x, 1), hlo.select(hlo.lt(x, 0), 0, x))
+    return hlo.select(is_zero(x), at_zero, step)
 
 
 @kernel(np.hypot)
-def _(b, x, y):
+def _(x, y):
     element_type = x.shape.element_type
     if element_type.bits < 32:
-        x, y = convert(b, x, hlo.F32), convert(b, y, hlo.F32)
-    return convert(b, absolute(b, complex_(b, x, y)), element_type)
+        x, y = hlo.convert(x, hlo.F32), hlo.convert(y, hlo.F32)
+    return hlo.convert(hlo.abs(hlo.complex(x, y)), element_type)
 
 
 # --- comparison ---
 
 
-def _lexicographic(b: Builder, x: Instruction, y: Instruction, direction: str) -> Instruction:
+def _lexicographic(x: Instruction, y: Instruction, direction: str) -> Instruction:
     """Order of complex numbers: by real, then by imaginary part; false where a part that decides is NaN."""
-    strict, at_tie = {"LT": (lt, lt), "LE": (lt, le), "GT": (gt, gt), "GE": (gt, ge)}[direction]
-    x_real, x_imag, y_real, y_imag = real(b, x), imag(b, x), real(b, y), imag(b, y)
-    ordered = and_(b, eq(b, x_imag, x_imag), eq(b, y_imag, y_imag))
-    first = and_(b, strict(b, x_real, y_real), ordered)
-    return or_(b, first, and_(b, eq(b, x_real, y_real), at_tie(b, x_imag, y_imag)))
+    strict, at_tie = {"LT": (hlo.lt, hlo.lt), "LE": (hlo.lt, hlo.le), "GT": (hlo.gt, hlo.gt), "GE": (hlo.gt, hlo.ge)}[direction]
+    x_real, x_imag, y_real, y_imag = hlo.real(x), hlo.imag(x), hlo.real(y), hlo.imag(y)
+    ordered = hlo.and_(hlo.eq(x_imag, x_imag), hlo.eq(y_imag, y_imag))
+    first = hlo.and_(strict(x_real, y_real), ordered)
+    return hlo.or_(first, hlo.and_(hlo.eq(x_real, y_real), at_tie(x_imag, y_imag)))
 
 
-def compare(b: Builder, x: Instruction, y: Instruction, direction: str) -> Instruction:
+def compare(x: Instruction, y: Instruction, direction: str) -> Instruction:
     """NumPy's comparison of operands of equal dimensions; signed with unsigned integers compares their values."""
     left, right = x.shape.element_type, y.shape.element_type
     if left is right:
         if left.is_complex and direction not in ("EQ", "NE"):
-            return _lexicographic(b, x, y, direction)
-        return b.emit("compare", x, y, direction=direction)
+            return _lexicographic(x, y, direction)
+        return hlo.compare(x, y, direction=direction)
     # NumPy has loops for int64 with uint64 alone. A negative number is less than every unsigned one.
     if right.kind == "signed":
-        return compare(b, y, x, {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction))
-    negative = lt(b, x, 0)
-    below = b.emit("compare", convert(b, x, right), y, direction=direction)
+        return compare(y, x, {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction))
+    negative = hlo.lt(x, 0)
+    below = hlo.compare(hlo.convert(x, right), y, direction=direction)
     if direction in ("LT", "LE", "NE"):
-        return or_(b, negative, below)
-    return and_(b, not_(b, negative), below)
+        return hlo.or_(negative, below)
+    return hlo.and_(hlo.not_(negative), below)
 
 
 def _comparison(ufunc: np.ufunc, direction: str) -> None:
-    kernel(ufunc)(lambda b, x, y: compare(b, x, y, direction))
+    kernel(ufunc)(lambda x, y: compare(x, y, direction))
 
 
 for _ufunc, _direction in (
@@ -268,73 +231,73 @@ def _nan(dtype: np.dtype, otherwise):
     return np.nan if dtype.kind in "fcV" else otherwise(dtype)
 
 
-def _extremum(b, x, y, emit, direction):
+def _extremum(x, y, emit, direction):
     if x.shape.element_type is hlo.PRED:
-        return (or_ if direction == "GE" else and_)(b, x, y)
+        return (hlo.or_ if direction == "GE" else hlo.and_)(x, y)
     if x.shape.element_type.is_complex:
-        return select(b, or_(b, is_nan(b, x), compare(b, x, y, direction)), x, y)
-    return emit(b, x, y)
+        return hlo.select(hlo.or_(is_nan(x), compare(x, y, direction)), x, y)
+    return emit(x, y)
 
 
-def _extremum_without_nan(b, x, y, emit, direction):
+def _extremum_without_nan(x, y, emit, direction):
     if x.shape.element_type.kind not in ("float", "complex"):
-        return _extremum(b, x, y, emit, direction)
-    return select(b, is_nan(b, y), x, select(b, is_nan(b, x), y, _extremum(b, x, y, emit, direction)))
+        return _extremum(x, y, emit, direction)
+    return hlo.select(is_nan(y), x, hlo.select(is_nan(x), y, _extremum(x, y, emit, direction)))
 
 
-kernel(np.maximum, identity=least)(lambda b, x, y: _extremum(b, x, y, maximum, "GE"))
-kernel(np.minimum, identity=greatest)(lambda b, x, y: _extremum(b, x, y, minimum, "LE"))
-kernel(np.fmax, identity=lambda dtype: _nan(dtype, least))(lambda b, x, y: _extremum_without_nan(b, x, y, maximum, "GE"))
-kernel(np.fmin, identity=lambda dtype: _nan(dtype, greatest))(lambda b, x, y: _extremum_without_nan(b, x, y, minimum, "LE"))
+kernel(np.maximum, identity=least)(lambda x, y: _extremum(x, y, hlo.maximum, "GE"))
+kernel(np.minimum, identity=greatest)(lambda x, y: _extremum(x, y, hlo.minimum, "LE"))
+kernel(np.fmax, identity=lambda dtype: _nan(dtype, least))(lambda x, y: _extremum_without_nan(x, y, hlo.maximum, "GE"))
+kernel(np.fmin, identity=lambda dtype: _nan(dtype, greatest))(lambda x, y: _extremum_without_nan(x, y, hlo.minimum, "LE"))
 
 
 # --- logic ---
 
 
 def _logical(emit):
-    return lambda b, *operands: emit(b, *(convert(b, operand, hlo.PRED) for operand in operands))
+    return lambda *operands: emit(*(hlo.convert(operand, hlo.PRED) for operand in operands))
 
 
-kernel(np.logical_and)(_logical(and_))
-kernel(np.logical_or)(_logical(or_))
-kernel(np.logical_xor)(_logical(xor))
-kernel(np.logical_not)(_logical(not_))
+kernel(np.logical_and)(_logical(hlo.and_))
+kernel(np.logical_or)(_logical(hlo.or_))
+kernel(np.logical_xor)(_logical(hlo.xor))
+kernel(np.logical_not)(_logical(hlo.not_))
 
 
-def _either_part(b, x, test):
+def _either_part(x, test):
     if x.shape.element_type.is_complex:
-        return or_(b, test(b, real(b, x)), test(b, imag(b, x)))
-    return test(b, x)
+        return hlo.or_(test(hlo.real(x)), test(hlo.imag(x)))
+    return test(x)
 
 
 @kernel(np.isnan)
-def _(b, x):
-    return is_nan(b, x) if x.shape.element_type.kind in ("float", "complex") else truth(b, x, False)
+def _(x):
+    return is_nan(x) if x.shape.element_type.kind in ("float", "complex") else truth(x, False)
 
 
 @kernel(np.isinf)
-def _(b, x):
+def _(x):
     if x.shape.element_type.kind not in ("float", "complex"):
-        return truth(b, x, False)
-    return _either_part(b, x, lambda b, part: eq(b, absolute(b, part), np.inf))
+        return truth(x, False)
+    return _either_part(x, lambda part: hlo.eq(hlo.abs(part), np.inf))
 
 
 @kernel(np.isfinite)
-def _(b, x):
+def _(x):
     element_type = x.shape.element_type
     if element_type.is_complex:
-        return and_(b, is_finite(b, real(b, x)), is_finite(b, imag(b, x)))
-    return is_finite(b, x) if element_type.is_float else truth(b, x, True)
+        return hlo.and_(hlo.is_finite(hlo.real(x)), hlo.is_finite(hlo.imag(x)))
+    return hlo.is_finite(x) if element_type.is_float else truth(x, True)
 
 
 # --- rounding ---
 
 
 def _rounding(ufunc: np.ufunc, emit) -> None:
-    kernel(ufunc)(lambda b, x: emit(b, x) if x.shape.element_type.kind in ("float", "complex") else x)
+    kernel(ufunc)(lambda x: emit(x) if x.shape.element_type.kind in ("float", "complex") else x)
 
 
-_rounding(np.rint, each_part(rint))
-_rounding(np.floor, floor)
-_rounding(np.ceil, lambda b, x: b.emit("ceil", x))
+_rounding(np.rint, each_part(hlo.round_nearest_even))
+_rounding(np.floor, hlo.floor)
+_rounding(np.ceil, lambda x: hlo.ceil(x))
 _rounding(np.trunc, truncate)

@@ -53,7 +53,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if not copy and target == self.dtype:
         return self
     trace = require_trace(self)
-    converted = convert(trace.builder, self.instruction(trace), hlo.element_type_of(target))
+    converted = convert(self.instruction(trace), hlo.element_type_of(target))
     return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order)
 
 
@@ -90,10 +90,10 @@ def view(self, dtype=None, type=None):
     shape = hlo.Shape(target, self.shape)
 
     def read(trace, base):
-        return trace.emit("bitcast-convert", base, shape=shape)
+        return hlo.emit("bitcast-convert", base, shape=shape)
 
     def write(trace, base, value):
-        return trace.emit("bitcast-convert", value, shape=hlo.Shape(source, shape.dimensions))
+        return hlo.emit("bitcast-convert", value, shape=hlo.Shape(source, shape.dimensions))
 
     return TracedArray.view_of(self, self.shape, read, write, self.unusual_strides, target)
 

@@ -21,7 +21,6 @@ from ..recording.operands import (
     as_traced,
     broadcast,
     class_of,
-    constant,
     convert,
     instruction_of,
     normalize_axis,
@@ -40,7 +39,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
     """An array of this shape, all elements equal to value (a number or a traced array that broadcasts)."""
     trace = require_trace(value)
     operand = instruction_of(trace, value, hlo.element_type_of(promotion.native(dtype)))
-    return TracedArray.from_instruction(trace, broadcast(trace.builder, operand, shape), is_scalar=False)
+    return TracedArray.from_instruction(trace, broadcast(operand, shape), is_scalar=False)
 
 
 def _filler(value: Any):
@@ -171,8 +170,8 @@ def copyto(dst, src, casting="same_kind", where=True):
     trace = require_trace(dst)
     value = assigned_value(trace, src, dst.shape, dst.element_type)
     if where is not True:
-        mask = broadcast(trace.builder, instruction_of(trace, prepare(where), hlo.PRED), dst.shape)
-        value = trace.emit("select", mask, value, dst.instruction(trace))
+        mask = broadcast(instruction_of(trace, prepare(where), hlo.PRED), dst.shape)
+        value = hlo.select(mask, value, dst.instruction(trace))
     dst.set_value(value)
 
 
@@ -192,8 +191,8 @@ def putmask(a, /, mask, values):
 
 
 def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) -> Instruction:
-    trace = require_trace()
-    return trace.emit("iota", shape=hlo.Shape(element_type, shape), iota_dimension=dimension)
+    require_trace()
+    return hlo.iota(hlo.Shape(element_type, shape), dimension)
 
 
 @implements(np.arange)
@@ -214,7 +213,6 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
 def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
     """start + i * step, as NumPy computes it: the first two elements are converted, their difference is the step."""
     trace = require_trace()
-    b = trace.builder
     kind = np.dtype(dtype)
     if kind == np.dtype(bool):
         if count > 2:
@@ -222,12 +220,12 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
         return as_traced(np.arange(start, start + step * count, step).astype(bool))
     element_type = hlo.element_type_of(kind)
     first, second = (np.asarray(one).astype(kind)[()] for one in (start, start + step))
-    positions = b.emit("iota", shape=hlo.Shape(element_type, (count,)), iota_dimension=0)
+    positions = hlo.iota(hlo.Shape(element_type, (count,)), 0)
     difference = second - first
     if difference != 1:
-        positions = b.emit("multiply", positions, broadcast(b, constant(b, difference, element_type), (count,)))
+        positions = hlo.multiply(positions, broadcast(hlo.constant(difference, element_type), (count,)))
     if first != 0:
-        positions = b.emit("add", positions, broadcast(b, constant(b, first, element_type), (count,)))
+        positions = hlo.add(positions, broadcast(hlo.constant(first, element_type), (count,)))
     return result(trace, positions)
 
 
@@ -272,11 +270,10 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 def _band(rows: int, columns: int, k: int, direction: str) -> Instruction:
     """Where column - row compares to k: pred[rows, columns]."""
-    trace = require_trace()
-    b = trace.builder
+    require_trace()
     row, column = (iota((rows, columns), dimension, hlo.S64) for dimension in (0, 1))
-    shifted = b.emit("add", row, broadcast(b, constant(b, k, hlo.S64), (rows, columns))) if k else row
-    return b.emit("compare", column, shifted, direction=direction)
+    shifted = hlo.add(row, broadcast(hlo.constant(k, hlo.S64), (rows, columns))) if k else row
+    return hlo.compare(column, shifted, direction=direction)
 
 
 @implements(np.eye)
@@ -285,7 +282,7 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()
     band = _band(rows, columns, as_index(k, "as a diagonal"), "EQ")
-    return laid_out(result(trace, convert(trace.builder, band, hlo.element_type_of(dtype))), (), order)
+    return laid_out(result(trace, convert(band, hlo.element_type_of(dtype))), (), order)
 
 
 @implements(np.identity)
@@ -298,9 +295,7 @@ def tri(N, M=None, k=0, dtype=float, *, like=None):
     rows = as_index(N, "as a size of a shape")
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()
-    return result(
-        trace, convert(trace.builder, _band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype))
-    )
+    return result(trace, convert(_band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
 
 
 def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
@@ -311,11 +306,10 @@ def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
     rows, columns = (m.shape[-1], m.shape[-1]) if m.ndim == 1 else m.shape[-2:]
     shape = (rows, columns) if m.ndim == 1 else m.shape
     trace = require_trace(m)
-    b = trace.builder
-    mask = broadcast(b, _band(rows, columns, k, direction), shape)
-    operand = broadcast(b, m.instruction(trace), shape)
-    zero = broadcast(b, constant(b, 0, m.element_type), shape)
-    return result(trace, b.emit("select", mask, operand, zero))
+    mask = broadcast(_band(rows, columns, k, direction), shape)
+    operand = broadcast(m.instruction(trace), shape)
+    zero = broadcast(hlo.constant(0, m.element_type), shape)
+    return result(trace, hlo.select(mask, operand, zero))
 
 
 @implements(np.tril)
@@ -335,12 +329,11 @@ def diag(v, k=0):
     if v.ndim == 1:
         size = v.shape[0] + abs(k)
         trace = require_trace(v)
-        b = trace.builder
         # Element i of v goes to row i + max(-k, 0): v in every row, shifted, and all but the diagonal zeroed.
-        row = b.emit("pad", v.instruction(trace), constant(b, 0, v.element_type), padding=[(max(k, 0), max(-k, 0), 0)])
-        spread = b.broadcast(row, (size, size), (1,))
-        zero = broadcast(b, constant(b, 0, v.element_type), (size, size))
-        return result(trace, b.emit("select", _band(size, size, k, "EQ"), spread, zero))
+        row = hlo.pad(v.instruction(trace), hlo.constant(0, v.element_type), padding=[(max(k, 0), max(-k, 0), 0)])
+        spread = hlo.broadcast(row, (size, size), (1,))
+        zero = broadcast(hlo.constant(0, v.element_type), (size, size))
+        return result(trace, hlo.select(_band(size, size, k, "EQ"), spread, zero))
     if v.ndim == 2:
         return diagonal(v, k)
     raise ValueError("Input must be 1- or 2-d.")
@@ -367,11 +360,9 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     lead = a.shape[:-2]
 
     def read(trace, base):
-        # In row-major order the diagonal's elements lie count + 1 apart.
-        b = trace.builder
-        flat = b.reshape(base, (*lead, count * count))
+        flat = hlo.reshape(base, (*lead, count * count))
         ranges = [(0, size, 1) for size in lead] + [(0, count * count, count + 1)]
-        return b.emit("slice", flat, slice=tuple(ranges)) if count > 1 else flat
+        return hlo.emit("slice", flat, slice=tuple(ranges)) if count > 1 else flat
 
     return TracedArray.view_of(a, (*lead, count), read, None)
 
@@ -395,9 +386,8 @@ def fill_diagonal(a, val, wrap=False):
     ):
         raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices and scalars, without wrap")
     trace = require_trace(a)
-    b = trace.builder
-    value = broadcast(b, instruction_of(trace, val, a.element_type), a.shape)
-    a.set_value(b.emit("select", _band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
+    value = broadcast(instruction_of(trace, val, a.element_type), a.shape)
+    a.set_value(hlo.select(_band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
 
 
 # --- grids ---
@@ -427,10 +417,7 @@ def indices(dimensions, dtype=int, sparse=False):
     """As `np.indices`; for `phlox.numpy` (NumPy's own has no array argument to intercept)."""
     sizes = shape_argument(dimensions)
     trace = require_trace()
-    grids = [
-        result(trace, convert(trace.builder, iota(sizes, axis, hlo.S64), hlo.element_type_of(dtype)))
-        for axis in range(len(sizes))
-    ]
+    grids = [result(trace, convert(iota(sizes, axis, hlo.S64), hlo.element_type_of(dtype))) for axis in range(len(sizes))]
     if sparse:
         return tuple(
             grid[tuple(slice(None) if d == axis else slice(0, 1) for d in range(len(sizes)))] for axis, grid in enumerate(grids)

@@ -129,7 +129,6 @@ def _label_sizes(inputs: list[str], instructions: list[Instruction]) -> dict[str
 def _single(trace: Trace, term: Term, sizes: dict[str, int]) -> Term:
     """The term with every label once (a repeated one takes a diagonal), and without dimensions that are broadcast."""
     instruction, labels = term
-    b = trace.builder
     for label in sorted(set(labels), key=labels.index):
         while labels.count(label) > 1:
             first, second = labels.index(label), labels.rindex(label)
@@ -140,11 +139,11 @@ def _single(trace: Trace, term: Term, sizes: dict[str, int]) -> Term:
                 labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
             else:
                 dropped = first if dimensions[first] == 1 else second
-                instruction = b.reshape(instruction, dimensions[:dropped] + dimensions[dropped + 1 :])
+                instruction = hlo.reshape(instruction, dimensions[:dropped] + dimensions[dropped + 1 :])
                 labels = labels[:dropped] + labels[dropped + 1 :]
     kept = [position for position, label in enumerate(labels) if instruction.shape.dimensions[position] == sizes[label]]
     if len(kept) < len(labels):
-        instruction = b.reshape(instruction, [instruction.shape.dimensions[position] for position in kept])
+        instruction = hlo.reshape(instruction, [instruction.shape.dimensions[position] for position in kept])
         labels = "".join(labels[position] for position in kept)
     return Term(instruction, labels)
 
@@ -168,11 +167,11 @@ def _sum_out(trace: Trace, term: Term, labels: set[str]) -> Term:
     axes = tuple(position for position, label in enumerate(term.labels) if label in labels)
     if not axes:
         return term
-    b, element_type = trace.builder, term.instruction.shape.element_type
+    element_type = term.instruction.shape.element_type
     if element_type is hlo.PRED:
         summed = reduce_instruction(trace, np.logical_or, term.instruction, axes)
     elif element_type.is_float and element_type.bits < 32:
-        summed = convert(b, reduce_instruction(trace, np.add, convert(b, term.instruction, hlo.F32), axes), element_type)
+        summed = convert(reduce_instruction(trace, np.add, convert(term.instruction, hlo.F32), axes), element_type)
     else:
         summed = reduce_instruction(trace, np.add, term.instruction, axes)
     return Term(summed, "".join(label for label in term.labels if label not in labels))
@@ -185,7 +184,6 @@ def _multiply(trace: Trace, lhs: Term, rhs: Term, needed: set[str]) -> Term:
     common = [label for label in lhs.labels if label in rhs.labels]
     batch = [label for label in common if label in needed]
     contracting = [label for label in common if label not in needed]
-    b = trace.builder
     free_left = [label for label in lhs.labels if label not in common]
     free_right = [label for label in rhs.labels if label not in common]
     labels = "".join((*batch, *free_left, *free_right))
@@ -200,9 +198,9 @@ def _multiply(trace: Trace, lhs: Term, rhs: Term, needed: set[str]) -> Term:
         order = sorted(range(len(term.labels)), key=lambda position: labels.index(term.labels[position]))
         instruction = term.instruction
         if order != sorted(order):
-            instruction = b.emit("transpose", instruction, dimensions=order)
-        spread.append(b.broadcast_in_dim(instruction, shape, [labels.index(term.labels[position]) for position in order]))
-    return Term(b.emit("and" if lhs.instruction.shape.element_type is hlo.PRED else "multiply", *spread), labels)
+            instruction = hlo.transpose(instruction, dimensions=order)
+        spread.append(hlo.broadcast_in_dim(instruction, shape, [labels.index(term.labels[position]) for position in order]))
+    return Term(hlo.emit("and" if lhs.instruction.shape.element_type is hlo.PRED else "multiply", *spread), labels)
 
 
 def _arrange(trace: Trace, term: Term, output: str, sizes: dict[str, int]) -> Instruction:
@@ -212,10 +210,8 @@ def _arrange(trace: Trace, term: Term, output: str, sizes: dict[str, int]) -> In
     order = [term.labels.index(label) for label in present]
     instruction = term.instruction
     if order != sorted(order):
-        instruction = trace.emit("transpose", instruction, dimensions=tuple(order))
+        instruction = hlo.transpose(instruction, dimensions=tuple(order))
     if len(present) < len(output):
         shape = tuple(sizes[label] for label in output)
-        return broadcast(
-            trace.builder, trace.builder.broadcast_in_dim(instruction, shape, [output.index(l) for l in present]), shape
-        )
+        return broadcast(hlo.broadcast_in_dim(instruction, shape, [output.index(l) for l in present]), shape)
     return instruction

@@ -21,9 +21,8 @@ def cholesky(a, /, *, upper=False):
     if kind.is_float and kind.bits < 32:
         raise TypeError(f"array type {a.dtype} is unsupported in linalg")
     trace, _ = value(a)
-    b = trace.builder
     operand = instruction_of(trace, a, kind if kind.is_float or kind.is_complex else hlo.F64)
-    factor = b.Cholesky(operand, not upper)
+    factor = hlo.cholesky(operand, not upper)
     factors = result(trace, factor)
     if factor.shape.size:
         # The last diagonal element is NaN where there is no factor; a matrix that holds NaN raises nothing.

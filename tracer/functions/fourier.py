@@ -13,7 +13,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, full_like, instruction_of, normalize_axis, result, store, value
+from ..recording.operands import as_traced, instruction_of, normalize_axis, result, store, value
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -33,14 +33,13 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
     axis = normalize_axis(axis, a.ndim)
     element_type = _element_type(a, fft_type)
     trace, _ = value(a)
-    b = trace.builder
     x = instruction_of(trace, a, element_type)
-    x = _resized(b, x, axis, points // 2 + 1 if fft_type == "IRFFT" else points)
+    x = _resized(x, axis, points // 2 + 1 if fft_type == "IRFFT" else points)
     order = [d for d in range(a.ndim) if d != axis] + [axis]
     moved = axis != a.ndim - 1
-    x = b.emit("transpose", x, dimensions=order) if moved else x
-    x = b.Fft(x, fft_type, (points,))
-    x = b.emit("transpose", x, dimensions=[order.index(d) for d in range(a.ndim)]) if moved else x
+    x = hlo.transpose(x, dimensions=order) if moved else x
+    x = hlo.fft(x, fft_type, (points,))
+    x = hlo.transpose(x, dimensions=[order.index(d) for d in range(a.ndim)]) if moved else x
     # HLO's inverse transforms divide by the number of points, its forward ones do not.
     if norm == "ortho":
         factor = 1 / sqrt(points) if is_forward else sqrt(points)
@@ -49,9 +48,9 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
     else:
         factor = 1.0 if is_forward else float(points)
     if factor != 1.0:
-        x = b.Mul(x, full_like(b, factor, x))
+        x = hlo.multiply(x, hlo.full_like(x, factor))
     if a.element_type is hlo.F16 and fft_type == "IRFFT":
-        x = b.convert(x, hlo.F16)  # as NumPy, which keeps the type of real results
+        x = hlo.convert(x, hlo.F16)  # as NumPy, which keeps the type of real results
     return store(out, result(trace, x))
 
 
@@ -66,13 +65,13 @@ def _element_type(a: TracedArray, fft_type: str) -> hlo.ElementType:
     return hlo.C64 if single else hlo.C128
 
 
-def _resized(b: hlo.Builder, x: hlo.Instruction, axis: int, size: int) -> hlo.Instruction:
+def _resized(x: hlo.Instruction, axis: int, size: int) -> hlo.Instruction:
     """The array cut, or padded with zeros, at the end of an axis."""
     present = x.shape.dimensions[axis]
     if present == size:
         return x
     padding = [(0, size - present if d == axis else 0, 0) for d in range(x.shape.rank)]
-    return b.emit("pad", x, b.constant(0, x.shape.element_type), padding=padding)
+    return hlo.pad(x, hlo.constant(0, x.shape.element_type), padding=padding)
 
 
 def _points(a: TracedArray, n: Any, axis: Any) -> int:

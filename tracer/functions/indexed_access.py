@@ -62,16 +62,16 @@ def _indices(trace: Trace, indices: Any, size: int, axis: int, mode: str) -> Ins
         return in_range(trace, indices, size, axis)
     if mode not in ("wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    instruction = trace.constant(indices) if known else indices.instruction(trace)
+    instruction = hlo.constant(indices) if known else indices.instruction(trace)
     return _moved_into_range(trace, instruction, size, mode)
 
 
 def _moved_into_range(trace: Trace, index: Instruction, size: int, mode: str) -> Instruction:
-    b, index = trace.builder, widened(trace.builder, index, size)
+    index = widened(index, size)
     element_type = index.shape.element_type
     if mode == "clip":
-        low, high = b.constant(0, element_type), b.constant(max(size - 1, 0), element_type)
-        return b.emit("clamp", low, index, high)
+        low, high = hlo.constant(0, element_type), hlo.constant(max(size - 1, 0), element_type)
+        return hlo.clamp(low, index, high)
     array = TracedArray.from_instruction(trace, index)
     return np.remainder(array, np.asarray(size or 1, element_type.dtype)[()]).instruction(trace)
 
@@ -94,20 +94,19 @@ def put(a, ind, v, mode="raise"):
     if not isinstance(a, TracedArray):
         raise TypeError(f"argument 1 must be a traced array here, not {type(a).__name__}")
     trace = require_trace(a)
-    b = trace.builder
-    flat = TracedArray.from_instruction(trace, b.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
+    flat = TracedArray.from_instruction(trace, hlo.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
     index = _indices(trace, ind, a.size, 0, mode)
-    index = b.reshape(index, (index.shape.size,))
+    index = hlo.reshape(index, (index.shape.size,))
     values = instruction_of(trace, as_strong(v), a.element_type)
-    values = b.reshape(values, (values.shape.size,))
+    values = hlo.reshape(values, (values.shape.size,))
     count, given = index.shape.size, values.shape.size
     if count == 0 or given == 0:
         return
     if given != count:
-        repeated = b.emit("concatenate", *[values] * -(-count // given), dimensions=(0,)) if given < count else values
-        values = b.emit("slice", repeated, slice=[(0, count, 1)])
+        repeated = hlo.concatenate(*[values] * -(-count // given), dimensions=(0,)) if given < count else values
+        values = hlo.emit("slice", repeated, slice=[(0, count, 1)])
     update_selected(trace, selection_along(flat, 0, index), values, second(a.element_type))
-    a.set_value(b.reshape(flat.instruction(trace), a.shape))
+    a.set_value(hlo.reshape(flat.instruction(trace), a.shape))
 
 
 # --- along an axis ---
@@ -137,7 +136,7 @@ def _stretched(trace: Trace, arr: TracedArray, indices: TracedArray, axis: int) 
     shape = tuple(size if d == axis else arr.shape[d] for d, size in enumerate(indices.shape))
     if any(size not in (1, wanted) for size, wanted in zip(indices.shape, shape)):
         return None
-    return broadcast(trace.builder, in_range(trace, indices, arr.shape[axis], axis), shape)
+    return broadcast(in_range(trace, indices, arr.shape[axis], axis), shape)
 
 
 def _full_index(arr: TracedArray, indices: TracedArray, axis: int) -> tuple:
@@ -155,12 +154,12 @@ def take_along_axis(arr, indices, axis=-1):
     stretched = _stretched(trace, arr, indices, axis_number)
     if stretched is None:
         return read_arrays(arr, _full_index(arr, indices, axis_number))
-    b, operand = trace.builder, arr.instruction(trace)
+    operand = arr.instruction(trace)
     if 0 in stretched.shape.dimensions:
-        return result(trace, broadcast(b, b.constant(0, arr.element_type), stretched.shape.dimensions))
+        return result(trace, broadcast(hlo.constant(0, arr.element_type), stretched.shape.dimensions))
     others = [d for d in range(arr.ndim) if d != axis_number]
-    return result(trace, b.emit(
-        "gather", operand, stretched, offset_dims=(), collapsed_slice_dims=(axis_number,), start_index_map=(axis_number,),
+    return result(trace, hlo.gather(
+        operand, stretched, offset_dims=(), collapsed_slice_dims=(axis_number,), start_index_map=(axis_number,),
         operand_batching_dims=others, start_indices_batching_dims=others, index_vector_dim=arr.ndim,
         slice_sizes=[1] * arr.ndim,
     ))  # fmt: skip
@@ -185,8 +184,8 @@ def put_along_axis(arr, indices, values, axis):
     if 0 in shape:
         return
     others = [d for d in range(arr.ndim) if d != axis_number]
-    arr.set_value(trace.emit(
-        "scatter", arr.instruction(trace), stretched, updates, update_window_dims=(), inserted_window_dims=(axis_number,),
+    arr.set_value(hlo.scatter(
+        arr.instruction(trace), stretched, updates, update_window_dims=(), inserted_window_dims=(axis_number,),
         scatter_dims_to_operand_dims=(axis_number,), input_batching_dims=others, scatter_indices_batching_dims=others,
         index_vector_dim=arr.ndim, to_apply=second(arr.element_type),
     ))  # fmt: skip
@@ -216,9 +215,9 @@ def choose(a, choices, out=None, mode="raise"):
     if not choices:
         raise ValueError("Need at least one array to choose from.")
     promotion.require_cast(a.dtype, np.dtype(np.int64), "safe")
-    index = a.instruction(trace) if a.dtype != bool else trace.builder.convert(a.instruction(trace), hlo.S32)
+    index = a.instruction(trace) if a.dtype != bool else hlo.convert(a.instruction(trace), hlo.S32)
     if mode == "raise":
-        index = widened(trace.builder, index, len(choices))
+        index = widened(index, len(choices))
         array = TracedArray.from_instruction(trace, index)
         outside = (array < 0) | (array >= len(choices))
         trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in choice array")
@@ -265,8 +264,7 @@ def place(arr, mask, vals):
     if not vals.size or not arr.size:
         return
     trace = require_trace(arr)
-    b = trace.builder
-    counts = scan_instruction(trace, np.add, b.convert(b.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)
+    counts = scan_instruction(trace, np.add, hlo.convert(hlo.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)
     numbers = TracedArray.from_instruction(trace, counts) - 1
     dealt = take(vals, numbers, mode="wrap").reshape(arr.shape)
     arr[...] = choose_between(mask.reshape(arr.shape), dealt, arr, arr.element_type)

@@ -75,7 +75,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     trace = require_trace(*arrays)
     element_type = _common(arrays, out.dtype if out is not None else dtype, casting)
     operands = [instruction_of(trace, one, element_type) for one in arrays]
-    joined = operands[0] if len(operands) == 1 else trace.emit("concatenate", *operands, dimensions=(axis,))
+    joined = operands[0] if len(operands) == 1 else hlo.concatenate(*operands, dimensions=(axis,))
     return store(out, result(trace, joined), casting)
 
 
@@ -228,11 +228,10 @@ def tile(A, reps):
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - array.ndim) + array.shape
     trace = require_trace(array)
-    b = trace.builder
     pairs = [size for count, own in zip(counts, sizes) for size in (count, own)]
-    spread = b.reshape(array.instruction(trace), [size for own in sizes for size in (1, own)])
-    repeated = b.broadcast_in_dim(spread, pairs, range(len(pairs)))
-    return result(trace, b.reshape(repeated, [count * own for count, own in zip(counts, sizes)]))
+    spread = hlo.reshape(array.instruction(trace), [size for own in sizes for size in (1, own)])
+    repeated = hlo.broadcast_in_dim(spread, pairs, range(len(pairs)))
+    return result(trace, hlo.reshape(repeated, [count * own for count, own in zip(counts, sizes)]))
 
 
 def _repetitions(repeats: Any) -> list[int]:
@@ -262,19 +261,20 @@ def repeat(a, repeats, axis=None):
     if not counts:
         return np.copy(array)
     trace = require_trace(array)
-    b = trace.builder
     operand = array.instruction(trace)
     shape = operand.shape.dimensions
     if len(counts) == 1 or len(set(counts)) == 1:
         (count,) = set(counts)
         spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
         places = [dimension if dimension <= axis else dimension + 1 for dimension in range(len(shape))]
-        return result(trace, b.reshape(b.broadcast(operand, spread, places), (*shape[:axis], size * count, *shape[axis + 1 :])))
+        return result(
+            trace, hlo.reshape(hlo.broadcast(operand, spread, places), (*shape[:axis], size * count, *shape[axis + 1 :]))
+        )
     parts = []
     for position, count in enumerate(counts):
         one = part(trace, operand, axis, position, position + 1)
-        parts.append(broadcast(b, one, (*shape[:axis], count, *shape[axis + 1 :])))
-    return result(trace, trace.emit("concatenate", *parts, dimensions=(axis,)))
+        parts.append(broadcast(one, (*shape[:axis], count, *shape[axis + 1 :])))
+    return result(trace, hlo.concatenate(*parts, dimensions=(axis,)))
 
 
 @implements(np.resize)

@@ -22,9 +22,8 @@ from ..recording.operands import (
     require_out,
     result,
     store,
-)  # fmt: skip
+)
 from ..recording.trace import Trace
-from .emission import conjugate
 from .shape_manipulation import reshaped
 from .ufunc_calls import outer as ufunc_outer
 
@@ -43,18 +42,17 @@ def contract(
 
     Booleans are combined by "or" of "and", as NumPy's matmul does; floats of 16 bits are summed in f32.
     """
-    b = trace.builder
     element_type = lhs.shape.element_type
     numbers = dict(
         lhs_contracting_dimensions=contracting[0], rhs_contracting_dimensions=contracting[1],
         lhs_batch_dimensions=batch[0], rhs_batch_dimensions=batch[1],
     )  # fmt: skip
     if element_type is hlo.PRED:
-        product = b.DotGeneral(b.convert(lhs, hlo.S32), b.convert(rhs, hlo.S32), None, **numbers)
-        return b.convert(product, hlo.PRED)
+        product = hlo.dot(hlo.convert(lhs, hlo.S32), hlo.convert(rhs, hlo.S32), None, **numbers)
+        return hlo.convert(product, hlo.PRED)
     if element_type.is_float and element_type.bits < 32:
-        return b.convert(b.DotGeneral(lhs, rhs, hlo.F32, **numbers), element_type)
-    return b.DotGeneral(lhs, rhs, None, **numbers)
+        return hlo.convert(hlo.dot(lhs, rhs, hlo.F32, **numbers), element_type)
+    return hlo.dot(lhs, rhs, None, **numbers)
 
 
 def _operands(
@@ -105,14 +103,13 @@ def matmul_instruction(trace: Trace, lhs: Instruction, rhs: Instruction) -> Inst
 
 def _batched(trace: Trace, lhs: Instruction, rhs: Instruction) -> Instruction:
     """The product of stacks of matrices; their leading dimensions are broadcast to common batch dimensions."""
-    b = trace.builder
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     lead = broadcast_shapes(left[:-2], right[:-2])
     count = len(lead)
-    lhs = b.reshape(lhs, (*(1,) * (count - len(left) + 2), *left)) if len(left) < count + 2 else lhs
-    rhs = b.reshape(rhs, (*(1,) * (count - len(right) + 2), *right)) if len(right) < count + 2 else rhs
-    lhs = broadcast(b, lhs, (*lead, *left[-2:]))
-    rhs = broadcast(b, rhs, (*lead, *right[-2:]))
+    lhs = hlo.reshape(lhs, (*(1,) * (count - len(left) + 2), *left)) if len(left) < count + 2 else lhs
+    rhs = hlo.reshape(rhs, (*(1,) * (count - len(right) + 2), *right)) if len(right) < count + 2 else rhs
+    lhs = broadcast(lhs, (*lead, *left[-2:]))
+    rhs = broadcast(rhs, (*lead, *right[-2:]))
     every = tuple(range(count))
     return contract(trace, lhs, rhs, ((count + 1,), (count,)), (every, every))
 
@@ -143,7 +140,7 @@ _contraction(np.matmul)(matmul_instruction)
 
 
 def _conjugated(trace: Trace, operand: Instruction) -> Instruction:
-    return conjugate(trace.builder, operand)
+    return hlo.conjugate(operand)
 
 
 def _with_rank(trace: Trace, operand: Instruction, least: int, ufunc: str) -> None:
@@ -159,8 +156,7 @@ def _(trace, lhs, rhs):
     if left[-1] != right[-1]:
         raise _mismatch("vecdot", "(n),(n)->()", right[-1], left[-1])
     lead = broadcast_shapes(left[:-1], right[:-1])
-    b = trace.builder
-    lhs, rhs = broadcast(b, _conjugated(trace, lhs), (*lead, left[-1])), broadcast(b, rhs, (*lead, left[-1]))
+    lhs, rhs = broadcast(_conjugated(trace, lhs), (*lead, left[-1])), broadcast(rhs, (*lead, left[-1]))
     every = tuple(range(len(lead)))
     return contract(trace, lhs, rhs, ((len(lead),), (len(lead),)), (every, every))
 
@@ -173,10 +169,9 @@ if hasattr(np, "matvec"):
         _with_rank(trace, rhs, 1, "matvec")
         if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-1]:
             raise _mismatch("matvec", "(m,n),(n)->(m)", rhs.shape.dimensions[-1], lhs.shape.dimensions[-1])
-        b = trace.builder
-        column = b.reshape(rhs, (*rhs.shape.dimensions, 1))
+        column = hlo.reshape(rhs, (*rhs.shape.dimensions, 1))
         product = _batched(trace, lhs, column)
-        return b.reshape(product, product.shape.dimensions[:-1])
+        return hlo.reshape(product, product.shape.dimensions[:-1])
 
     @_contraction(np.vecmat)
     def _(trace, lhs, rhs):
@@ -184,11 +179,10 @@ if hasattr(np, "matvec"):
         _with_rank(trace, rhs, 2, "vecmat")
         if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-2]:
             raise _mismatch("vecmat", "(n),(n,m)->(m)", rhs.shape.dimensions[-2], lhs.shape.dimensions[-1])
-        b = trace.builder
         sizes = lhs.shape.dimensions
-        row = b.reshape(_conjugated(trace, lhs), (*sizes[:-1], 1, sizes[-1]))
+        row = hlo.reshape(_conjugated(trace, lhs), (*sizes[:-1], 1, sizes[-1]))
         product = _batched(trace, row, rhs)
-        return b.reshape(product, (*product.shape.dimensions[:-2], product.shape.dimensions[-1]))
+        return hlo.reshape(product, (*product.shape.dimensions[:-2], product.shape.dimensions[-1]))
 
 
 @implements(np.linalg.matmul)

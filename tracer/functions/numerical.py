@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.convolution_dimensions import default_dimensions
+from ...hlo.window import make_window
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
@@ -31,11 +33,11 @@ def _part(opcode: str):
         part_type = hlo.component_type(val.element_type)
 
         def read(trace, base):
-            return trace.emit(opcode, base)
+            return hlo.emit(opcode, base)
 
         def write(trace, base, value):
-            other = trace.emit("imag" if is_real else "real", base)
-            return trace.emit("complex", value, other) if is_real else trace.emit("complex", other, value)
+            other = hlo.emit("imag" if is_real else "real", base)
+            return hlo.complex(value, other) if is_real else hlo.complex(other, value)
 
         return TracedArray.view_of(val, val.shape, read, write, val.unusual_strides, part_type)
 
@@ -101,7 +103,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if x.element_type.is_complex:
         trace = require_trace(x)
         parts = [nan_to_num(part, True, nan, posinf, neginf).instruction(trace) for part in (x.real, x.imag)]
-        cleaned = result(trace, trace.emit("complex", *parts))
+        cleaned = result(trace, hlo.complex(*parts))
     elif not x.element_type.is_float:
         cleaned = np.positive(x) if x.element_type is not hlo.PRED else np.copy(x)
     else:
@@ -294,7 +296,7 @@ def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: A
     trace = require_trace(x, xp, fp)
     folded = np.remainder(xp, period)
     order = np.argsort(folded, kind="stable").instruction(trace)
-    xp, fp = (result(trace, elements_at(trace.builder, one.instruction(trace), order)) for one in (folded, fp))
+    xp, fp = (result(trace, elements_at(one.instruction(trace), order)) for one in (folded, fp))
     xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
     return np.remainder(x, period), xp, np.concatenate([fp[-1:], fp, fp[:1]])
 
@@ -400,9 +402,10 @@ def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     size = {"full": n + m - 1, "valid": n - m + 1, "same": n}[mode]
     trace = require_trace(a)
-    b, element_type = trace.builder, a.element_type
-    signal, kernel = (b.reshape(x.instruction(trace), (1, 1, len(x))) for x in (a, v))
+    element_type = a.element_type
+    signal, kernel = (hlo.reshape(x.instruction(trace), (1, 1, len(x))) for x in (a, v))
     wide = hlo.F32 if element_type.is_float and element_type.bits < 32 else None
     padding = [(left, size + m - 1 - n - left)]
-    sums = b.ConvWithGeneralPadding(signal, kernel, (1,), padding, preferred_element_type=wide)
-    return result(trace, b.convert(b.reshape(sums, (size,)), element_type))
+    attributes = {"window": make_window((m,), (1,), padding), "dim_labels": default_dimensions(1)}
+    sums = hlo.in_preferred_type("convolution", (signal, kernel), wide, attributes)
+    return result(trace, hlo.convert(hlo.reshape(sums, (size,)), element_type))

@@ -93,20 +93,20 @@ def pad(array, pad_width, mode="constant", **kwargs):
 
 
 def _constant(trace: Trace, operand: Instruction, widths: list, values: Any) -> Instruction:
-    b, rank = trace.builder, operand.shape.rank
+    rank = operand.shape.rank
     pairs = _pairs(values, rank, "constant_values")
     element_type = operand.shape.element_type
     if not _traced_inside(values) and len({value for pair in pairs for value in map(_number, pair)}) <= 1:
         value = instruction_of(trace, _number(pairs[0][0]) if pairs else 0, element_type)
-        return b.emit("pad", operand, value, padding=[(*pair, 0) for pair in widths]) if any(map(any, widths)) else operand
+        return hlo.pad(operand, value, padding=[(*pair, 0) for pair in widths]) if any(map(any, widths)) else operand
     if isinstance(values, TracedArray) and values.ndim == 0:
-        return b.emit("pad", operand, instruction_of(trace, values, element_type), padding=[(*pair, 0) for pair in widths])
+        return hlo.pad(operand, instruction_of(trace, values, element_type), padding=[(*pair, 0) for pair in widths])
     for axis, (sizes, pair) in enumerate(zip(widths, pairs)):
         for side, (count, value) in enumerate(zip(sizes, pair)):
             if count:
                 padding = [(0, 0, 0)] * rank
                 padding[axis] = (count, 0, 0) if side == 0 else (0, count, 0)
-                operand = b.emit("pad", operand, b.reshape(instruction_of(trace, value, element_type), ()), padding=padding)
+                operand = hlo.pad(operand, hlo.reshape(instruction_of(trace, value, element_type), ()), padding=padding)
     return operand
 
 
@@ -131,7 +131,7 @@ def _by_position(trace: Trace, operand: Instruction, axis: int, before: int, aft
             stop = start + 1 + (int(changes[0]) if len(changes) else len(steps) - start)
         parts.append(_run(trace, operand, axis, int(positions[start]), step or 0, stop - start))
         start = stop
-    return parts[0] if len(parts) == 1 else trace.emit("concatenate", *parts, dimensions=(axis,))
+    return parts[0] if len(parts) == 1 else hlo.concatenate(*parts, dimensions=(axis,))
 
 
 def _run(trace: Trace, operand: Instruction, axis: int, first: int, step: int, count: int) -> Instruction:
@@ -139,10 +139,10 @@ def _run(trace: Trace, operand: Instruction, axis: int, first: int, step: int, c
         one = part(trace, operand, axis, first, first + 1)
         sizes = list(operand.shape.dimensions)
         sizes[axis] = count
-        return broadcast(trace.builder, one, tuple(sizes))
+        return broadcast(one, tuple(sizes))
     last = first + step * (count - 1)
     piece = part(trace, operand, axis, min(first, last), max(first, last) + 1)
-    return piece if step > 0 else trace.emit("reverse", piece, dimensions=(axis,))
+    return piece if step > 0 else hlo.reverse(piece, dimensions=(axis,))
 
 
 def _odd(trace: Trace, operand: Instruction, axis: int, before: int, after: int, mode: str) -> Instruction:
@@ -153,17 +153,16 @@ def _odd(trace: Trace, operand: Instruction, axis: int, before: int, after: int,
         raise NotImplementedError(
             f"np.pad with reflect_type='odd' by more than {size - inner} elements is not implemented for traced arrays"
         )
-    b = trace.builder
     edges = part(trace, operand, axis, 0, 1), part(trace, operand, axis, size - 1, size)
     ranges = (inner, inner + before), (size - inner - after, size - inner)
     parts = [operand]
     for side, (edge, (start, stop)) in enumerate(zip(edges, ranges)):
         if stop == start:
             continue
-        mirrored = b.emit("reverse", part(trace, operand, axis, start, stop), dimensions=(axis,))
-        twice = broadcast(b, b.emit("add", edge, edge), mirrored.shape.dimensions)
-        parts.insert(len(parts) if side else 0, b.emit("subtract", twice, mirrored))
-    return b.emit("concatenate", *parts, dimensions=(axis,))
+        mirrored = hlo.reverse(part(trace, operand, axis, start, stop), dimensions=(axis,))
+        twice = broadcast(hlo.add(edge, edge), mirrored.shape.dimensions)
+        parts.insert(len(parts) if side else 0, hlo.subtract(twice, mirrored))
+    return hlo.concatenate(*parts, dimensions=(axis,))
 
 
 def _ramp(trace: Trace, operand: Instruction, axis: int, before: int, after: int, ends: tuple) -> Instruction:
@@ -179,14 +178,13 @@ def _ramp(trace: Trace, operand: Instruction, axis: int, before: int, after: int
         ramp = np.linspace(end, edge, count, endpoint=False, dtype=element_type.dtype, axis=axis)
         ramp = ramp if side == 0 else np.flip(ramp, axis)
         parts.insert(len(parts) if side else 0, ramp.instruction(trace))
-    return trace.emit("concatenate", *parts, dimensions=(axis,))
+    return hlo.concatenate(*parts, dimensions=(axis,))
 
 
 def _by_value(trace: Trace, operand: Instruction, axis: int, before: int, after: int, mode: str, lengths: tuple) -> Instruction:
     """A statistic of the elements next to each edge (by default of all)."""
     function = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}[mode]
     size = operand.shape.dimensions[axis]
-    b = trace.builder
     parts = [operand]
     for side, (count, length) in enumerate(zip((before, after), lengths)):
         if not count:
@@ -198,6 +196,6 @@ def _by_value(trace: Trace, operand: Instruction, axis: int, before: int, after:
             statistic = np.rint(statistic)
         sizes = list(operand.shape.dimensions)
         sizes[axis] = count
-        value = convert(b, statistic.instruction(trace), operand.shape.element_type)
-        parts.insert(len(parts) if side else 0, broadcast(b, value, tuple(sizes)))
-    return b.emit("concatenate", *parts, dimensions=(axis,))
+        value = convert(statistic.instruction(trace), operand.shape.element_type)
+        parts.insert(len(parts) if side else 0, broadcast(value, tuple(sizes)))
+    return hlo.concatenate(*parts, dimensions=(axis,))

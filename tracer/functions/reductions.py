@@ -20,9 +20,7 @@ from ..recording.operands import (
     as_traced,
     broadcast,
     broadcast_shapes,
-    constant,
     convert,
-    full_like,
     instruction_of,
     normalize_axes,
     normalize_axis,
@@ -30,7 +28,7 @@ from ..recording.operands import (
     result,
     store,
     value,
-)  # fmt: skip
+)
 from ..recording.trace import Trace
 from . import arithmetic
 
@@ -74,12 +72,11 @@ def reduce_ufunc(
             "'initial'"
         )
     wide = accumulation_type(ufunc, element_type)
-    b = trace.builder
-    operand = convert(b, convert(b, operand, element_type), wide)
+    operand = convert(convert(operand, element_type), wide)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
     reduced = reduce_instruction(trace, ufunc, operand, axes, start)
-    reduced = convert(b, reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
+    reduced = convert(reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
     return finish(trace, reduced, sizes, axes, keepdims, out)
 
 
@@ -97,21 +94,19 @@ def masked(trace: Trace, operand: Instruction, where: Any, identity: Any) -> Ins
     """The operand with the identity where the mask does not hold."""
     if where is True or where is _NO_VALUE:
         return operand
-    b = trace.builder
     shape = operand.shape.dimensions
     mask = instruction_of(trace, where if isinstance(where, TracedArray) else np.asarray(where, bool), hlo.PRED)
     if broadcast_shapes(shape, mask.shape.dimensions) != shape:
         raise ValueError(f"non-broadcastable operand: where has shape {mask.shape.dimensions}, the array {shape}")
-    return b.emit("select", broadcast(b, mask, shape), operand, full_like(b, identity, operand))
+    return hlo.select(broadcast(mask, shape), operand, hlo.full_like(operand, identity))
 
 
 @cache
 def combiner(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.Computation:
     """The scalar computation of the ufunc's kernel, as a reduction's ``to_apply``."""
-    b = hlo.Builder(f"{ufunc.__name__}_{element_type.name}")
-    scalar = hlo.Shape(element_type)
-    combined = UFUNCS[ufunc].emit(b, b.parameter(scalar, "a"), b.parameter(scalar, "b"))
-    return b.build(convert(b, combined, element_type))
+    scalar, emit = hlo.Shape(element_type), UFUNCS[ufunc].emit
+    name = f"{ufunc.__name__}_{element_type.name}"
+    return hlo.computation(name, [scalar, scalar], lambda a, b: convert(emit(a, b), element_type))
 
 
 def reduce_instruction(
@@ -119,14 +114,13 @@ def reduce_instruction(
 ) -> Instruction:
     """The reduced dimensions are dropped; ``start`` is combined with the result where it is given."""
     element_type = operand.shape.element_type
-    b = trace.builder
     if axes:
-        identity = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
-        operand = b.emit("reduce", operand, identity, dimensions=axes, to_apply=combiner(ufunc, element_type))
+        identity = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
+        operand = hlo.reduce(operand, identity, dimensions=axes, to_apply=combiner(ufunc, element_type))
     if start is None:
         return operand
     shape = broadcast_shapes(start.shape.dimensions, operand.shape.dimensions)
-    return UFUNCS[ufunc].emit(b, broadcast(b, start, shape), broadcast(b, operand, shape))
+    return UFUNCS[ufunc].emit(broadcast(start, shape), broadcast(operand, shape))
 
 
 def finish(
@@ -134,7 +128,7 @@ def finish(
 ) -> TracedArray:
     """The result of a reduction as an array: dimensions of size 1 kept if wanted, written to ``out`` if given."""
     if keepdims is True or (keepdims is not _NO_VALUE and keepdims):
-        reduced = trace.builder.reshape(reduced, [1 if axis in axes else size for axis, size in enumerate(sizes)])
+        reduced = hlo.reshape(reduced, [1 if axis in axes else size for axis, size in enumerate(sizes)])
     return store(out, result(trace, reduced))
 
 
@@ -187,33 +181,33 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 @cache
 def _position_computation(element_type: hlo.ElementType, largest: bool) -> hlo.Computation:
     """Of two values with their positions, the better one: NaN beats numbers, the lower position breaks ties."""
-    b = hlo.Builder(f"{'argmax' if largest else 'argmin'}_{element_type.name}")
-    kinds = (element_type, hlo.S64, element_type, hlo.S64)
-    best, best_position, other, position = (b.parameter(hlo.Shape(kind), name) for kind, name in zip(kinds, "aibj"))
-    keep = arithmetic.compare(b, best, other, "GT" if largest else "LT")
-    tie = b.emit("compare", best, other, direction="EQ")
-    if element_type.kind in ("float", "complex"):
-        best_nan, other_nan = (b.emit("compare", x, x, direction="NE") for x in (best, other))
-        keep = b.emit("or", keep, b.emit("and", best_nan, b.emit("not", other_nan)))
-        tie = b.emit("or", tie, b.emit("and", best_nan, other_nan))
-    earlier = b.emit("compare", best_position, position, direction="LT")
-    keep = b.emit("or", keep, b.emit("and", tie, earlier))
-    return b.build(b.emit("tuple", b.emit("select", keep, best, other), b.emit("select", keep, best_position, position)))
+
+    def better(best: Instruction, best_position: Instruction, other: Instruction, position: Instruction) -> Instruction:
+        keep = arithmetic.compare(best, other, "GT" if largest else "LT")
+        tie = hlo.eq(best, other)
+        if element_type.kind in ("float", "complex"):
+            best_nan, other_nan = (hlo.ne(x, x) for x in (best, other))
+            keep = hlo.or_(keep, hlo.and_(best_nan, hlo.not_(other_nan)))
+            tie = hlo.or_(tie, hlo.and_(best_nan, other_nan))
+        keep = hlo.or_(keep, hlo.and_(tie, hlo.lt(best_position, position)))
+        return hlo.tuple(hlo.select(keep, best, other), hlo.select(keep, best_position, position))
+
+    shapes = [hlo.Shape(kind) for kind in (element_type, hlo.S64, element_type, hlo.S64)]
+    return hlo.computation(f"{'argmax' if largest else 'argmin'}_{element_type.name}", shapes, better)
 
 
 def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> TracedArray:
     trace, operand = value(a)
-    b = trace.builder
     name = "argmax" if largest else "argmin"
     original = operand.shape.dimensions
     if axis is None:
         axes = tuple(range(operand.shape.rank))
-        operand = b.reshape(operand, (operand.shape.size,))
+        operand = hlo.reshape(operand, (operand.shape.size,))
         axis = 0
     else:
         if operand.shape.rank == 0:
             normalize_axis(axis, 1)
-            operand, original = b.reshape(operand, (1,)), (1,)
+            operand, original = hlo.reshape(operand, (1,)), (1,)
             axis, axes, keepdims = 0, (0,), False
         else:
             axis = normalize_axis(axis, operand.shape.rank)
@@ -223,14 +217,14 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
         raise ValueError(f"attempt to get {name} of an empty sequence")
     element_type = operand.shape.element_type
     ufunc = np.maximum if largest else np.minimum
-    worst = constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type)
-    positions = b.emit("iota", shape=hlo.Shape(hlo.S64, sizes), iota_dimension=axis)
+    worst = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
+    positions = hlo.iota(hlo.Shape(hlo.S64, sizes), axis)
     # The worst value starts at the last of all positions, so that it loses every tie with an element.
-    init = constant(b, np.iinfo(np.int64).max, hlo.S64)
-    both = b.emit(
-        "reduce", operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest)
+    init = hlo.constant(np.iinfo(np.int64).max, hlo.S64)
+    both = hlo.reduce(
+        operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest)
     )
-    found = b.get_tuple_element(both, 1)
+    found = hlo.get_tuple_element(both, 1)
     return finish(trace, found, original, axes, keepdims, out)
 
 

@@ -12,7 +12,7 @@ from ...compile.scan_steps import running_step
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
-from ..recording.operands import as_traced, constant, convert, normalize_axis, result, store, value
+from ..recording.operands import as_traced, convert, normalize_axis, result, store, value
 from ..recording.trace import Trace
 from .reductions import accumulation_type, combiner
 
@@ -33,11 +33,10 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     axis = normalize_axis(axis, operand.shape.rank)
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
-    b = trace.builder
     scanned = scan_instruction(
-        trace, ufunc, convert(b, convert(b, operand, element_type), accumulation_type(ufunc, element_type)), axis
+        trace, ufunc, convert(convert(operand, element_type), accumulation_type(ufunc, element_type)), axis
     )
-    return store(out, result(trace, convert(b, scanned, element_type)))
+    return store(out, result(trace, convert(scanned, element_type)))
 
 
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
@@ -45,10 +44,10 @@ def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: 
     sizes, element_type = operand.shape.dimensions, operand.shape.element_type
     if sizes[axis] == 0:
         return operand
-    b, rest = trace.builder, sizes[:axis] + sizes[axis + 1 :]
-    init = b.broadcast_in_dim(constant(b, UFUNCS[ufunc].identity(element_type.dtype), element_type), rest, ())
+    rest = sizes[:axis] + sizes[axis + 1 :]
+    init = hlo.broadcast_in_dim(hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type), rest, ())
     step = _step(ufunc, element_type, rest)
-    return b.get_tuple_element(b.emit("scan", operand, init, dimensions=(axis,), num_carries=1, to_apply=step), 0)
+    return hlo.get_tuple_element(hlo.scan(operand, init, dimensions=(axis,), num_carries=1, to_apply=step), 0)
 
 
 @lru_cache(maxsize=256)

@@ -24,8 +24,8 @@ def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hl
         for one, kind in ((condition, hlo.PRED), (on_true, element_type), (on_false, element_type))
     ]
     shape = broadcast_shapes(*(operand.shape.dimensions for operand in operands))
-    predicate, *values = (broadcast(trace.builder, operand, shape) for operand in operands)
-    return TracedArray.from_instruction(trace, trace.emit("select", predicate, *values), is_scalar=False)
+    predicate, *values = (broadcast(operand, shape) for operand in operands)
+    return TracedArray.from_instruction(trace, hlo.select(predicate, *values), is_scalar=False)
 
 
 @implements(np.where)

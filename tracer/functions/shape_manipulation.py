@@ -74,13 +74,13 @@ def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     if strides is None or copy:
         trace = require_trace(a)
-        return TracedArray.from_instruction(trace, trace.builder.reshape(a.instruction(trace), shape), is_scalar=False)
+        return TracedArray.from_instruction(trace, hlo.reshape(a.instruction(trace), shape), is_scalar=False)
     old = a.shape
     return TracedArray.view_of(
         a,
         shape,
-        lambda trace, base: trace.builder.reshape(base, shape),
-        lambda trace, base, value: trace.builder.reshape(value, old),
+        lambda trace, base: hlo.reshape(base, shape),
+        lambda trace, base, value: hlo.reshape(value, old),
         strides,
     )
 
@@ -125,10 +125,10 @@ def permuted(a: TracedArray, order: Any) -> TracedArray:
     same = order == inverse == tuple(range(len(order)))
 
     def read(trace, base):
-        return base if same else trace.emit("transpose", base, dimensions=order)
+        return base if same else hlo.transpose(base, dimensions=order)
 
     def write(trace, base, value):
-        return value if same else trace.emit("transpose", value, dimensions=inverse)
+        return value if same else hlo.transpose(value, dimensions=inverse)
 
     steps = a.element_strides
     strides = a.unusual_strides if same else tuple(steps[axis] for axis in order)
@@ -243,7 +243,7 @@ def broadcast_to(array, shape, subok=False):
     strides = (0,) * added + tuple(
         0 if size == 1 and size != shape[added + dimension] else steps[dimension] for dimension, size in enumerate(array.shape)
     )
-    return TracedArray.view_of(array, shape, lambda trace, base: broadcast(trace.builder, base, shape), None, strides)
+    return TracedArray.view_of(array, shape, lambda trace, base: broadcast(base, shape), None, strides)
 
 
 def broadcast_shapes_or_none(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -357,7 +357,7 @@ def rolled(trace: Any, operand: hlo.Instruction, dimension: int, amount: int) ->
     if amount == 0:
         return operand
     parts = [part(trace, operand, dimension, size - amount, size), part(trace, operand, dimension, 0, size - amount)]
-    return trace.emit("concatenate", *parts, dimensions=(dimension,))
+    return hlo.concatenate(*parts, dimensions=(dimension,))
 
 
 def part(trace: Any, operand: hlo.Instruction, dimension: int, start: int, limit: int, stride: int = 1) -> hlo.Instruction:
@@ -366,7 +366,7 @@ def part(trace: Any, operand: hlo.Instruction, dimension: int, start: int, limit
     if ranges[dimension] == (start, limit, stride):
         return operand
     ranges[dimension] = (start, limit, stride)
-    return trace.emit("slice", operand, slice=tuple(ranges))
+    return hlo.emit("slice", operand, slice=tuple(ranges))
 
 
 # --- questions about shapes ---

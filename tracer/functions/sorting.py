@@ -17,64 +17,68 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
 from ..recording.operands import as_strong, convert, normalize_axis, prepare, result, value
 from ..recording.trace import Trace
-from . import emission as e
+from .kernel_parts import is_nan
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
 
 
-def precedes(b: hlo.Builder, x: Instruction, y: Instruction) -> Instruction:
+def precedes(x: Instruction, y: Instruction) -> Instruction:
     """Whether x comes before y in NumPy's order, element by element."""
     element_type = x.shape.element_type
     if element_type.is_complex:
-        return _complex_precedes(b, x, y)
-    less = e.lt(b, x, y)
+        return _complex_precedes(x, y)
+    less = hlo.lt(x, y)
     if not element_type.is_float:
         return less
-    return e.or_(b, less, e.and_(b, e.ne(b, y, y), e.eq(b, x, x)))
+    return hlo.or_(less, hlo.and_(hlo.ne(y, y), hlo.eq(x, x)))
 
 
-def _complex_precedes(b: hlo.Builder, x: Instruction, y: Instruction) -> Instruction:
+def _complex_precedes(x: Instruction, y: Instruction) -> Instruction:
     """The order of NumPy's ``sort``: numbers, then those with a NaN as imaginary part, as real part, as both."""
-    x_real, x_imag, y_real, y_imag = e.real(b, x), e.imag(b, x), e.real(b, y), e.imag(b, y)
-    real_less, real_greater = precedes(b, x_real, y_real), precedes(b, y_real, x_real)
-    real_same = e.not_(b, e.or_(b, real_less, real_greater))
+    x_real, x_imag, y_real, y_imag = hlo.real(x), hlo.imag(x), hlo.real(y), hlo.imag(y)
+    real_less, real_greater = precedes(x_real, y_real), precedes(y_real, x_real)
+    real_same = hlo.not_(hlo.or_(real_less, real_greater))
     # A NaN in one of the imaginary parts decides before the real parts do, if these are numbers.
-    numbers = e.and_(b, e.eq(b, x_real, x_real), e.eq(b, y_real, y_real))
-    x_last, y_last = e.is_nan(b, x_imag), e.is_nan(b, y_imag)
-    differ = e.and_(b, numbers, e.xor(b, x_last, y_last))
-    by_parts = e.or_(b, real_less, e.and_(b, real_same, precedes(b, x_imag, y_imag)))
-    return b.emit("select", differ, y_last, by_parts)
+    numbers = hlo.and_(hlo.eq(x_real, x_real), hlo.eq(y_real, y_real))
+    x_last, y_last = is_nan(x_imag), is_nan(y_imag)
+    differ = hlo.and_(numbers, hlo.xor(x_last, y_last))
+    by_parts = hlo.or_(real_less, hlo.and_(real_same, precedes(x_imag, y_imag)))
+    return hlo.select(differ, y_last, by_parts)
 
 
 @cache
 def comparator(keys: tuple[hlo.ElementType, ...], others: tuple[hlo.ElementType, ...] = ()) -> hlo.Computation:
     """Compares elements in NumPy's order by the first key, those that are equal by the second one, and so on."""
-    b = hlo.Builder(f"before_{'_'.join(key.name for key in keys)}")
-    pairs = [[b.parameter(hlo.Shape(kind)) for _ in range(2)] for kind in (*keys, *others)]
-    (first, second), *rest = pairs[: len(keys)]
-    before = precedes(b, first, second)
-    if rest:
-        undecided = e.not_(b, e.or_(b, before, precedes(b, second, first)))
-        for x, y in rest:
-            before = e.or_(b, before, e.and_(b, undecided, precedes(b, x, y)))
-            undecided = e.and_(b, undecided, e.not_(b, e.or_(b, precedes(b, x, y), precedes(b, y, x))))
-    return b.build(before)
+
+    def comes_before(*parameters: Instruction) -> Instruction:
+        pairs = [parameters[2 * number : 2 * number + 2] for number in range(len(keys))]
+        (first, second), *rest = pairs
+        before = precedes(first, second)
+        if rest:
+            undecided = hlo.not_(hlo.or_(before, precedes(second, first)))
+            for x, y in rest:
+                before = hlo.or_(before, hlo.and_(undecided, precedes(x, y)))
+                undecided = hlo.and_(undecided, hlo.not_(hlo.or_(precedes(x, y), precedes(y, x))))
+        return before
+
+    shapes = [hlo.Shape(kind) for kind in (*keys, *others) for _ in range(2)]
+    return hlo.computation(f"before_{'_'.join(key.name for key in keys)}", shapes, comes_before)
 
 
 def sorted_instruction(trace: Trace, operand: Instruction, axis: int, is_stable: bool = False) -> Instruction:
     """The operand sorted along a dimension; only zeros and NaN show whether it is stable."""
     order = comparator((operand.shape.element_type,))
-    return trace.emit("sort", operand, dimensions=(axis,), is_stable=is_stable, to_apply=order)
+    return hlo.sort(operand, dimensions=(axis,), is_stable=is_stable, to_apply=order)
 
 
 def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int) -> Instruction:
     """The s64 positions of the elements in sorted order, the first key counting most."""
-    b, shape = trace.builder, keys[0].shape.without_layout()
-    positions = b.emit("iota", shape=shape.with_element_type(hlo.S64), iota_dimension=axis)
+    shape = keys[0].shape.without_layout()
+    positions = hlo.iota(shape.with_element_type(hlo.S64), axis)
     order = comparator(tuple(key.shape.element_type for key in keys), (hlo.S64,))
-    together = b.emit("sort", *keys, positions, dimensions=(axis,), is_stable=True, to_apply=order)
-    return b.get_tuple_element(together, len(keys))
+    together = hlo.sort(*keys, positions, dimensions=(axis,), is_stable=True, to_apply=order)
+    return hlo.get_tuple_element(together, len(keys))
 
 
 def _check_kind(kind: Any, order: Any, stable: Any) -> None:
@@ -191,11 +195,10 @@ def searchsorted(a, v, side="left", sorter=None):
         raise ValueError("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
     element_type = hlo.element_type_of(np.result_type(a.dtype, v.dtype))
     trace = require_trace(a, v)
-    b = trace.builder
-    line, wanted = (convert(b, one.instruction(trace), element_type) for one in (a, v))
+    line, wanted = (convert(one.instruction(trace), element_type) for one in (a, v))
     if sorter is not None:
-        line = elements_at(b, line, _sorter(sorter, a.shape[0]).instruction(trace)) if a.size else line
-    return result(trace, _search(b, line, wanted, side))
+        line = elements_at(line, _sorter(sorter, a.shape[0]).instruction(trace)) if a.size else line
+    return result(trace, _search(line, wanted, side))
 
 
 def _sorter(sorter: Any, size: int) -> TracedArray:
@@ -211,31 +214,31 @@ def _sorter(sorter: Any, size: int) -> TracedArray:
     return sorter
 
 
-def elements_at(b: hlo.Builder, line: Instruction, positions: Instruction) -> Instruction:
+def elements_at(line: Instruction, positions: Instruction) -> Instruction:
     """The elements of an array of one dimension at positions, which are moved into it."""
     rank = positions.shape.rank
-    return b.emit(
-        "gather", line, positions, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=rank,
+    return hlo.gather(
+        line, positions, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=rank,
         slice_sizes=(1,),
     )  # fmt: skip
 
 
-def _search(b: hlo.Builder, line: Instruction, wanted: Instruction, side: str) -> Instruction:
+def _search(line: Instruction, wanted: Instruction, side: str) -> Instruction:
     """How many elements of a sorted line come before each wanted value; with side "right", or are equal to it."""
     (size,) = line.shape.dimensions
     shape = wanted.shape.without_layout().with_element_type(hlo.S64)
-    position = _zeros(b, shape)
+    position = _zeros(shape)
     for bit in reversed(range(size.bit_length())):
         step = 1 << bit
-        element = elements_at(b, line, e.add(b, position, step - 1))
-        passed = e.not_(b, precedes(b, wanted, element)) if side == "right" else precedes(b, element, wanted)
-        inside = e.le(b, position, size - step)
-        position = b.emit("select", e.and_(b, inside, passed), e.add(b, position, step), position)
+        element = elements_at(line, hlo.add(position, step - 1))
+        passed = hlo.not_(precedes(wanted, element)) if side == "right" else precedes(element, wanted)
+        inside = hlo.le(position, size - step)
+        position = hlo.select(hlo.and_(inside, passed), hlo.add(position, step), position)
     return position
 
 
-def _zeros(b: hlo.Builder, shape: hlo.Shape) -> Instruction:
-    return b.broadcast(b.constant(0, shape.element_type), shape.dimensions, ())
+def _zeros(shape: hlo.Shape) -> Instruction:
+    return hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
 
 
 @implements(np.digitize)

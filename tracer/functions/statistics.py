@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
@@ -68,9 +69,9 @@ def _variance(
     deviation = a.astype(inside, copy=False) - center if dtype is None else np.subtract(a, center, dtype=inside)
     trace = require_trace(a)
     if deviation.element_type.is_complex:
-        b, z = trace.builder, deviation.instruction(trace)
-        parts = [b.emit("real", z), b.emit("imag", z)]
-        squares = result(trace, b.emit("add", *(b.emit("multiply", part, part) for part in parts)))
+        z = deviation.instruction(trace)
+        parts = [hlo.real(z), hlo.imag(z)]
+        squares = result(trace, hlo.add(*(hlo.multiply(part, part) for part in parts)))
         outside = squares.dtype
     else:
         squares = deviation * deviation
@@ -271,5 +272,5 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     if scaled.element_type.is_complex:
         trace = require_trace(scaled)
         parts = [np.clip(scaled.real, -1, 1).instruction(trace), np.clip(scaled.imag, -1, 1).instruction(trace)]
-        return result(trace, trace.emit("complex", *parts))
+        return result(trace, hlo.complex(*parts))
     return np.clip(scaled, -1, 1)

@@ -25,14 +25,13 @@ from ..recording.operands import (
     broadcast,
     broadcast_shapes,
     class_of,
-    constant,
     convert,
     instruction_of,
     prepare,
     require_out,
     result,
     scalar_constant,
-)  # fmt: skip
+)
 from ..recording.trace import Trace
 from .recorded_calls import record_again
 
@@ -99,7 +98,6 @@ def _record(
             inputs, classes = decided, (np.dtype(bool),) * 2
     output_dtypes = tuple([None if one is None else one.dtype for one in outputs])
     types = promotion.loop_types(ufunc, classes, output_dtypes, dtype, casting)
-    b = trace.builder
     operands = [instruction_of(trace, value, kind) for value, kind in zip(inputs, types)]
     shapes = [operand.shape.dimensions for operand in operands]
     shape = broadcast_shapes(*shapes) if len(shapes) > 1 else shapes[0]
@@ -107,10 +105,10 @@ def _record(
         shape = _shape_with_outputs(shape, outputs, where)
     if ufunc is np.power:
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
-    emitted = _as_tuple(kernel.emit(b, *[broadcast(b, operand, shape) for operand in operands]))
+    emitted = _as_tuple(kernel.emit(*[broadcast(operand, shape) for operand in operands]))
     return tuple(
         [
-            _masked(trace, convert(b, convert(b, value, kind), kind if out is None else out.element_type), out, where)
+            _masked(trace, convert(convert(value, kind), kind if out is None else out.element_type), out, where)
             for value, kind, out in zip(emitted, types[ufunc.nin :], outputs or (None,) * ufunc.nout)
         ]
     )
@@ -156,10 +154,10 @@ def _masked(trace: Trace, value: Instruction, out: TracedArray | None, where: An
         raise TypeError(
             f"Cannot cast array data from {np.dtype(class_of(where))!r} to dtype('bool') according to the rule 'safe'"
         )
-    b, shape = trace.builder, value.shape.dimensions
-    mask = broadcast(b, instruction_of(trace, where, hlo.PRED), shape)
-    other = out.instruction(trace) if out is not None else broadcast(b, constant(b, 0, value.shape.element_type), shape)
-    return b.emit("select", mask, value, other)
+    shape = value.shape.dimensions
+    mask = broadcast(instruction_of(trace, where, hlo.PRED), shape)
+    other = out.instruction(trace) if out is not None else broadcast(hlo.constant(0, value.shape.element_type), shape)
+    return hlo.select(mask, value, other)
 
 
 def _deliver(trace: Trace, value: Instruction, out: TracedArray | None, operands: Sequence[Any], order: str) -> TracedArray:
@@ -189,7 +187,7 @@ def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
 
 def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:
     trace = require_trace()
-    return result(trace, broadcast(trace.builder, constant(trace.builder, value, hlo.PRED), shape))
+    return result(trace, broadcast(hlo.constant(value, hlo.PRED), shape))
 
 
 def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
@@ -201,13 +199,10 @@ def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instructio
         if known < 0:
             raise ValueError("Integers to negative integer powers are not allowed.")
         return
-    b = trace.builder
-    negative = b.emit(
-        "compare", operand, broadcast(b, constant(b, 0, operand.shape.element_type), operand.shape.dimensions), direction="LT"
-    )
+    negative = hlo.lt(operand, broadcast(hlo.constant(0, operand.shape.element_type), operand.shape.dimensions))
     if negative.shape.rank:
-        negative = b.emit(
-            "reduce", negative, constant(b, False, hlo.PRED), dimensions=tuple(range(negative.shape.rank)),
+        negative = hlo.reduce(
+            negative, hlo.constant(False, hlo.PRED), dimensions=tuple(range(negative.shape.rank)),
             to_apply=hlo.scalar_computation("or", hlo.PRED),
         )  # fmt: skip
     trace.add_error_flag(negative, ValueError, "Integers to negative integer powers are not allowed.")
@@ -250,16 +245,20 @@ def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple)
     types = promotion.loop_types(ufunc, (array.dtype, *map(class_of, values)))
     trace, own = require_trace(array), array.element_type
     given = types[1] if values else own
-    b = hlo.Builder(f"{ufunc.__name__}_at")
-    current, *unused = (b.parameter(hlo.Shape(kind)) for kind in ((own,) if given is own else (own, given, own)))
-    update = b.parameter(hlo.Shape(given))
-    combined = ufunc_kernel(ufunc).emit(b, convert(b, current, types[0]), *[update] * len(values))
-    combined = convert(b, convert(b, combined, types[-1]), own)
-    combine = b.build(b.emit("tuple", combined, unused[0]) if unused else combined)
+    emit = ufunc_kernel(ufunc).emit
+
+    def updated(current: Instruction, *parameters: Instruction) -> Instruction:
+        *unused, update = parameters
+        combined = emit(convert(current, types[0]), *[update] * len(values))
+        combined = convert(convert(combined, types[-1]), own)
+        return hlo.tuple(combined, unused[0]) if unused else combined
+
+    shapes = [hlo.Shape(kind) for kind in ((own, given) if given is own else (own, given, own, given))]
+    combine = hlo.computation(f"{ufunc.__name__}_at", shapes, updated)
     selection = select_arrays(array, index)
-    updates = instruction_of(trace, values[0], given) if values else constant(trace.builder, 0, given)
+    updates = instruction_of(trace, values[0], given) if values else hlo.constant(0, given)
     if ufunc is np.power:
         _require_nonnegative_exponent(trace, values[0], updates)
     if broadcast_shapes(selection.shape, updates.shape.dimensions) != selection.shape:
         raise ValueError("array is not broadcastable to correct shape")
-    update_selected(trace, selection, broadcast(trace.builder, updates, selection.shape), combine)
+    update_selected(trace, selection, broadcast(updates, selection.shape), combine)

@@ -128,21 +128,20 @@ def _integer(entry: Any, dimension: int, size: int) -> Range:
 
 def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) -> TracedArray:
     """The index as s64, wrapped where negative; the error flag is raised where it is out of range."""
-    b = trace.builder
     index = entry.instruction(trace)
     unsigned = entry.element_type.kind == "unsigned"
     if entry.element_type is hlo.U64:  # its upper half would turn negative
-        limit = b.constant(np.uint64(size))
-        outside = b.emit("compare", index, limit, direction="GE")
-        index = b.convert(index, hlo.S64)
+        limit = hlo.constant(np.uint64(size))
+        outside = hlo.ge(index, limit)
+        index = hlo.convert(index, hlo.S64)
     else:
-        index = b.convert(index, hlo.S64)
+        index = hlo.convert(index, hlo.S64)
         if not unsigned:
-            negative = b.emit("compare", index, b.constant(np.int64(0)), direction="LT")
-            index = b.emit("select", negative, b.emit("add", index, b.constant(np.int64(size))), index)
-        outside = b.emit("compare", index, b.constant(np.int64(size)), direction="GE")
+            negative = hlo.lt(index, hlo.constant(np.int64(0)))
+            index = hlo.select(negative, hlo.add(index, hlo.constant(np.int64(size))), index)
+        outside = hlo.ge(index, hlo.constant(np.int64(size)))
         if not unsigned:
-            outside = b.emit("or", outside, b.emit("compare", index, b.constant(np.int64(0)), direction="LT"))
+            outside = hlo.or_(outside, hlo.lt(index, hlo.constant(np.int64(0))))
     trace.add_error_flag(outside, IndexError, f"index is out of bounds for axis {dimension} with size {size}")
     return TracedArray.from_instruction(trace, index)
 
@@ -174,22 +173,22 @@ def read_basic(array: TracedArray, index: Any) -> TracedArray:
 
 def take(trace: Trace, base: Instruction, selection: Selection) -> Instruction:
     """The selected elements, in the selection's shape."""
-    b, sizes, ranges = trace.builder, base.shape.dimensions, selection.ranges
+    sizes, ranges = base.shape.dimensions, selection.ranges
     if any(isinstance(r.start, TracedArray) for r in ranges):
         starts, taken = [], []
         for r, size in zip(ranges, sizes):
             dynamic = isinstance(r.start, TracedArray)
-            starts.append(r.start.instruction(trace) if dynamic else b.constant(np.int64(0)))
+            starts.append(r.start.instruction(trace) if dynamic else hlo.constant(np.int64(0)))
             taken.append(1 if dynamic else size)
-        base = b.emit("dynamic-slice", base, *starts, sizes=tuple(taken))
+        base = hlo.dynamic_slice(base, *starts, sizes=tuple(taken))
         ranges = tuple(r._replace(start=0) if isinstance(r.start, TracedArray) else r for r in ranges)
         sizes = tuple(taken)
     if any(r.length != size for r, size in zip(ranges, sizes)):
-        base = b.emit("slice", base, slice=tuple([_forward(r) for r in ranges]))
+        base = hlo.emit("slice", base, slice=tuple([_forward(r) for r in ranges]))
     reversed_ = [dimension for dimension, r in enumerate(ranges) if r.step < 0 and r.length > 1]
     if reversed_:
-        base = b.emit("reverse", base, dimensions=tuple(reversed_))
-    return b.reshape(base, selection.shape)
+        base = hlo.reverse(base, dimensions=tuple(reversed_))
+    return hlo.reshape(base, selection.shape)
 
 
 def _forward(r: Range) -> tuple[int, int, int]:
@@ -244,19 +243,19 @@ def assigned_value(trace: Trace, value: Any, shape: tuple[int, ...], element_typ
     if not fits:
         given = str(operand.shape.dimensions).replace(" ", "")
         raise ValueError(f"could not broadcast input array from shape {given} into shape {str(shape).replace(' ', '')}")
-    return broadcast(trace.builder, trace.builder.reshape(operand, dimensions), shape)
+    return broadcast(hlo.reshape(operand, dimensions), shape)
 
 
 def put(trace: Trace, base: Instruction, selection: Selection, value: Instruction) -> Instruction:
     """The base with the selected elements replaced by a value of the selection's shape."""
-    b, sizes, ranges = trace.builder, base.shape.dimensions, selection.ranges
+    sizes, ranges = base.shape.dimensions, selection.ranges
     block_sizes = tuple(r.length for r in ranges)
     if 0 in block_sizes:
         return base
-    value = b.reshape(value, block_sizes)
+    value = hlo.reshape(value, block_sizes)
     reversed_ = [dimension for dimension, r in enumerate(ranges) if r.step < 0 and r.length > 1]
     if reversed_:
-        value = b.emit("reverse", value, dimensions=reversed_)
+        value = hlo.reverse(value, dimensions=reversed_)
     if block_sizes == sizes:
         return value
     spread = [dimension for dimension, r in enumerate(ranges) if abs(r.step) > 1 and r.length > 1]
@@ -265,31 +264,30 @@ def put(trace: Trace, base: Instruction, selection: Selection, value: Instructio
     starts = []
     for r in ranges:
         dynamic = isinstance(r.start, TracedArray)
-        starts.append(r.start.instruction(trace) if dynamic else b.constant(np.int64(_forward(r)[0])))
-    return b.emit("dynamic-update-slice", base, value, *starts)
+        starts.append(r.start.instruction(trace) if dynamic else hlo.constant(np.int64(_forward(r)[0])))
+    return hlo.dynamic_update_slice(base, value, *starts)
 
 
 def _put_spread(trace: Trace, base: Instruction, ranges: tuple[Range, ...], value: Instruction) -> Instruction:
     """Writing with steps: the value is spread over the block that the ranges span, which selects it or keeps what was there."""
-    b = trace.builder
     dynamic = any(isinstance(r.start, TracedArray) for r in ranges)
     block = base
     starts = []
     if dynamic:
         for r in ranges:
-            starts.append(r.start.instruction(trace) if isinstance(r.start, TracedArray) else b.constant(np.int64(0)))
+            starts.append(r.start.instruction(trace) if isinstance(r.start, TracedArray) else hlo.constant(np.int64(0)))
         sizes = [1 if isinstance(r.start, TracedArray) else size for r, size in zip(ranges, base.shape.dimensions)]
-        block = b.emit("dynamic-slice", base, *starts, sizes=sizes)
+        block = hlo.dynamic_slice(base, *starts, sizes=sizes)
     padding = []
     for r, size in zip(ranges, block.shape.dimensions):
         low, limit, stride = (0, 1, 1) if isinstance(r.start, TracedArray) else _forward(r)
         padding.append((low, size - limit, stride - 1))
-    zero = b.constant(0, value.shape.element_type)
-    spread = b.emit("pad", value, zero, padding=padding)
-    everywhere = b.broadcast(b.constant(True), value.shape.dimensions, ())
-    mask = b.emit("pad", everywhere, b.constant(False), padding=padding)
-    updated = b.emit("select", mask, spread, block)
-    return b.emit("dynamic-update-slice", base, updated, *starts) if dynamic else updated
+    zero = hlo.constant(0, value.shape.element_type)
+    spread = hlo.pad(value, zero, padding=padding)
+    everywhere = hlo.broadcast(hlo.constant(True), value.shape.dimensions, ())
+    mask = hlo.pad(everywhere, hlo.constant(False), padding=padding)
+    updated = hlo.select(mask, spread, block)
+    return hlo.dynamic_update_slice(base, updated, *starts) if dynamic else updated
 
 
 # --- kinds of index entries ---

@@ -11,6 +11,7 @@ trace's error flag where it is known at run time only, as all contents of arrays
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ def select_arrays(array: TracedArray, index: Any) -> ArraySelection:
         raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed}") from None
     checked = 0 not in index_shape
     indices = [in_range(trace, entry, array.shape[axis], axis, checked) for _, axis, entry in arrays]
-    spread = tuple(broadcast(trace.builder, one, index_shape) for one in indices)
+    spread = tuple(broadcast(one, index_shape) for one in indices)
     return ArraySelection(base, tuple(dimension for dimension, _, _ in arrays), spread, index_shape, place)
 
 
@@ -163,12 +164,12 @@ def known_contents(trace: Trace, array: Any) -> np.ndarray:
         )  # fmt: skip
     contents = np.array(array)
     if isinstance(array, np.ndarray) and array.size:
-        b, captured = trace.builder, trace.capture(array)
+        captured = trace.capture(array)
         if contents.dtype.kind not in "biu":
             contents = contents != 0
-            zero = broadcast(b, b.constant(0, captured.shape.element_type), contents.shape)
-            captured = b.emit("compare", captured, zero, direction="NE")
-        changed = b.emit("compare", captured, b.constant(contents), direction="NE")
+            zero = broadcast(hlo.constant(0, captured.shape.element_type), contents.shape)
+            captured = hlo.ne(captured, zero)
+        changed = hlo.ne(captured, hlo.constant(contents))
         message = "a mask has changed since the function was traced, and with it the shape of what it selects"
         trace.add_error_flag(any_of(trace, changed), StaleCapture, message)
     return contents
@@ -185,7 +186,7 @@ def in_range(trace: Trace, index: Any, size: int, axis: int, checked: bool = Tru
         if outside.size:
             raise IndexError(message.format(f"{outside[0]} "))
         wrapped = np.where(index < 0, index + size, index)
-        return trace.constant(wrapped.astype(np.int32 if size < 2**31 else np.int64))
+        return hlo.constant(wrapped.astype(np.int32 if size < 2**31 else np.int64))
     if size == 0 and checked and index.size:
         raise IndexError(message.format(""))
     wrapped, outside = wrap(trace, index.instruction(trace), size)
@@ -194,28 +195,28 @@ def in_range(trace: Trace, index: Any, size: int, axis: int, checked: bool = Tru
     return wrapped
 
 
-def widened(b: hlo.Builder, index: Instruction, size: int) -> Instruction:
+def widened(index: Instruction, size: int) -> Instruction:
     """The indices in an integer type that holds the size and its negative."""
     if index.shape.element_type.bits < 32 or index.shape.element_type.bits == 32 and size >= 2**31:
-        return b.convert(index, hlo.S32 if size < 2**31 else hlo.S64)
+        return hlo.convert(index, hlo.S32 if size < 2**31 else hlo.S64)
     return index
 
 
 def wrap(trace: Trace, index: Instruction, size: int) -> tuple[Instruction, Instruction | None]:
     """Indices with the negative ones counted from the end, and which of them are out of range (None where none can be)."""
-    b, dimensions = trace.builder, index.shape.dimensions
-    index = widened(b, index, size)
+    dimensions = index.shape.dimensions
+    index = widened(index, size)
     if 0 in dimensions:
         return index, None
 
     def compare(one: Instruction, number: int, direction: str) -> Instruction:
-        bound = broadcast(b, b.constant(number, one.shape.element_type), dimensions)
-        return b.emit("compare", one, bound, direction=direction)
+        bound = broadcast(hlo.constant(number, one.shape.element_type), dimensions)
+        return hlo.compare(one, bound, direction=direction)
 
     if index.shape.element_type.kind == "signed":
-        sizes = broadcast(b, b.constant(size, index.shape.element_type), dimensions)
-        index = b.emit("select", compare(index, 0, "LT"), b.emit("add", index, sizes), index)
-        return index, b.emit("or", compare(index, 0, "LT"), compare(index, size, "GE"))
+        sizes = broadcast(hlo.constant(size, index.shape.element_type), dimensions)
+        index = hlo.select(compare(index, 0, "LT"), hlo.add(index, sizes), index)
+        return index, hlo.or_(compare(index, 0, "LT"), compare(index, size, "GE"))
     return index, compare(index, size, "GE")
 
 
@@ -223,9 +224,8 @@ def any_of(trace: Trace, predicate: Instruction) -> Instruction:
     """Whether any element is true."""
     if not predicate.shape.rank:
         return predicate
-    b = trace.builder
-    return b.emit(
-        "reduce", predicate, b.constant(False), dimensions=tuple(range(predicate.shape.rank)),
+    return hlo.reduce(
+        predicate, hlo.constant(False), dimensions=tuple(range(predicate.shape.rank)),
         to_apply=hlo.scalar_computation("or", hlo.PRED),
     )  # fmt: skip
 
@@ -242,14 +242,14 @@ def read_arrays(array: TracedArray, index: Any) -> TracedArray:
 
 def taken(trace: Trace, selection: ArraySelection) -> Instruction:
     """The selected elements."""
-    b, operand, shape = trace.builder, selection.base.instruction(trace), selection.shape
+    operand, shape = selection.base.instruction(trace), selection.shape
     if 0 in shape:
-        return b.broadcast(b.constant(0, operand.shape.element_type), shape, ())
+        return hlo.broadcast(hlo.constant(0, operand.shape.element_type), shape, ())
     if not selection.dimensions:
-        return b.broadcast(operand, shape, selection.window_dims)
+        return hlo.broadcast(operand, shape, selection.window_dims)
     sizes = [1 if d in selection.dimensions else size for d, size in enumerate(operand.shape.dimensions)]
-    return b.emit(
-        "gather", operand, _index_vectors(trace, selection.indices),
+    return hlo.gather(
+        operand, _index_vectors(trace, selection.indices),
         offset_dims=selection.window_dims, collapsed_slice_dims=sorted(selection.dimensions),
         start_index_map=selection.dimensions, index_vector_dim=len(selection.index_shape), slice_sizes=sizes,
     )  # fmt: skip
@@ -259,12 +259,11 @@ def _index_vectors(trace: Trace, indices: Sequence[Instruction]) -> Instruction:
     """The index arrays side by side, in a last dimension of their own; a single one as it is."""
     if len(indices) == 1:
         return indices[0]
-    b = trace.builder
     element_types = {index.shape.element_type for index in indices}
     common = element_types.pop() if len(element_types) == 1 else hlo.S64
-    columns = [b.convert(index, common) for index in indices]
-    columns = [b.reshape(column, (*column.shape.dimensions, 1)) for column in columns]
-    return b.emit("concatenate", *columns, dimensions=(len(columns[0].shape.dimensions) - 1,))
+    columns = [hlo.convert(index, common) for index in indices]
+    columns = [hlo.reshape(column, (*column.shape.dimensions, 1)) for column in columns]
+    return hlo.concatenate(*columns, dimensions=(len(columns[0].shape.dimensions) - 1,))
 
 
 # --- writing ---
@@ -286,17 +285,11 @@ def write_arrays(array: TracedArray, index: Any, value: Any) -> None:
     update_selected(trace, selection, updates, second(array.element_type))
 
 
+@cache
 def second(element_type: hlo.ElementType) -> hlo.Computation:
     """The computation of two scalars that returns the second one."""
-    found = _second.get(element_type)
-    if found is None:
-        b = hlo.Builder(f"assign_{element_type.name}")
-        b.parameter(hlo.Shape(element_type), "current")
-        found = _second[element_type] = b.build(b.parameter(hlo.Shape(element_type), "update"))
-    return found
-
-
-_second: dict[hlo.ElementType, hlo.Computation] = {}
+    scalar = hlo.Shape(element_type)
+    return hlo.computation(f"assign_{element_type.name}", [scalar, scalar], lambda current, update: update)
 
 
 def update_selected(trace: Trace, selection: ArraySelection, updates: Instruction, combine: hlo.Computation) -> None:
@@ -307,22 +300,22 @@ def update_selected(trace: Trace, selection: ArraySelection, updates: Instructio
     """
     if 0 in selection.shape:
         return
-    base, b = selection.base, trace.builder
+    base = selection.base
     operands, windows = [base.instruction(trace)], [updates]
     own, given = base.element_type, updates.shape.element_type
     if given is not own:
-        operands.append(broadcast(b, b.constant(0, given), base.shape))
-        windows.insert(0, broadcast(b, b.constant(0, own), selection.shape))
+        operands.append(broadcast(hlo.constant(0, given), base.shape))
+        windows.insert(0, broadcast(hlo.constant(0, own), selection.shape))
     if selection.dimensions:
         vectors, vector_dim = _index_vectors(trace, selection.indices), len(selection.index_shape)
     else:  # everything, once: vectors of no elements
-        vectors, vector_dim = b.constant(np.zeros((*selection.index_shape, 0), np.int32)), len(selection.index_shape)
-    updated = b.emit(
-        "scatter", *operands, vectors, *windows,
+        vectors, vector_dim = hlo.constant(np.zeros((*selection.index_shape, 0), np.int32)), len(selection.index_shape)
+    updated = hlo.scatter(
+        *operands, vectors, *windows,
         update_window_dims=selection.window_dims, inserted_window_dims=sorted(selection.dimensions),
         scatter_dims_to_operand_dims=selection.dimensions, index_vector_dim=vector_dim, to_apply=combine,
     )  # fmt: skip
-    base.set_value(updated if given is own else b.get_tuple_element(updated, 0))
+    base.set_value(updated if given is own else hlo.get_tuple_element(updated, 0))
 
 
 def selection_along(array: TracedArray, axis: int, indices: Instruction) -> ArraySelection:

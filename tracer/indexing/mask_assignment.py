@@ -41,7 +41,7 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
         if first:
             raise NotImplementedError("assigning x[mask] to a mask behind other indices is not implemented for traced arrays")
         whole = instruction_of(trace, value.values_for(as_traced(mask)), array.element_type)
-        _select(trace, array, mask, first, broadcast(trace.builder, whole, array.shape))
+        _select(trace, array, mask, first, broadcast(whole, array.shape))
         return
     value = prepare(value)
     # The selected elements lie along one dimension, at the place of the mask's.
@@ -51,8 +51,8 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
     if count == 1:
         shape = (*array.shape[:first], 1, *rest)
         converted = assigned_value(trace, value, shape, array.element_type)
-        spread = trace.builder.reshape(converted, [*shape[:first], *[1] * mask.ndim, *rest])
-        _select(trace, array, mask, first, broadcast(trace.builder, spread, array.shape))
+        spread = hlo.reshape(converted, [*shape[:first], *[1] * mask.ndim, *rest])
+        _select(trace, array, mask, first, broadcast(spread, array.shape))
     elif isinstance(mask, TracedArray) and first == 0:
         converted = assigned_value(trace, value, (count, *rest), array.element_type)
         _select(trace, array, mask, first, _dealt_out(trace, mask, converted))
@@ -76,9 +76,9 @@ def _first_dimension(array: TracedArray, entries: list[Any], position: int, mask
 
 
 def _select(trace: Trace, array: TracedArray, mask: Any, first: int, value: Instruction) -> None:
-    b, after = trace.builder, array.ndim - first - mask.ndim
-    predicate = b.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * after])
-    array.set_value(b.emit("select", broadcast(b, predicate, array.shape), value, array.instruction(trace)))
+    after = array.ndim - first - mask.ndim
+    predicate = hlo.reshape(instruction_of(trace, mask, hlo.PRED), [*[1] * first, *mask.shape, *[1] * after])
+    array.set_value(hlo.select(broadcast(predicate, array.shape), value, array.instruction(trace)))
 
 
 def _dealt_out(trace: Trace, mask: TracedArray, values: Instruction) -> Instruction:
@@ -86,17 +86,17 @@ def _dealt_out(trace: Trace, mask: TracedArray, values: Instruction) -> Instruct
 
     Raises ValueError when the program runs if there are not as many values as true elements.
     """
-    b, (given, *rest) = trace.builder, values.shape.dimensions
+    (given, *rest) = values.shape.dimensions
     shape = (*mask.shape, *rest)
     if mask.size == 0:
-        return broadcast(b, b.constant(0, values.shape.element_type), shape)
+        return broadcast(hlo.constant(0, values.shape.element_type), shape)
     counts = np.cumsum(mask.reshape(-1), dtype=np.int64).instruction(trace)
-    total = b.reshape(b.emit("slice", counts, slice=[(mask.size - 1, mask.size, 1)]), ())
+    total = hlo.reshape(hlo.emit("slice", counts, slice=[(mask.size - 1, mask.size, 1)]), ())
     message = f"NumPy boolean array indexing assignment cannot assign {given} input values to the values where the mask is true"
-    different = b.emit("compare", total, b.constant(np.int64(given)), direction="NE")
+    different = hlo.ne(total, hlo.constant(np.int64(given)))
     trace.add_error_flag(different, ValueError, message)
     if given == 0:
-        return broadcast(b, b.constant(0, values.shape.element_type), shape)
-    ones = broadcast(b, b.constant(np.int64(1)), counts.shape.dimensions)
+        return broadcast(hlo.constant(0, values.shape.element_type), shape)
+    ones = broadcast(hlo.constant(np.int64(1)), counts.shape.dimensions)
     source = TracedArray.from_instruction(trace, values, is_scalar=False)
-    return b.reshape(taken(trace, selection_along(source, 0, b.emit("subtract", counts, ones))), shape)
+    return hlo.reshape(taken(trace, selection_along(source, 0, hlo.subtract(counts, ones))), shape)

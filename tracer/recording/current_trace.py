@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from ...hlo import set_current_builder
+
 if TYPE_CHECKING:
     from .trace import Trace
 
@@ -15,10 +17,12 @@ def current_trace() -> Trace | None:
     """The innermost trace that this thread is recording, None outside of tracing."""
     trace = getattr(_active, "trace", None)
     while trace is not None and not trace.running.locked():  # an interrupt has kept it from being left in order
-        trace = _active.trace = trace.enclosing
+        trace = trace.enclosing
+        set_current_trace(trace)
     return trace
 
 
 def set_current_trace(trace: Trace | None) -> None:
-    """For `Trace`, as it is entered and left."""
+    """For `Trace`, as it is entered and left: the functions of `phlox.hlo` write into this trace's computation."""
     _active.trace = trace
+    set_current_builder(None if trace is None else trace.builder)

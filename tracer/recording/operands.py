@@ -13,7 +13,6 @@ from .array import TracedArray, as_index, require_trace
 from .trace import Trace
 
 Instruction = hlo.Instruction
-Builder = hlo.Builder
 
 
 def class_of(value: Any) -> Any:
@@ -39,7 +38,7 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
     trace = require_trace()
     if not has_traced(value):
         array = np.asarray(value, dtype)
-        return TracedArray.from_instruction(trace, trace.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
+        return TracedArray.from_instruction(trace, hlo.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
     parts = [prepare(part) for part in value]
     shapes = {shape_of(part) for part in parts}
     if len(shapes) > 1:
@@ -51,8 +50,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
     common = promotion.result_dtype([np.dtype(class_of(part)) for part in parts]) if dtype is None else promotion.native(dtype)
     element_type = hlo.element_type_of(common)
     (shape,) = shapes
-    rows = [trace.builder.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
-    whole = rows[0] if len(rows) == 1 else trace.emit("concatenate", *rows, dimensions=(0,))
+    rows = [hlo.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
+    whole = rows[0] if len(rows) == 1 else hlo.concatenate(*rows, dimensions=(0,))
     return result(trace, whole)
 
 
@@ -100,28 +99,20 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
-        return convert(trace.builder, instruction, element_type)
+        return convert(instruction, element_type)
     if isinstance(value, np.ndarray):
-        return convert(trace.builder, trace.capture(value), element_type)
-    return constant(trace.builder, value, element_type)
+        return convert(trace.capture(value), element_type)
+    return hlo.constant(value, element_type)
 
 
-def constant(b: Builder, value: Any, element_type: hlo.ElementType) -> Instruction:
-    """A rank-0 constant, of a Python or NumPy number. Raises OverflowError for a Python int that does not fit."""
-    with np.errstate(all="ignore"):
-        return b.constant(
-            np.asarray(value).astype(element_type.dtype) if isinstance(value, np.generic) else value, element_type
-        )
-
-
-def convert(b: Builder, operand: Instruction, element_type: hlo.ElementType) -> Instruction:
+def convert(operand: Instruction, element_type: hlo.ElementType) -> Instruction:
     """The operand in another type; a complex one loses its imaginary part explicitly."""
     source = operand.shape.element_type
     if source is element_type:
         return operand
     if source.is_complex and not element_type.is_complex and element_type is not hlo.PRED:
-        return b.convert(b.emit("real", operand), element_type)
-    return b.convert(operand, element_type)
+        return hlo.convert(hlo.real(operand), element_type)
+    return hlo.convert(operand, element_type)
 
 
 def result(trace: Trace, instruction: Instruction, weak_type: bool = False) -> TracedArray:
@@ -153,19 +144,14 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def broadcast(b: Builder, operand: Instruction, shape: tuple[int, ...]) -> Instruction:
+def broadcast(operand: Instruction, shape: tuple[int, ...]) -> Instruction:
     """The operand stretched to the shape by NumPy's rule; the operand itself where it has it."""
     dimensions = operand.shape.dimensions
     if dimensions == shape:
         return operand
     if not dimensions:
-        return b.broadcast(operand, shape, ())
-    return b.broadcast_in_dim(operand, shape, range(len(shape) - len(dimensions), len(shape)))
-
-
-def full_like(b: Builder, value: Any, operand: Instruction) -> Instruction:
-    """A constant in the operand's type and dimensions."""
-    return broadcast(b, constant(b, value, operand.shape.element_type), operand.shape.dimensions)
+        return hlo.broadcast(operand, shape, ())
+    return hlo.broadcast_in_dim(operand, shape, range(len(shape) - len(dimensions), len(shape)))
 
 
 def scalar_value(operand: Instruction) -> Any:

@@ -157,16 +157,6 @@ class Trace:
     def __repr__(self) -> str:
         return f"<{'finished ' if self.finished else ''}trace {self.name}>"
 
-    def emit(
-        self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **attributes: Any
-    ) -> hlo.Instruction:
-        """Record an instruction, with the user's source line. Raises ShapeError."""
-        return self.builder.emit(opcode, *operands, shape=shape, **attributes)
-
-    def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:
-        """Record a constant array; the dtype of value decides the element type unless one is given."""
-        return self.builder.constant(value, element_type)
-
     # --- values ---
 
     def read(self, storage: Storage) -> hlo.Instruction:
@@ -207,7 +197,7 @@ class Trace:
 
     def own_input(self, index: int) -> hlo.Instruction:
         """Element ``index`` of the tuple that this computation takes."""
-        return self.builder.get_tuple_element(self._packed, index)
+        return hlo.get_tuple_element(self._packed, index)
 
     # --- captured arrays ---
 
@@ -280,12 +270,11 @@ class Trace:
         """
         root = self.root
         if root.error_flag is None:
-            root.error_flag = Storage(root, root.constant(np.int32(0)), "error flag")
+            root.error_flag = Storage(root, root.builder.constant(np.int32(0)), "error flag")
         root.error_messages.append((exception_type, message, user_location()))
         flag = self.read(root.error_flag)
-        fine = self.emit("compare", flag, self.constant(np.int32(0)), direction="EQ")
-        code = self.constant(np.int32(len(root.error_messages)))
-        self.write(root.error_flag, self.emit("select", self.emit("and", fine, predicate), code, flag))
+        is_first = hlo.and_(hlo.eq(flag, 0), predicate)
+        self.write(root.error_flag, hlo.select(is_first, len(root.error_messages), flag))
 
     # --- the end ---
 

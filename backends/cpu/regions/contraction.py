@@ -12,7 +12,8 @@ from math import prod
 
 from llvmlite import ir
 
-from ....hlo import F32, F64, Builder, Instruction, scalar_computation
+from .... import hlo
+from ....hlo import F32, F64, Instruction, scalar_computation
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.elementary.arithmetic import constant
@@ -106,13 +107,16 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction
     of_matrix = {pair[1 - side]: pair[side] for pair in (*c.batch, *c.terms)}
     used = sorted(of_matrix)
     vector = Array(vector.pointer, vector.shape.with_dimensions(tuple(vector.shape.dimensions[d] for d in used)))
-    b = Builder("product_with_vector")
-    parameters = b.parameter(matrix.shape), b.parameter(vector.shape)
-    factor = b.broadcast(parameters[1], matrix.shape.dimensions, [of_matrix[d] for d in used])
+    places = [of_matrix[d] for d in used]
+    product = hlo.computation(
+        "product_with_vector",
+        [matrix.shape, vector.shape],
+        lambda matrix, vector: hlo.multiply(matrix, hlo.broadcast(vector, matrix.shape.dimensions, places)),
+    )
     reduced = tuple(sorted(pair[side] for pair in c.terms))
     zero = constant(register_type(element_type, 1), 0.0)
     add = scalar_computation("add", element_type)
-    return Reduction(b.build(b.Mul(parameters[0], factor)), [matrix, vector], [zero], reduced, add)
+    return Reduction(product, [matrix, vector], [zero], reduced, add)
 
 
 def _transpose_rhs(

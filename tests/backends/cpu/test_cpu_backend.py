@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from operation_checks import check_samples, gap_rows, operations_without_native_code
 from phlox.backends.registry import get_backend
-from phlox.hlo import OPERATIONS, Builder, Shape, element_type_of
+from phlox.hlo import OPERATIONS, Shape, element_type_of
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 # Samples that are compiled into one native function. One at a time most of the time would go into compiling.
 GROUP = 16
@@ -49,7 +50,7 @@ def test_element_type(name):
     """The negative of 1 (which the types without a sign wrap around), or a refusal that names the type."""
     missing = {t for types, backend in gap_rows("Element types") if backend == "cpu" for t in types.split()}
     element_type = ELEMENT_TYPES[name]
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(element_type, (3,)))
     without_negative = name in ("pred", "f8e8m0fnu")
     module = b.build_module(b.emit("copy", x) if without_negative else b.Neg(x))

@@ -21,8 +21,9 @@ from phlox.backends.cpu.dynamic_shapes import executable_of
 from phlox.backends.cpu.native_program import NativeProgram, ProgramError
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, OPERATIONS, Builder, Computation, Layout, Module, Shape, make_instruction, parse_module
+from phlox.hlo import F32, OPERATIONS, Computation, Layout, Module, Shape, make_instruction, parse_module
 from phlox.runtime import run_on_devices, unregister_custom_call
+from phlox.xla_builder import XlaBuilder
 from run_saved_programs import TARGETS, UNUSUAL_NAME, register_targets, results_of
 from sample_values import value_of
 
@@ -80,7 +81,7 @@ def large_temporaries(x):
 
 
 def large_constants():
-    b = Builder("large_constants")
+    b = XlaBuilder("large_constants")
     x = b.parameter(Shape(F32, (30, 100)), "x")
     table, numbers = np.random.default_rng(0).random((30, 100), np.float32), np.arange(3000, dtype=np.int32).reshape(30, 100)
     return b.build_module(b.Tuple([b.Add(x, b.constant(table)), b.Dot(x, b.constant(table.T)), b.constant(numbers)]))
@@ -106,7 +107,7 @@ ENTRY main {
 
 def unusual_custom_call():
     """What HLO text says with escapes, or not at all."""
-    b = Builder("unusual_custom_call")
+    b = XlaBuilder("unusual_custom_call")
     x = b.parameter(Shape(F32, (2, 3), Layout((0, 1), padded_dimensions=(4, 4))), 'a "name" of x')
     target = {"custom_call_target": UNUSUAL_NAME, "backend_config": r'"a \"configuration\" \\ of é"'}
     call = make_instruction("custom-call", [x], target, x.shape, name="%call, of é")

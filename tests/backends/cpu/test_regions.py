@@ -9,7 +9,8 @@ from phlox import fori_loop, jit
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Builder, Shape, evaluate, scalar_computation
+from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 
 def compile_and_run(module, *arrays):
@@ -20,7 +21,7 @@ def compile_and_run(module, *arrays):
 
 
 def test_elementwise_dimensions_collapse_into_one():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (4, 5, 6)))
     collapsed = collapse_dimensions(b.build(b.Exp(x)))
     assert collapsed.groups == [(0, 1, 2)]
@@ -28,29 +29,29 @@ def test_elementwise_dimensions_collapse_into_one():
 
 
 def test_dimensions_of_a_broadcast_operand_stay_apart_from_the_others():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, row = b.parameter(Shape(F32, (4, 5, 6, 7))), b.parameter(Shape(F32, (5, 6)))
-    collapsed = collapse_dimensions(b.build(b.Add(x, b.broadcast(row, (4, 5, 6, 7), (1, 2)))))
+    collapsed = collapse_dimensions(b.build(b.Add(x, b.BroadcastInDim(row, (4, 5, 6, 7), (1, 2)))))
     assert collapsed.groups == [(0,), (1, 2), (3,)]
     assert [p.shape.dimensions for p in collapsed.computation.parameters] == [(4, 30, 7), (30,)]
 
 
 def test_permuted_broadcasts_transposes_and_barriers_prevent_collapsing():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, other = b.parameter(Shape(F32, (4, 5))), b.parameter(Shape(F32, (5, 4)))
-    assert collapse_dimensions(b.build(b.Add(x, b.broadcast(other, (4, 5), (1, 0))))) is None
-    b = Builder("f")
+    assert collapse_dimensions(b.build(b.Add(x, b.BroadcastInDim(other, (4, 5), (1, 0))))) is None
+    b = XlaBuilder("f")
     assert collapse_dimensions(b.build(b.Transpose(b.parameter(Shape(F32, (4, 5))), dimensions=(1, 0)))) is None
-    b = Builder("f")
+    b = XlaBuilder("f")
     exp = b.build(b.Exp(b.parameter(Shape(F32, (4, 5, 6)))))
     assert collapse_dimensions(exp, frozenset({0})).groups == [(0,), (1, 2)]
 
 
 def test_collapsed_computations_compute_the_same():
     rng = np.random.default_rng(0)
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, row, column = b.parameter(Shape(F64, (3, 4, 5))), b.parameter(Shape(F64, (4, 5))), b.parameter(Shape(F64, (3,)))
-    total = b.Mul(b.Add(x, b.broadcast(row, (3, 4, 5), (1, 2))), b.broadcast(column, (3, 4, 5), (0,)))
+    total = b.Mul(b.Add(x, b.BroadcastInDim(row, (3, 4, 5), (1, 2))), b.BroadcastInDim(column, (3, 4, 5), (0,)))
     computation = b.build(b.Tuple([total, b.Neg(total)]))
     collapsed = collapse_dimensions(computation)
     assert collapsed.groups == [(0,), (1, 2)]
@@ -67,7 +68,7 @@ def test_collapsed_computations_compute_the_same():
 def test_every_length_up_to_some_vectors(element_type):
     rng = np.random.default_rng(1)
     for size in (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 130):
-        b = Builder("f")
+        b = XlaBuilder("f")
         x = b.parameter(Shape(element_type, (size,)))
         module = b.build_module(b.Rev(b.emit("select", b.Eq(x, x), x, x), dimensions=(0,)))
         array = rng.integers(0, 2, size).astype(element_type.dtype)
@@ -77,7 +78,7 @@ def test_every_length_up_to_some_vectors(element_type):
 
 def test_nothing_is_written_outside_of_the_result():
     for size in range(1, 40):
-        b = Builder("f")
+        b = XlaBuilder("f")
         x = b.parameter(Shape(F32, (size,)))
         executable = get_backend("cpu").compile(b.build_module(b.Neg(x)))
         argument = np.arange(size, dtype=np.float32)
@@ -104,7 +105,7 @@ def test_transposes(element_type):
         ((17, 16, 15, 18), (3, 1, 0, 2)),
     ]
     for dimensions, permutation in cases:
-        b = Builder("f")
+        b = XlaBuilder("f")
         module = b.build_module(b.Transpose(b.parameter(Shape(element_type, dimensions)), dimensions=permutation))
         array = rng.integers(0, 100, dimensions).astype(element_type.dtype)
         (found,) = compile_and_run(module, array)
@@ -115,7 +116,7 @@ def test_transposes(element_type):
 
 
 def sum_of(array, dimensions):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, array.shape))
     module = b.build_module(b.Reduce(x, b.constant(np.float32(0)), scalar_computation("add", F32), dimensions))
     return compile_and_run(module, array)[0]
@@ -137,7 +138,7 @@ def test_infinities_and_zeros_in_long_sums():
     assert sum_of(array, (0,)) == np.inf
     array[888] = -np.inf
     assert np.isnan(sum_of(array, (0,)))
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (100_000,)))
     module = b.build_module(b.Reduce(x, b.constant(np.float32(-0.0)), scalar_computation("add", F32), (0,)))
     assert np.signbit(compile_and_run(module, np.full(100_000, -0.0, np.float32))[0])
@@ -149,7 +150,7 @@ def test_reductions_over_every_set_of_dimensions(shape):
     array = rng.integers(-50, 50, shape).astype(np.int32)
     for mask in range(1 << len(shape)):
         dimensions = tuple(d for d in range(len(shape)) if mask >> d & 1)
-        b = Builder("f")
+        b = XlaBuilder("f")
         x = b.parameter(Shape(S32, shape))
         module = b.build_module(b.Reduce(b.Neg(x), b.constant(np.int32(5)), scalar_computation("add", S32), dimensions))
         (found,) = compile_and_run(module, array)
@@ -157,7 +158,7 @@ def test_reductions_over_every_set_of_dimensions(shape):
 
 
 def test_an_init_value_that_is_no_identity_enters_once():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (1000,)))
     module = b.build_module(b.Reduce(x, b.constant(np.float32(100)), scalar_computation("add", F32), (0,)))
     assert compile_and_run(module, np.ones(1000, np.float32))[0] == 1100

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox.backends.cpu import row_groups
 from phlox.backends.registry import get_backend
-from phlox.hlo import F64, Builder, Shape, evaluate, scalar_computation
+from phlox.hlo import F64, Shape, evaluate, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 
 @pytest.fixture(autouse=True)
@@ -25,12 +26,12 @@ def run_both(module, *arrays):
 
 
 def softmax(rows, columns):
-    b = Builder("softmax")
+    b = XlaBuilder("softmax")
     x = b.parameter(Shape(F64, (rows, columns)))
     highest = b.Reduce(x, b.constant(-np.inf), scalar_computation("maximum", F64), (1,))
-    shifted = b.Exp(b.Sub(x, b.broadcast(highest, (rows, columns), (0,))))
+    shifted = b.Exp(b.Sub(x, b.BroadcastInDim(highest, (rows, columns), (0,))))
     total = b.Reduce(shifted, b.constant(0.0), scalar_computation("add", F64), (1,))
-    return b.build_module(b.Div(shifted, b.broadcast(total, (rows, columns), (0,))))
+    return b.build_module(b.Div(shifted, b.BroadcastInDim(total, (rows, columns), (0,))))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 12, 30])
@@ -41,11 +42,11 @@ def test_softmax(rows):
 
 
 def test_a_whole_operand_written_in_the_group_is_not_read_early():
-    b = Builder("main")
+    b = XlaBuilder("main")
     x = b.parameter(Shape(F64, (12, 20)))
     doubled = b.Add(x, x)
     means = b.Reduce(doubled, b.constant(0.0), scalar_computation("add", F64), (0,))
-    again = b.Mul(doubled, b.broadcast(means, (12, 20), (1,)))
+    again = b.Mul(doubled, b.BroadcastInDim(means, (12, 20), (1,)))
     run_both(b.build_module(b.Tuple([doubled, again])), np.random.default_rng(0).random((12, 20)))
 
 
@@ -66,7 +67,7 @@ STEPS = (
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 5)), min_size=3, max_size=14), st.sampled_from([6, 8, 9]))
 def test_random_pipelines(steps, size):
-    b = Builder("pipeline")
+    b = XlaBuilder("pipeline")
     shape = (size, size)
     values = [b.parameter(Shape(F64, shape)), b.parameter(Shape(F64, shape))]
     add = scalar_computation("add", F64)
@@ -83,11 +84,11 @@ def test_random_pipelines(steps, size):
         elif step == "transpose":
             new = b.Add(b.Transpose(x, dimensions=(1, 0)), y)
         elif step == "row sums":
-            new = b.Mul(y, b.broadcast(b.Sin(b.Reduce(x, b.constant(0.0), add, (1,))), shape, (0,)))
+            new = b.Mul(y, b.BroadcastInDim(b.Sin(b.Reduce(x, b.constant(0.0), add, (1,))), shape, (0,)))
         elif step == "column sums":
-            new = b.Sub(y, b.broadcast(b.Cos(b.Reduce(x, b.constant(0.0), add, (0,))), shape, (1,)))
+            new = b.Sub(y, b.BroadcastInDim(b.Cos(b.Reduce(x, b.constant(0.0), add, (0,))), shape, (1,)))
         elif step == "row means":
-            new = b.Sub(x, b.broadcast(b.Tanh(b.Reduce(y, b.constant(0.0), add, (1,))), shape, (1,)))
+            new = b.Sub(x, b.BroadcastInDim(b.Tanh(b.Reduce(y, b.constant(0.0), add, (1,))), shape, (1,)))
         else:
             part = b.Slice(x, (1, 0), (size, size))
             new = b.Add(b.ConcatInDim([part, b.Slice(y, (0, 0), (1, size))], 0), y)

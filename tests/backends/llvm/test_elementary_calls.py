@@ -9,7 +9,8 @@ from phlox.backends.llvm import elementary_calls
 from phlox.backends.llvm.complex_arithmetic import COMPLEX_EMITTERS
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, C128, F32, F64, Builder, Shape
+from phlox.hlo import BF16, C64, C128, F32, F64, Shape
+from phlox.xla_builder import XlaBuilder
 
 BINARY = {"atan2", "power", "remainder"}
 COMPLEX = sorted(ELEMENTARY_FUNCTIONS.keys() & COMPLEX_EMITTERS.keys() - {"atan2"}) + ["abs", "divide"]
@@ -25,7 +26,7 @@ def compiled(monkeypatch, applications, compile_it):
 
 def module_of(name, element_type):
     """The operation on arrays of several sizes; and the dimensions of the operands."""
-    b = Builder(name)
+    b = XlaBuilder(name)
     results, dimensions = [], []
     for sizes in SIZES:
         count = 2 if name in BINARY | {"divide"} else 1

@@ -8,7 +8,8 @@ from phlox import hlo
 from phlox.backends import registry
 from phlox.backends.loading import load_hlo, random_arguments, read_module
 from phlox.backends.registry import BackendUnavailableError, get_backend, make_callable_type, register_backend
-from phlox.hlo import BF16, C64, F32, F64, PRED, S8, S32, U8, Builder, Layout, Shape, TupleShape
+from phlox.hlo import BF16, C64, F32, F64, PRED, S8, S32, U8, Layout, Shape, TupleShape
+from phlox.xla_builder import XlaBuilder
 
 
 def compile_reference(builder, root=None):
@@ -17,7 +18,7 @@ def compile_reference(builder, root=None):
 
 def affine():
     """2 * x + y for f32[3]."""
-    b = Builder("affine")
+    b = XlaBuilder("affine")
     x, y = b.parameter(Shape(F32, (3,)), "x"), b.parameter(Shape(F32, (3,)), "y")
     return b, b.Add(b.Mul(b.constant(np.float32(2)), x), y)
 
@@ -102,9 +103,9 @@ def test_results_are_a_flat_tuple():
 
 
 def test_tuples_are_flattened_in_and_out():
-    b = Builder("swap")
+    b = XlaBuilder("swap")
     state = b.parameter(TupleShape((Shape(F32, (2,)), TupleShape((Shape(S32), Shape(PRED))))), "state")
-    first, inner = b.get_tuple_element(state, 0), b.get_tuple_element(state, 1)
+    first, inner = b.GetTupleElement(state, 0), b.GetTupleElement(state, 1)
     executable = compile_reference(b, b.emit("tuple", inner, b.emit("tuple", first)))
     results = executable(np.float32([1, 2]), np.asarray(np.int32(7)), np.bool_(True))
     assert results[0] == 7 and isinstance(results[0], np.int32)
@@ -113,21 +114,21 @@ def test_tuples_are_flattened_in_and_out():
 
 
 def test_a_while_loop():
-    b = Builder("condition")
+    b = XlaBuilder("condition")
     state = TupleShape((Shape(S32), Shape(F64)))
-    condition = b.build(b.Lt(b.get_tuple_element(b.parameter(state), 0), b.constant(np.int32(10))))
-    b = Builder("body")
+    condition = b.build(b.Lt(b.GetTupleElement(b.parameter(state), 0), b.constant(np.int32(10))))
+    b = XlaBuilder("body")
     p = b.parameter(state)
-    count, value = b.get_tuple_element(p, 0), b.get_tuple_element(p, 1)
+    count, value = b.GetTupleElement(p, 0), b.GetTupleElement(p, 1)
     body = b.build(b.Tuple([b.Add(count, b.constant(np.int32(1))), b.Mul(value, b.constant(2.0))]))
-    b = Builder("main")
+    b = XlaBuilder("main")
     start = b.Tuple([b.constant(np.int32(0)), b.parameter(Shape(F64), "x")])
     executable = compile_reference(b, b.While(condition, body, start))
     assert executable(np.float64(3)) == (10, 3 * 2.0**10)
 
 
 def test_results_share_no_memory_with_arguments_or_constants():
-    b = Builder("identity")
+    b = XlaBuilder("identity")
     x = b.parameter(Shape(F32, (2,)), "x")
     executable = compile_reference(b, b.Tuple([x, x, b.constant(np.float32([5, 6]))]))
     argument = np.float32([1, 2])
@@ -140,7 +141,7 @@ def test_results_share_no_memory_with_arguments_or_constants():
 
 
 def test_no_floating_point_warnings():
-    b = Builder("ratio")
+    b = XlaBuilder("ratio")
     x = b.parameter(Shape(F32, (2,)), "x")
     with np.errstate(all="raise"):
         (result,) = compile_reference(b, b.Div(x, b.constant(np.zeros(2, np.float32))))(np.float32([1, 0]))
@@ -164,7 +165,7 @@ def test_wrong_arguments(arguments, error, message):
 
 
 def test_arguments_lie_as_the_layout_says():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (2, 3), Layout((0, 1))), "x")
     executable = compile_reference(b, b.Neg(x))
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -183,7 +184,7 @@ def test_compiling_verifies():
 
 def test_an_operation_without_evaluation_is_named(monkeypatch):
     monkeypatch.setattr(hlo.OPERATIONS["tanh"], "evaluate_function", None)
-    b = Builder("f")
+    b = XlaBuilder("f")
     root = b.Tanh(b.parameter(Shape(F32), "x"))
     with pytest.raises(NotImplementedError, match="no evaluation for operation tanh"):
         compile_reference(b, root)

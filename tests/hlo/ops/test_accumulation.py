@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, Builder, Shape, scalar_computation
+from phlox.hlo import F32, Shape, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 # Summation by pairs errs by a few halves of the last place of the sum of magnitudes; one by one, 100,000 terms by hundreds.
 UNITS = 8
@@ -72,7 +73,7 @@ def test_columns_of_special_values(start, width):
     x[:, 0] = -0.0
     x[150, 1] = np.inf
     x[[3, 150], 2] = np.inf, -np.inf
-    b = Builder("f")
+    b = XlaBuilder("f")
     reduced = b.Reduce(b.parameter(Shape(F32, x.shape)), b.constant(np.float32(start)), scalar_computation("add", F32), [0])
     module = b.build_module(reduced)
     (found,), (expected,) = (get_backend(name).compile(module)(x) for name in ("cpu", "reference"))

@@ -9,7 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, C128, Builder, Shape, element_type_of
+from phlox.hlo import C64, C128, Shape, element_type_of
+from phlox.xla_builder import XlaBuilder
 
 INF, NAN, PI = math.inf, math.nan, math.pi
 # Scalars, a masked vector, whole vectors and a remainder, shared out between the types.
@@ -56,7 +57,7 @@ ELEMENT_TYPES = pytest.mark.parametrize("element_type", TYPES)
 @functools.cache
 def compiled(opcode, element_type):
     """One native function that applies the operation to arrays of each of the type's sizes."""
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     results = []
     for size in SIZES[element_type]:
         shape = Shape(element_type, () if size is None else (size,))
@@ -241,7 +242,7 @@ def test_products_are_those_of_the_parts(element_type):
 
 @ELEMENT_TYPES
 def test_parts_and_comparison(element_type):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, y = (b.parameter(Shape(element_type, (6,))) for _ in range(2))
     results = [b.Real(x), b.Imag(x), b.Eq(x, y), b.Ne(x, y), b.Complex(b.Imag(x), b.Real(x))]
     executable = get_backend("cpu").compile(b.build_module(b.emit("tuple", *results)))

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, C128, Builder, Shape, component_type
+from phlox.hlo import C64, C128, Shape, component_type
+from phlox.xla_builder import XlaBuilder
 
 PI = math.pi
 ELEMENT_TYPES = pytest.mark.parametrize("element_type", [pytest.param(t, id=t.name) for t in (C64, C128)])
@@ -404,7 +405,7 @@ def test_special_values(opcode, element_type, backend):
     """In vectors, and in scalar code."""
     table = TABLES[opcode]
     columns = len(table[0][0]) // 2
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     vectors = [b.parameter(Shape(element_type, (len(table),))) for _ in range(columns)]
     scalars = [b.parameter(Shape(element_type)) for _ in range(columns)]
     root = b.emit("tuple", b.emit(opcode, *vectors), b.emit(opcode, *scalars))
@@ -427,7 +428,7 @@ def test_signs_of_zeros_on_the_axes(element_type):
     angles = np.array([sign * angle for angle in (0.5, 1, 2, 3, 4, 5, 6, 20, 1e8, 1e30) for sign in (1, -1)])
     zeros = np.repeat([0.0, -0.0], len(angles))
     angles = np.tile(angles, 2).astype(element_type.dtype.type().real.dtype)
-    b = Builder("axes")
+    b = XlaBuilder("axes")
     t, h = (b.parameter(Shape(component_type(element_type), zeros.shape)) for _ in range(2))
     up, along = b.Complex(h, t), b.Complex(t, h)
     results = [b.emit(opcode, z) for z, opcodes in ((up, ("cosh", "sinh")), (along, ("cosine", "sine"))) for opcode in opcodes]

@@ -7,9 +7,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, C128, F16, F32, F64, OPERATIONS, PRED, Builder, Shape, ShapeError, evaluate
+from phlox.hlo import BF16, C64, C128, F16, F32, F64, OPERATIONS, PRED, Shape, ShapeError, evaluate
 from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.hlo.operation import ELEMENTWISE
+from phlox.xla_builder import XlaBuilder
 
 INTEGERS = [t for t in ELEMENT_TYPES.values() if t.is_integer]
 BINARY = [o for o, r in OPERATIONS.items() if ELEMENTWISE in r.traits and len(r.operand_names) == 2]
@@ -42,7 +43,7 @@ def float_values(element_type):
 
 def accepts(opcode, element_type):
     try:
-        b = Builder("f")
+        b = XlaBuilder("f")
         b.emit(opcode, b.parameter(Shape(element_type)), b.parameter(Shape(element_type)))
     except ShapeError:
         return False
@@ -66,12 +67,12 @@ def same(actual, expected, element_type, is_exact, message):
 def check(opcode, element_type, values, **attributes):
     """The array of the values with each of them as a constant, on either side."""
     array = array_of(values, element_type)
-    b = Builder("constants")
+    b = XlaBuilder("constants")
     x = b.parameter(Shape(element_type, array.shape))
     results = []
     constants = array[[n in (0, len(array) - 1) or complex(value) in CONSTANTS for n, value in enumerate(array)]]
     for value in constants:
-        splat = b.broadcast(b.constant(value), array.shape, ())
+        splat = b.BroadcastInDim(b.constant(value), array.shape, ())
         results += [b.emit(opcode, x, splat, **attributes), b.emit(opcode, splat, x, **attributes)]
     module = b.build_module(b.Tuple([*results, b.emit(opcode, x, x, **attributes)]))
     produced = get_backend("cpu").compile(module)(array)
@@ -130,7 +131,7 @@ def test_clamp_between_constants(element_type):
     """Bounds that are scalars, and that are in the wrong order: the upper one counts."""
     values = float_values(element_type) if element_type.is_float else integer_values(element_type)
     array = array_of(values, element_type)
-    b = Builder("clamp")
+    b = XlaBuilder("clamp")
     x = b.parameter(Shape(element_type, array.shape))
     picked = array[:: max(1, len(array) // 5)]
     pairs = [(low, high) for low in picked for high in picked]

@@ -8,12 +8,13 @@ import itertools
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, F32, F64, S32, Builder, Layout, Shape
+from phlox.hlo import C64, F32, F64, S32, Layout, Shape
+from phlox.xla_builder import XlaBuilder
 
 
 def product(lhs, rhs, element_type, **dimensions):
     """The dot on the CPU backend; operands are integer arrays."""
-    b = Builder("product")
+    b = XlaBuilder("product")
     b.emit("dot", b.parameter(Shape(element_type, lhs.shape)), b.parameter(Shape(element_type, rhs.shape)), **dimensions)
     (result,) = get_backend("cpu").compile(b.build_module())(lhs.astype(element_type.dtype), rhs.astype(element_type.dtype))
     return result
@@ -76,7 +77,7 @@ def test_column_major_arguments():
     rng = np.random.default_rng(5)
     left, right = integers(rng, 40, 70).astype(np.float32), integers(rng, 70, 130).astype(np.float32)
     for first, second in itertools.product((None, Layout((0, 1))), repeat=2):
-        b = Builder("product")
+        b = XlaBuilder("product")
         lhs, rhs = b.parameter(Shape(F32, left.shape, first)), b.parameter(Shape(F32, right.shape, second))
         b.emit("dot", lhs, rhs, lhs_contracting_dimensions=(1,), rhs_contracting_dimensions=(0,))
         arguments = (np.asarray(a, order="C" if l is None else "F") for a, l in ((left, first), (right, second)))

@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, C128, F16, F32, F64, PRED, Builder, Shape, evaluate_operation
+from phlox.hlo import BF16, C64, C128, F16, F32, F64, PRED, Shape, evaluate_operation
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 TYPES = [t for t in ELEMENT_TYPES.values() if t.dtype is not None]
 WIDE_FLOATS = [F16, BF16, F32, F64]
@@ -104,7 +105,7 @@ def exact(source, target, values):
 def test_to_every_type(source):
     with np.errstate(all="ignore"):
         values = values_of(source)
-        b = Builder("conversions")
+        b = XlaBuilder("conversions")
         x = b.parameter(Shape(source, values.shape))
         results = [b.emit("convert", x, shape=Shape(target, values.shape)) for target in TYPES]
         produced = get_backend("cpu").compile(b.build_module(b.Tuple(results)))(values)

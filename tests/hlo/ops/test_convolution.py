@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import hlo, jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, F32, F64, S8, S32, Builder, HloSyntaxError, Shape, ShapeError
+from phlox.hlo import BF16, F32, F64, S8, S32, HloSyntaxError, Shape, ShapeError
 from phlox.hlo.convolution_dimensions import ConvolutionDimensions, DimensionLabels, default_dimensions
 from phlox.hlo.window import WindowDimension, make_window
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 
@@ -54,7 +55,7 @@ def convolved(lhs, rhs, window, labels, feature_groups=1, batch_groups=1):
 
 
 def run(backend, lhs, rhs, shape=None, **attributes):
-    b = Builder("convolution")
+    b = XlaBuilder("convolution")
     operands = b.parameter(hlo.shape_of(lhs)), b.parameter(hlo.shape_of(rhs))
     module = b.build_module(b.emit("convolution", *operands, shape=shape, **attributes))
     (result,) = get_backend(backend).compile(module)(lhs, rhs)
@@ -160,7 +161,7 @@ def test_padding_is_multiplied_as_zeros(backend):
 
 
 def built(method, *arguments, lhs=(1, 3, 9, 8), rhs=(4, 3, 3, 2), **options):
-    b = Builder("f")
+    b = XlaBuilder("f")
     return getattr(b, method)(b.parameter(Shape(F32, lhs)), b.parameter(Shape(F32, rhs)), *arguments, **options)
 
 

@@ -17,18 +17,18 @@ from phlox.hlo import (
     U8,
     U32,
     U64,
-    Builder,
     Shape,
     ShapeError,
     TupleShape,
     evaluate,
     parse_module,
     scalar_computation,
-)  # fmt: skip
+)
 from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.hlo.ops.random_numbers import philox4x32
 from phlox.runtime import Environment
 from phlox.runtime.random_state import RandomState
+from phlox.xla_builder import XlaBuilder
 
 BOTH = pytest.mark.parametrize("backend", ["cpu", "reference"])
 INTEGERS = [S8, S16, S32, S64, U8, U32, U64, *(ELEMENT_TYPES[name] for name in ("s2", "s4", "u2", "u4"))]
@@ -36,7 +36,7 @@ FLOATS = [F64, F32, F16, BF16, *(ELEMENT_TYPES[name] for name in ("f8e4m3fn", "f
 
 
 def module_of(method, element_type, dimensions, *parameters):
-    b = Builder("random")
+    b = XlaBuilder("random")
     values = [b.constant(np.array(p).astype(element_type.dtype)) for p in parameters]
     return b.build_module(getattr(b, method)(*values, Shape(element_type, dimensions)))
 
@@ -119,7 +119,7 @@ def test_the_bits_are_those_of_philox():
 
 def check_backends(method, element_type, limits, check):
     """Shapes of several ranks in one program."""
-    b = Builder("random")
+    b = XlaBuilder("random")
     results = []
     for low, high in limits:
         values = [b.constant(np.array(limit).astype(element_type.dtype)) for limit in (low, high)]
@@ -160,18 +160,18 @@ def test_backends_draw_the_same_normal_numbers(element_type):
 def test_several_draws_and_loops():
     """Each draw of a run has numbers of its own, in a loop too; an unused one moves the state all the same."""
     state = TupleShape((Shape(S32), Shape(U32, (3,)), Shape(U32)))
-    c = Builder("condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(state), 0), c.constant(np.int32(3))))
-    d = Builder("body")
+    c = XlaBuilder("condition")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(state), 0), c.constant(np.int32(3))))
+    d = XlaBuilder("body")
     parameter = d.parameter(state)
-    count, array, total = (d.get_tuple_element(parameter, n) for n in range(3))
+    count, array, total = (d.GetTupleElement(parameter, n) for n in range(3))
     limits = d.constant(np.uint32(0)), d.constant(np.uint32(2**31))
     d.RngUniform(*limits, Shape(U32, (5,)))
     number = d.RngUniform(*limits, Shape(U32))
-    array = d.DynamicUpdateSlice(array, d.reshape(number, (1,)), [count])
+    array = d.DynamicUpdateSlice(array, d.Reshape(number, (1,)), [count])
     more = d.Reduce(d.RngUniform(*limits, Shape(U32, (9,))), total, scalar_computation("add", U32), (0,))
     body = d.build(d.Tuple([d.Add(count, d.constant(np.int32(1))), array, more]))
-    b = Builder("loop")
+    b = XlaBuilder("loop")
     init = b.Tuple([b.constant(np.int32(0)), b.constant(np.zeros(3, np.uint32)), b.constant(np.uint32(0))])
     module = b.build_module(b.While(condition, body, init))
     with Environment(seed=2).active():
@@ -187,7 +187,7 @@ def test_several_draws_and_loops():
 @pytest.mark.parametrize("element_type", FLOATS, ids=str)
 def test_uniform_floats_stay_in_the_interval(element_type):
     """Half-open, also where rounding would reach the end, and with the mean and the deviation of a uniform distribution."""
-    b, intervals = Builder("uniform"), ((0, 1), (-2, 2), (1, 1.5))
+    b, intervals = XlaBuilder("uniform"), ((0, 1), (-2, 2), (1, 1.5))
     shape = Shape(element_type, (1 << 14,))
     draws = [b.RngUniform(b.constant(low, element_type), b.constant(high, element_type), shape) for low, high in intervals]
     with Environment(seed=1).active():
@@ -256,7 +256,7 @@ def test_normal_numbers_without_deviation():
 
 @pytest.mark.parametrize("element_type", [U32, PRED, F32, S32], ids=str)
 def test_bernoulli(element_type):
-    b = Builder("bernoulli")
+    b = XlaBuilder("bernoulli")
     shape = Shape(element_type, (1 << 14,))
     module = b.build_module(b.Tuple([b.RngBernoulli(b.constant(np.float32(p)), shape) for p in (0, 0.25, 1)]))
     with Environment(seed=4).active():
@@ -267,7 +267,7 @@ def test_bernoulli(element_type):
 
 
 def test_bad_operands():
-    b = Builder("f")
+    b = XlaBuilder("f")
     f, s = b.constant(np.float32(1)), b.constant(np.int32(1))
     with pytest.raises(ShapeError, match=r"second must be f32\[\], got s32\[\]"):
         b.RngUniform(f, s, Shape(F32, (3,)))

@@ -6,7 +6,8 @@ from dynamic_programs import AB, BACKENDS, CASES, COMPUTATIONS, X, Y, check, loa
 from phlox import hlo, load_hlo
 from phlox.backends.loading import random_arguments
 from phlox.compile import run_named_passes
-from phlox.hlo import F32, S32, Builder, Shape, parse_module
+from phlox.hlo import F32, S32, Shape, parse_module
+from phlox.xla_builder import XlaBuilder
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -26,7 +27,7 @@ def test_operations(name, backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_seeds_example(backend):
     """The example of the document's section on SetDimensionSize."""
-    b = Builder("example")
+    b = XlaBuilder("example")
     v = b.constant(np.arange(1, 11, dtype=np.float32))
     five, six = (b.constant(np.int32(size)) for size in (5, 6))
     padded_v_five, padded_v_six = (b.SetDimensionSize(v, size, 0) for size in (five, six))
@@ -80,7 +81,7 @@ def test_get_dimension_size(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_builder_methods(backend):
-    b = Builder("methods")
+    b = XlaBuilder("methods")
     x = b.parameter(Shape(F32, (12,), dynamic_dimensions=(True,)), "x")
     i, j = b.parameter(Shape(S32)), b.parameter(Shape(S32))
     table = b.DynamicReshape(x, [i, j], (4, 3), (True, True))
@@ -96,7 +97,7 @@ def test_builder_methods(backend):
 
 
 def test_builder_reshapes_and_broadcasts_dynamic_dimensions():
-    b = Builder("shapes")
+    b = XlaBuilder("shapes")
     x = b.parameter(Shape(F32, (10, 6), dynamic_dimensions=(True, False)))
     assert str(b.Reshape(x, (60,)).shape) == "f32[<=60]"
     assert str(b.Reshape(x, (10, 2, 3)).shape) == "f32[<=10,2,3]"

@@ -5,7 +5,8 @@ from dynamic_programs import BACKENDS, check, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import hlo, load_hlo
-from phlox.hlo import F32, Builder, Shape
+from phlox.hlo import F32, Shape
+from phlox.xla_builder import XlaBuilder
 
 
 class RandomProgram:
@@ -15,7 +16,7 @@ class RandomProgram:
     """
 
     def __init__(self, draw, sizes):
-        self.draw, self.b = draw, Builder("random")
+        self.draw, self.b = draw, XlaBuilder("random")
         self.bounds = {"n": 7, "m": 4, "3": 3}
         self.sizes = {**sizes, "3": 3}
         self.arguments, self.pool = [], []
@@ -39,7 +40,7 @@ class RandomProgram:
             self.pool.append(made)
 
     def full(self, x, value):
-        return self.b.broadcast(self.b.constant(np.float32(value)), x.shape.dimensions, ())
+        return self.b.BroadcastInDim(self.b.constant(np.float32(value)), x.shape.dimensions, ())
 
     def unary(self):
         x, array, tags = self.choose()

@@ -11,9 +11,10 @@ from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.compile.simplification import RULES
 from phlox.compile.traversal import users_of
-from phlox.hlo import OPERATIONS, Builder, Module, Shape, ShapeError, array_leaves, element_type_of, evaluate_operation
+from phlox.hlo import OPERATIONS, Module, Shape, ShapeError, array_leaves, element_type_of, evaluate_operation
 from phlox.hlo.element_type import ELEMENT_TYPES, F32, U64
 from phlox.hlo.operation import HOST_CALL
+from phlox.xla_builder import XlaBuilder
 from retyped_samples import ARRAY_TYPES, retyped_computation, retyped_samples, types_in
 from sample_values import value_of
 
@@ -107,8 +108,8 @@ def assert_alike(actual, expected, tolerance):
 def retyped_rule_samples(rule):
     """The programs of the rule's samples with each other type in the place of each of theirs."""
     for sample in (*rule.fires, *rule.unchanged):
-        b = Builder("f")
-        computation = b.build_module(sample(b)).entry
+        b = XlaBuilder("f")
+        computation = b.build_module(b.write(sample)).entry
         shapes = [leaf for instruction in computation.instructions for leaf in array_leaves(instruction.shape)]
         for source in dict.fromkeys(shape.element_type for shape in shapes):
             for target in ARRAY_TYPES:
@@ -164,14 +165,14 @@ def test_powers_of_two_have_no_negatives():
         lambda b, p: b.Mul(b.Neg(p), b.Neg(p)),
         lambda b, p: b.Abs(b.Neg(p)),
     ):
-        b = Builder("f")
+        b = XlaBuilder("f")
         module = b.build_module(build(b, b.parameter(Shape(E8M0, (3,)))))
         (result,) = get_backend("cpu").compile(module)(x)
         assert np.isnan(result.astype(np.float32)).all()
 
 
 def test_false_is_no_power_of_two():
-    b = Builder("f")
+    b = XlaBuilder("f")
     middle = b.emit("convert", b.parameter(Shape(ELEMENT_TYPES["pred"], (2,))), shape=Shape(E8M0, (2,)))
     module = b.build_module(b.emit("convert", middle, shape=Shape(F32, (2,))))
     p = np.array([False, True])

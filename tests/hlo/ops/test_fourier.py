@@ -9,7 +9,8 @@ from phlox import hlo, jit
 from phlox.backends.cpu.regions.fourier_plan import has_small_factors, radices, rows_and_columns, step_roots
 from phlox.backends.registry import get_backend
 from phlox.compile.expansion.fourier_tables import filter_length, prime_factors, roots_of_unity
-from phlox.hlo import C64, C128, F32, F64, Builder, Shape
+from phlox.hlo import C64, C128, F32, F64, Shape
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 PI = np.longdouble("3.14159265358979323846264338327950288")
@@ -27,7 +28,7 @@ def direct(x, sign=-1):
 
 
 def run(backend, x, fft_type, *lengths):
-    b = Builder("fft")
+    b = XlaBuilder("fft")
     module = b.build_module(b.Fft(b.parameter(hlo.shape_of(x)), fft_type, lengths))
     (result,) = get_backend(backend).compile(module)(x)
     return result
@@ -132,7 +133,7 @@ ENTRY main {
 
 @pytest.mark.parametrize("element_type", [F32, F64])
 def test_builder(element_type):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(element_type, (3, 10)))
     assert b.Fft(x, "RFFT", [10]).shape == Shape({F32: C64, F64: C128}[element_type], (3, 6))
     assert b.Fft(b.Fft(x, "RFFT", [10]), fft_type="IRFFT", fft_length=[11]).shape == Shape(element_type, (3, 11))

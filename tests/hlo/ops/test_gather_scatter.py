@@ -11,7 +11,8 @@ from phlox import hlo
 from phlox.backends.registry import get_backend
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.copy_insertion import insert_copies
-from phlox.hlo import F32, S32, S64, Builder, Shape, ShapeError, TupleShape, parse_module, scalar_computation
+from phlox.hlo import F32, S32, S64, Shape, ShapeError, TupleShape, parse_module, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 
 def run(module, *arrays):
@@ -101,7 +102,7 @@ def draw_indices(data, numbers, dtype):
 def test_gather_by_its_formal_description(numbers, index_dtype, data):
     operand = np.arange(np.prod(numbers.operand, dtype=int), dtype=np.float32).reshape(numbers.operand)
     indices = draw_indices(data, numbers, index_dtype)
-    b = Builder("gather")
+    b = XlaBuilder("gather")
     x, i = b.parameter(hlo.shape_of(operand)), b.parameter(hlo.shape_of(indices))
     module = b.build_module(b.Gather(
         x, i, offset_dims=numbers.offset, collapsed_slice_dims=numbers.removed, start_index_map=numbers.index_map,
@@ -125,7 +126,7 @@ def test_scatter_by_its_formal_description(numbers, index_dtype, combine, data):
     operand = np.asarray(100 * np.arange(np.prod(numbers.operand, dtype=int), dtype=np.int32).reshape(numbers.operand))
     indices = draw_indices(data, numbers, index_dtype)
     updates = np.asarray(1 + np.arange(np.prod(numbers.slices, dtype=int), dtype=np.int32).reshape(numbers.slices))
-    b = Builder("scatter")
+    b = XlaBuilder("scatter")
     x, i, u = (b.parameter(hlo.shape_of(array)) for array in (operand, indices, updates))
     module = b.build_module(b.Scatter(
         x, i, u, assignment(S32) if combine == "assign" else scalar_computation(combine, S32),
@@ -152,7 +153,7 @@ def test_scatter_by_its_formal_description(numbers, index_dtype, combine, data):
 
 
 def assignment(element_type):
-    b = Builder("assign")
+    b = XlaBuilder("assign")
     b.parameter(Shape(element_type), "current")
     return b.build(b.parameter(Shape(element_type), "update"))
 
@@ -166,7 +167,7 @@ def test_windows_over_the_edges_in_xla():
     starts = np.array(list(product(range(-2, 5), range(-2, 6))), np.int32)
     for sizes in ((1, 1), (2, 3), (3, 4), (1, 4), (3, 1)):
         updates = 1 + np.arange(len(starts) * np.prod(sizes), dtype=np.float32).reshape(len(starts), *sizes)
-        b = Builder("windows")
+        b = XlaBuilder("windows")
         x, i, u = (b.parameter(hlo.shape_of(array)) for array in (operand, starts, updates))
         module = b.build_module(b.Scatter(x, i, u, scalar_computation("add", F32), index_vector_dim=1, **names))
         wanted = jax.lax.scatter_add(operand, starts, updates, numbers, mode="drop")
@@ -181,7 +182,7 @@ def test_names_before_the_rename_of_2018_are_aliases():
     new = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,), "slice_sizes": (1, 3)}
     modules = []
     for names in (old, new):
-        b = Builder("rows")
+        b = XlaBuilder("rows")
         x, i = b.parameter(Shape(F32, (5, 3))), b.parameter(Shape(S32, (4,)))
         modules.append(b.build_module(b.Gather(x, i, index_vector_dim=1, **names)))
     assert modules[0] == modules[1]
@@ -190,7 +191,7 @@ def test_names_before_the_rename_of_2018_are_aliases():
 
 
 def test_start_indices_far_outside_neither_wrap_nor_trap():
-    b = Builder("far")
+    b = XlaBuilder("far")
     x, i, u = b.parameter(Shape(F32, (4, 6))), b.parameter(Shape(S64, (5, 2))), b.parameter(Shape(F32, (5, 2, 3)))
     windows = {"index_vector_dim": 1, "offset_dims": (1, 2), "collapsed_slice_dims": (), "start_index_map": (0, 1)}
     gathered = b.Gather(x, i, slice_sizes=(2, 3), **windows)
@@ -265,7 +266,7 @@ def test_modules_of_jax():
 
 
 def test_a_gather_is_computed_inside_its_users_and_computes_its_operands_inside():
-    b = Builder("chain")
+    b = XlaBuilder("chain")
     x, i = b.parameter(Shape(F32, (300,))), b.parameter(Shape(S32, (300,)))
     rows = {"offset_dims": (), "collapsed_slice_dims": (0,), "start_index_map": (0,), "index_vector_dim": 1}
     gathered = b.Gather(b.Neg(x), b.Add(i, i), slice_sizes=(1,), **rows)
@@ -282,7 +283,7 @@ def test_memory_order(order):
     """Operands in column-major order are read where they are."""
     x = np.asarray(np.arange(600, dtype=np.float32).reshape(20, 30), order=order)
     layout = hlo.shape_of(x) if order == "C" else Shape(F32, (20, 30), hlo.Layout((0, 1)))
-    b = Builder("memory")
+    b = XlaBuilder("memory")
     p, i = b.parameter(layout), b.parameter(Shape(S64, (50,)))
     rows = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,), "index_vector_dim": 1}
     gathered = b.Gather(p, i, slice_sizes=(1, 30), **rows)
@@ -300,18 +301,18 @@ def loop_with_scatter(update_of):
     """A module that in each of 5 rounds scatters into its one array."""
     array, count = Shape(F32, (1000,)), Shape(S64)
     state_shape = TupleShape((count, array))
-    b = Builder("condition")
-    condition = b.build(b.Lt(b.get_tuple_element(b.parameter(state_shape), 0), b.constant(np.int64(5))))
-    b = Builder("body")
+    b = XlaBuilder("condition")
+    condition = b.build(b.Lt(b.GetTupleElement(b.parameter(state_shape), 0), b.constant(np.int64(5))))
+    b = XlaBuilder("body")
     state = b.parameter(state_shape)
-    number, current = b.get_tuple_element(state, 0), b.get_tuple_element(state, 1)
+    number, current = b.GetTupleElement(state, 0), b.GetTupleElement(state, 1)
     points = {"update_window_dims": (), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0,)}
-    index = b.reshape(number, (1,))
+    index = b.Reshape(number, (1,))
     updated = b.Scatter(current, index, update_of(b, current), scalar_computation("add", F32), index_vector_dim=1, **points)
     body = b.build(b.Tuple([b.Add(number, b.constant(np.int64(1))), updated]))
-    b = Builder("main")
+    b = XlaBuilder("main")
     loop = b.While(condition, body, b.Tuple([b.constant(np.int64(0)), b.parameter(array)]))
-    return b.build_module(b.get_tuple_element(loop, 1))
+    return b.build_module(b.GetTupleElement(loop, 1))
 
 
 def test_a_scatter_in_a_loop_works_in_place():
@@ -328,7 +329,7 @@ def test_a_scatter_in_a_loop_works_in_place():
 
 
 def test_a_scatter_whose_operand_is_read_afterwards_leaves_it_alone():
-    b = Builder("main")
+    b = XlaBuilder("main")
     x, i, u = (b.parameter(Shape(t, (n,))) for t, n in ((F32, 500), (S32, 3), (F32, 3)))
     y = b.Add(x, x)
     points = {"update_window_dims": (), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0,)}

@@ -6,7 +6,8 @@ import phlox
 import pytest
 from phlox import jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, F16, F32, F64, Builder, Shape, ShapeError, evaluate_operation
+from phlox.hlo import BF16, F16, F32, F64, Shape, ShapeError, evaluate_operation
+from phlox.xla_builder import XlaBuilder
 
 UFUNCS = {
     np.arccos: ("acos", mpmath.acos),
@@ -74,7 +75,7 @@ SPECIAL = {
 def test_special_values(opcode, element_type):
     with np.errstate(over="ignore"):
         x, wanted = (np.array(column).astype(element_type.dtype) for column in zip(*SPECIAL[opcode]))
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     module = b.build_module(b.emit(opcode, b.parameter(Shape(element_type, x.shape))))
     for result in (get_backend("cpu").compile(module)(x)[0], evaluate_operation(opcode, x)):
         assert result.dtype == element_type.dtype
@@ -105,7 +106,7 @@ def test_names_of_the_array_api():
 
 
 def test_methods_of_the_builder():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (4,)))
     for name in ("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cosh", "Sinh"):
         assert getattr(b, name)(x).opcode == name.lower()
@@ -114,7 +115,7 @@ def test_methods_of_the_builder():
 def test_aliases_of_the_preview():
     """SqrtF32, SquareF32 and ReciprocalF32, which take f32 only."""
     x = np.float32([4, 0.25, 2])
-    b = Builder("f")
+    b = XlaBuilder("f")
     p, scalar = b.parameter(Shape(F32, (3,))), b.parameter(Shape(F32))
     results = [b.SqrtF32(p), b.SquareF32(p), b.ReciprocalF32(p), b.ReciprocalF32(scalar)]
     module = b.build_module(b.Tuple(results))

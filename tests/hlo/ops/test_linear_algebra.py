@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from phlox import hlo, jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import C128, F32, F64, Builder, Shape
+from phlox.hlo import C128, F32, F64, Shape
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -15,7 +16,7 @@ TRANSPOSES = ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]
 
 
 def run(backend, opcode, *operands, **attributes):
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     root = b.emit(opcode, *(b.parameter(hlo.shape_of(operand)) for operand in operands), **attributes)
     (result,) = get_backend(backend).compile(b.build_module(root))(*operands)
     return result
@@ -153,7 +154,7 @@ def test_zeros_on_the_diagonal_divide(backend):
 
 
 def test_builder():
-    b = Builder("f")
+    b = XlaBuilder("f")
     a, right = b.parameter(Shape(F32, (2, 3, 3))), b.parameter(Shape(F32, (2, 3, 5)))
     assert b.Cholesky(a, True).attributes == {"lower": True}
     solve = b.TriangularSolve(a, right, True, False, True, "TRANSPOSE")
@@ -260,7 +261,7 @@ def test_one_right_hand_side(element_type, transpose_a):
                 used = used if transpose_a == "NO_TRANSPOSE" else np.swapaxes(used, 1, 2)
                 used = used.conj() if transpose_a == "ADJOINT" else used
                 hidden = np.where(triangle == 0, np.nan, a).astype(a.dtype)
-                b = Builder("f")
+                b = XlaBuilder("f")
                 parameters = [b.parameter(hlo.shape_of(x)) for x in (hidden, right)]
                 attributes = {"lower": lower, "unit_diagonal": unit_diagonal, "transpose_a": transpose_a}
                 solve = b.emit("triangular-solve", *parameters, left_side=True, **attributes)

@@ -5,8 +5,9 @@ import pytest
 from elementary_accuracy import BINARY, wide_reference
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
-from phlox.hlo import Builder, Shape, evaluate_operation
+from phlox.hlo import Shape, evaluate_operation
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 # Functions of one operand; sqrt is among the exact ones.
 FUNCTIONS = {opcode: wide_reference(opcode) for opcode in ELEMENTARY_FUNCTIONS if opcode not in BINARY and opcode != "sqrt"}
@@ -36,7 +37,7 @@ def test_every_value(element_type):
     """NaN, infinities and signs as in f64 rounded to the type; on both backends."""
     values = np.arange(2**element_type.bits).astype(f"u{element_type.byte_size}").view(element_type.dtype)
     functions = {**FUNCTIONS, **EXACT}
-    b = Builder("functions")
+    b = XlaBuilder("functions")
     x = b.parameter(Shape(element_type, values.shape))
     produced = get_backend("cpu").compile(b.build_module(b.Tuple([b.emit(opcode, x) for opcode in functions])))(values)
     with np.errstate(all="ignore"):

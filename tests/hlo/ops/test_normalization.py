@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, Builder, HloSyntaxError, Shape, ShapeError, TupleShape
+from phlox.hlo import F32, HloSyntaxError, Shape, ShapeError, TupleShape
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 
 
 def run(backend, opcode, *operands, **attributes):
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     root = b.emit(opcode, *(b.parameter(hlo.shape_of(operand)) for operand in operands), **attributes)
     return get_backend(backend).compile(b.build_module(root))(*operands)
 
@@ -109,7 +110,7 @@ def test_no_elements(backend):
 
 
 def test_builder_and_text():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, of_features = b.parameter(Shape(F32, (2, 5, 4))), b.parameter(Shape(F32, (4,)))
     training = b.BatchNormTraining(x, of_features, of_features, 0.001, 2)
     features = Shape(F32, (4,))

@@ -4,8 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, F32, F64, Builder, Shape, evaluate, parse_module, shape_of
+from phlox.hlo import BF16, F32, F64, Shape, evaluate, parse_module, shape_of
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 RANDOM = np.random.default_rng(11)
 BOTH = pytest.mark.parametrize("backend", ["cpu", "reference"])
@@ -19,7 +20,7 @@ def whole_numbers(*dimensions):
 
 
 def module_of(operands, numbers, preferred=None, method="RaggedDot"):
-    b = Builder("f")
+    b = XlaBuilder("f")
     return b.build_module(getattr(b, method)(*(b.parameter(shape_of(x)) for x in operands), preferred, **numbers))
 
 
@@ -131,7 +132,7 @@ def test_scaled_dot(backend, name, scale_name, block):
 
 
 def test_the_preferred_type():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, y = b.parameter(Shape(BF16, (4, 8))), b.parameter(Shape(BF16, (8, 3)))
     s, t = b.parameter(Shape(BF16, (1, 1))), b.parameter(Shape(BF16, (1, 3)))
     numbers = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,)}

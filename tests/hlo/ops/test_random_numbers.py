@@ -12,7 +12,6 @@ from phlox.hlo import (
     U16,
     U32,
     U64,
-    Builder,
     Shape,
     ShapeError,
     TupleShape,
@@ -22,6 +21,7 @@ from phlox.hlo import (
 )
 from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.hlo.ops.random_numbers import philox4x32, threefry2x32
+from phlox.xla_builder import XlaBuilder
 
 # Counter, key, words: of the file kat_vectors of Random123 1.09, for 20 rounds and 10 rounds.
 THREEFRY_2X32 = [
@@ -47,7 +47,7 @@ def pairs(numbers):
 
 
 def module_of(algorithm, length, element_type, dimensions):
-    b = Builder("random")
+    b = XlaBuilder("random")
     return b.build_module(b.RngBitGenerator(algorithm, b.parameter(Shape(U64, (length,))), Shape(element_type, dimensions)))
 
 
@@ -126,15 +126,15 @@ def test_bits_are_uniform():
 def test_a_generator_inside_a_loop():
     state, total = Shape(U64, (2,)), Shape(U32)
     carried = TupleShape((Shape(S32), state, total))
-    c = Builder("condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(carried), 0), c.constant(np.int32(5))))
-    d = Builder("body")
+    c = XlaBuilder("condition")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(carried), 0), c.constant(np.int32(5))))
+    d = XlaBuilder("body")
     parameter = d.parameter(carried)
-    count, before, subtotal = (d.get_tuple_element(parameter, i) for i in range(3))
+    count, before, subtotal = (d.GetTupleElement(parameter, i) for i in range(3))
     pair = d.RngBitGenerator("RNG_PHILOX", before, Shape(U32, (6,)))
-    added = d.Reduce(d.get_tuple_element(pair, 1), subtotal, scalar_computation("add", U32), (0,))
-    body = d.build(d.Tuple([d.Add(count, d.constant(np.int32(1))), d.get_tuple_element(pair, 0), added]))
-    b = Builder("loop")
+    added = d.Reduce(d.GetTupleElement(pair, 1), subtotal, scalar_computation("add", U32), (0,))
+    body = d.build(d.Tuple([d.Add(count, d.constant(np.int32(1))), d.GetTupleElement(pair, 0), added]))
+    b = XlaBuilder("loop")
     init = b.Tuple([b.constant(np.int32(0)), b.parameter(state), b.constant(np.uint32(0))])
     module = b.build_module(b.While(condition, body, init))
     start = np.array([11, 12], np.uint64)
@@ -143,10 +143,10 @@ def test_a_generator_inside_a_loop():
 
 
 def test_bad_algorithms_and_states():
-    b = Builder("f")
+    b = XlaBuilder("f")
     with pytest.raises(ShapeError, match="one of rng_default, rng_three_fry, rng_philox is required"):
         b.RngBitGenerator("RNG_MERSENNE", b.parameter(Shape(U64, (2,))), Shape(U32, (4,)))
-    b = Builder("f")
+    b = XlaBuilder("f")
     unknown = b.RngBitGenerator("RNG_THREE_FRY", b.parameter(Shape(U64, (3,))), Shape(U32, (4,)))
     module = b.build_module(unknown)
     for run in (lambda: get_backend("cpu").compile(module), lambda: evaluate(module.entry, np.zeros(3, np.uint64))):
@@ -207,7 +207,7 @@ def test_xla_gives_the_same_bits(xla_bits, algorithm):
 def test_stochastic_rounding_is_unbiased():
     """The mean of many roundings is the number itself, within 5 standard deviations."""
     count, random = 1 << 14, np.random.default_rng(8)
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, u = b.parameter(Shape(F32, (count,))), b.parameter(Shape(U32, (count,)))
     executable = get_backend("cpu").compile(b.build_module(b.StochasticConvertType(x, u, S8)))
     for number in (0.25, -3.75, 100.5, -0.125):
@@ -224,7 +224,7 @@ def test_stochastic_rounding_is_unbiased():
 def test_stochastic_rounding_at_the_limits(element_type, random_type):
     numbers = [np.inf, -np.inf, np.nan, 1e30, -1e30, 127.5, -127.5, -128.5, 0.0, -0.0, 5.0, -5.0, 127.0, 126.5]
     x = np.array(numbers, element_type.dtype)
-    b = Builder("f")
+    b = XlaBuilder("f")
     p, u = b.parameter(Shape(element_type, x.shape)), b.parameter(Shape(random_type, x.shape))
     module = b.build_module(b.Tuple([b.StochasticConvertType(p, u, S8), b.StochasticConvertType(p, u, U8)]))
     executable = get_backend("cpu").compile(module)
@@ -246,7 +246,7 @@ def test_high_half_of_products(name):
     values = random.integers(info.min, info.max, 40, dtype=element_type.dtype, endpoint=True).tolist()
     values += [info.min, info.max, 0, 1, info.max // 2, info.min // 2]
     x, y = (np.array(column, element_type.dtype) for column in zip(*[(v, w) for v in values for w in values]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     module = b.build_module(b.MulHi(b.parameter(Shape(element_type, x.shape)), b.parameter(Shape(element_type, x.shape))))
     expected = [v * w >> element_type.bits for v in values for w in values]
     assert get_backend("cpu").compile(module)(x, y)[0].tolist() == expected

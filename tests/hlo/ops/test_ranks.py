@@ -5,8 +5,9 @@ import pytest
 from operation_checks import assert_equal
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, F32, PRED, S32, U8, Builder, Shape, scalar_computation
+from phlox.hlo import BF16, C64, F32, PRED, S32, U8, Shape, scalar_computation
 from phlox.hlo.window import make_window
+from phlox.xla_builder import XlaBuilder
 from sample_values import value_of
 
 DIMENSIONS = (
@@ -26,7 +27,7 @@ def elementwise(b, x, random):
     yield b.emit("select", b.Compare(x, x, "EQ"), x, x)
     yield b.emit("not" if element_type is PRED else "negate", x)
     yield b.Add(x, x)
-    yield b.convert(x, C64 if element_type is C64 else F32)
+    yield b.ConvertElementType(x, C64 if element_type is C64 else F32)
     if element_type is not C64 and element_type is not PRED:
         yield b.Clamp(b.constant(0, element_type), x, b.constant(1, element_type))
 
@@ -38,7 +39,7 @@ def moved(b, x, random):
     yield b.Rev(x, dimensions=[d for d in range(rank) if d % 2 == 0])
     yield b.emit("reshape", x, shape=x.shape.with_dimensions((x.shape.size,)))
     yield b.emit("reshape", b.Transpose(x, dimensions=order), shape=x.shape.with_dimensions((1, *dimensions[::-1])))
-    yield b.broadcast(x, (2, *dimensions, 1), range(1, rank + 1))
+    yield b.BroadcastInDim(x, (2, *dimensions, 1), range(1, rank + 1))
     yield b.Pad(x, b.constant(0, x.shape.element_type), padding=[(d % 2, 1, (d + 1) % 2) for d in range(rank)])
     yield b.Pad(
         x, b.constant(0, x.shape.element_type), padding=[(-min(size, d % 2), 1, 0) for d, size in enumerate(dimensions)]
@@ -88,7 +89,7 @@ def indexed(b, x, random):
                 scatter_dims_to_operand_dims=(d,), index_vector_dim=1,
             )  # fmt: skip
     if rank and x.shape.element_type in (S32, U8, F32):
-        tame = b.Select(b.Compare(x, x, "EQ"), x, b.broadcast(b.constant(1, x.shape.element_type), dimensions, ()))
+        tame = b.Select(b.Compare(x, x, "EQ"), x, b.BroadcastInDim(b.constant(1, x.shape.element_type), dimensions, ()))
         for d in range(rank):
             yield b.Sort(tame, dimension=d)
 
@@ -103,7 +104,7 @@ def iotas(b, x, random):
 @pytest.mark.parametrize("rank", range(6))
 def test_rank(rank, family):
     random = np.random.default_rng(rank)
-    b = Builder("f")
+    b = XlaBuilder("f")
     results, arguments = [], []
     for dimensions in (dimensions for dimensions in DIMENSIONS if len(dimensions) == rank):
         for element_type in TYPES if rank < 3 else TYPES[rank % 2 :: 2]:

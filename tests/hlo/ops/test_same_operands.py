@@ -8,7 +8,8 @@ import pytest
 from operation_checks import assert_agrees, has_bound, is_tame, module_of, operations_without_native_code
 from phlox import cond, fori_loop, hlo, jit, load_hlo, scan, while_loop
 from phlox.backends.registry import get_backend
-from phlox.hlo import OPERATIONS, Builder
+from phlox.hlo import OPERATIONS
+from phlox.xla_builder import XlaBuilder
 from retyped_samples import operand_shape
 from sample_values import value_of
 
@@ -386,13 +387,13 @@ def cases_of(opcode):
 def named_anew(b, value, number):
     """The value, under another name each time."""
     if number % 3 == 1:
-        return b.get_tuple_element(b.emit("opt-barrier", b.Tuple([value, value])), 1)
-    return b.reshape(b.reshape(value, (value.shape.size,)), value.shape.dimensions) if number % 3 == 2 else value
+        return b.GetTupleElement(b.emit("opt-barrier", b.Tuple([value, value])), 1)
+    return b.Reshape(b.Reshape(value, (value.shape.size,)), value.shape.dimensions) if number % 3 == 2 else value
 
 
 def check_on_one_value(cases, random):
     """Each operation on values that are computed for it and that it alone needs, so that it may write them over."""
-    b, values, results = Builder("same"), [], []
+    b, values, results = XlaBuilder("same"), [], []
     for opcode, sample in cases:
         operands, given = [], []
         for number, operand in enumerate(sample.operands):

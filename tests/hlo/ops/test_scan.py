@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.backends.registry import get_backend
-from phlox.hlo import F32, F64, S32, S64, Builder, Shape, ShapeError, element_type_of, parse_module, scalar_computation
+from phlox.hlo import F32, F64, S32, S64, Shape, ShapeError, element_type_of, parse_module, scalar_computation
+from phlox.xla_builder import XlaBuilder
 
 BOTH = pytest.mark.parametrize("backend", ["cpu", "reference"])
 
@@ -40,7 +41,7 @@ def test_text(backend):
 
 
 def running(opcode, shape):
-    b = Builder(f"running_{opcode}")
+    b = XlaBuilder(f"running_{opcode}")
     total = b.emit(opcode, b.parameter(shape, "x"), b.parameter(shape, "carry"))
     return b.build(b.Tuple([total, total]))
 
@@ -55,11 +56,11 @@ def test_cumulative_functions(backend, opcode, along):
     function, neutral = CUMULATIVE[opcode]
     x = np.random.default_rng(along).integers(-2, 3, (5, 6, 19)).astype(np.float64)
     rest = tuple(size for d, size in enumerate(x.shape) if d != along)
-    b = Builder("f")
-    array, init = b.parameter(Shape(F64, x.shape)), b.broadcast(b.constant(neutral, F64), rest, ())
+    b = XlaBuilder("f")
+    array, init = b.parameter(Shape(F64, x.shape)), b.BroadcastInDim(b.constant(neutral, F64), rest, ())
     for_rest = running(opcode, Shape(F64, rest))
     forwards, backwards = (b.Scan([array], [init], for_rest, along, is_reverse=way) for way in (False, True))
-    parts = [b.get_tuple_element(scan, n) for scan in (forwards, backwards) for n in (0, 1)]
+    parts = [b.GetTupleElement(scan, n) for scan in (forwards, backwards) for n in (0, 1)]
     up, last, down, first = get_backend(backend).compile(b.build_module(b.Tuple(parts)))(x)
     expected = function(x, axis=along)
     np.testing.assert_array_equal(up, expected)
@@ -72,15 +73,15 @@ def test_cumulative_functions(backend, opcode, along):
 @BOTH
 def test_several_inputs_outputs_and_carries(backend):
     """x and y of different shapes, a linear recurrence and a counter; outputs of two ranks along the middle dimension."""
-    b = Builder("step")
+    b = XlaBuilder("step")
     x, y = b.parameter(Shape(F32, (3, 2))), b.parameter(Shape(F32, (2,)))
     state, count = b.parameter(Shape(F32, (3, 2))), b.parameter(Shape(S32))
-    after = b.Add(b.Mul(state, b.broadcast(y, (3, 2), (1,))), x)
+    after = b.Add(b.Mul(state, b.BroadcastInDim(y, (3, 2), (1,))), x)
     total = b.Reduce(after, b.constant(np.float32(0)), scalar_computation("add", F32), (1,))
-    step = b.build(b.Tuple([total, b.broadcast(count, (2,), ()), after, b.Add(count, b.constant(np.int32(2)))]))
+    step = b.build(b.Tuple([total, b.BroadcastInDim(count, (2,), ()), after, b.Add(count, b.constant(np.int32(2)))]))
     random = np.random.default_rng(0)
     xs, ys = random.integers(-3, 4, (3, 7, 2)).astype(np.float32), random.integers(-1, 2, (2, 7)).astype(np.float32)
-    b = Builder("f")
+    b = XlaBuilder("f")
     inputs = [b.parameter(Shape(F32, xs.shape)), b.parameter(Shape(F32, ys.shape))]
     inits = [b.constant(np.ones((3, 2), np.float32)), b.constant(np.int32(10))]
     scan = b.Scan(inputs, inits, step, 1)
@@ -98,12 +99,12 @@ def test_several_inputs_outputs_and_carries(backend):
 def test_a_scan_inside_a_scan(backend):
     """The cumulative sum of cumulative sums, which is that along both dimensions."""
     row = Shape(F32, (9,))
-    b = Builder("row_step")
+    b = XlaBuilder("row_step")
     array, above = b.parameter(row), b.parameter(row)
-    along = b.get_tuple_element(b.Scan([array], [b.constant(np.float32(0))], running("add", Shape(F32)), 0), 0)
+    along = b.GetTupleElement(b.Scan([array], [b.constant(np.float32(0))], running("add", Shape(F32)), 0), 0)
     total = b.Add(along, above)
     rows = b.build(b.Tuple([total, total]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     scan = b.Scan([b.parameter(Shape(F32, (4, 9)))], [b.constant(np.zeros(9, np.float32))], rows, 0)
     x = np.arange(36, dtype=np.float32).reshape(4, 9)
     result, _ = get_backend(backend).compile(b.build_module(scan))(x)
@@ -111,7 +112,7 @@ def test_a_scan_inside_a_scan(backend):
 
 
 def test_bad_arguments():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, init = b.parameter(Shape(F32, (4,))), b.constant(np.float32(0))
     with pytest.raises(ShapeError, match=r"scan: to_apply must take \(f32\[\], f32\[\]\), but running_add takes"):
         b.Scan([x], [init], running("add", Shape(F64)), 0)
@@ -175,11 +176,11 @@ def test_backwards(shape, opcode, dtype):
     x = np.random.default_rng(1).integers(-9, 9, shape).astype(dtype)
     for along in range(x.ndim):
         rest = tuple(size for d, size in enumerate(shape) if d != along)
-        b = Builder("f")
+        b = XlaBuilder("f")
         array = b.parameter(Shape(element_type_of(x.dtype), shape))
-        init = b.broadcast(b.constant(x.dtype.type(-100)), rest, ())
+        init = b.BroadcastInDim(b.constant(x.dtype.type(-100)), rest, ())
         scan = b.Scan([b.Mul(array, array)], [init], running(opcode, init.shape), along, is_reverse=True)
-        root = b.Tuple([b.Neg(b.get_tuple_element(scan, 0)), b.get_tuple_element(scan, 1)])
+        root = b.Tuple([b.Neg(b.GetTupleElement(scan, 0)), b.GetTupleElement(scan, 1)])
         result, last = get_backend("cpu").compile(b.build_module(root))(x)
         squares = np.flip(x * x, along)
         expected = (np.cumsum(squares, along) - 100) if opcode == "add" else np.maximum.accumulate(squares, along)
@@ -192,12 +193,12 @@ def test_a_recurrence_of_several_carries(along):
     """Fibonacci numbers that are driven by an input: carries that are no outputs, read by elementwise operations."""
     x = np.random.default_rng(2).integers(-3, 4, (40, 70)).astype(np.int64)
     rest = Shape(S64, (x.shape[1 - along],))
-    b = Builder("step")
+    b = XlaBuilder("step")
     value, older, newer = (b.parameter(rest) for _ in range(3))
     following = b.Add(b.Add(older, newer), value)
     step = b.build(b.Tuple([b.Sub(following, older), newer, following]))
-    b = Builder("f")
-    one = b.broadcast(b.constant(np.int64(1)), rest.dimensions, ())
+    b = XlaBuilder("f")
+    one = b.BroadcastInDim(b.constant(np.int64(1)), rest.dimensions, ())
     scan = b.Scan([b.parameter(Shape(S64, x.shape))], [one, one], step, along)
     results = get_backend("cpu").compile(b.build_module(scan))(x)
     older, newer, differences = np.ones(rest.dimensions, np.int64), np.ones(rest.dimensions, np.int64), []
@@ -247,12 +248,12 @@ def test_a_computation_with_loops():
 def test_what_is_not_elementwise_is_a_loop():
     """Each step reduces the carry: no element goes its own way."""
     row = Shape(F64, (5,))
-    b = Builder("step")
+    b = XlaBuilder("step")
     x, carry = b.parameter(row), b.parameter(row)
     total = b.Reduce(carry, b.constant(0.0), scalar_computation("add", F64), (0,))
-    mixed = b.Add(x, b.broadcast(total, (5,), ()))
+    mixed = b.Add(x, b.BroadcastInDim(total, (5,), ()))
     step = b.build(b.Tuple([mixed, mixed]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     scan = b.Scan([b.parameter(Shape(F64, (3, 5)))], [b.constant(np.zeros(5))], step, 0)
     executable = get_backend("cpu").compile(b.build_module(scan))
     assert " scan(" not in executable.as_text()
@@ -290,10 +291,10 @@ def test_windows_of_all_elements_before_are_scans(size, padding, axis, backwards
 
 def test_last_carries_beside_what_reads_the_first():
     """A scan without outputs has an array as its result, and keeps its loops for itself."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, init = b.parameter(Shape(F64, (30, 50))), b.parameter(Shape(F64, (50,)))
     row = Shape(F64, (50,))
-    c = Builder("step")
+    c = XlaBuilder("step")
     step = c.build(c.Add(c.parameter(row), c.parameter(row)))
     total = b.emit("scan", x, init, dimensions=(0,), num_carries=1, to_apply=step)
     module = b.build_module(b.Tuple([b.Neg(init), total, b.Mul(total, init)]))

@@ -4,8 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, F16, S32, Builder, Shape, TupleShape, evaluate, parse_module, scalar_computation
+from phlox.hlo import BF16, F16, S32, Shape, TupleShape, evaluate, parse_module, scalar_computation
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 NARROW = [t for t in ELEMENT_TYPES.values() if t.bits <= 8 and t.kind in ("float", "signed", "unsigned")]
 of_narrow = pytest.mark.parametrize("element_type", [*NARROW, F16, BF16], ids=str)
@@ -35,7 +36,7 @@ def check(module, *arguments):
 @of_narrow
 def test_gather_and_scatter(element_type):
     x, updates = elements(element_type, 30), elements(element_type, 4, seed=1)
-    b = Builder("f")
+    b = XlaBuilder("f")
     p, u = b.parameter(Shape(element_type, (30,))), b.parameter(Shape(element_type, (4,)))
     indices = b.constant(np.array([[3], [29], [-1], [7]], np.int32))
     gathered = b.Gather(p, indices, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=1,
@@ -54,11 +55,11 @@ def test_gather_and_scatter(element_type):
 @of_narrow
 def test_argmax_topk_and_windows(element_type):
     x = elements(element_type, 40).reshape(4, 10)
-    c = Builder("larger")
+    c = XlaBuilder("larger")
     value, index, other, other_index = (c.parameter(Shape(t)) for t in (element_type, S32, element_type, S32))
     keep = c.Or(c.Gt(value, other), c.And(c.Eq(value, other), c.Lt(index, other_index)))
     larger = c.build(c.Tuple([c.Select(keep, value, other), c.Select(keep, index, other_index)]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     p = b.parameter(Shape(element_type, x.shape))
     lowest = elements(element_type, 1)[0] if element_type.name == "f8e8m0fnu" else x.astype(np.float64).min()
     init = b.constant(np.array(lowest).astype(np.float64).astype(element_type.dtype))
@@ -66,7 +67,7 @@ def test_argmax_topk_and_windows(element_type):
     best = b.Reduce([p, positions], [init, b.constant(np.int32(99))], larger, (1,))
     top = b.TopK(p, 3)
     windows = b.ReduceWindow(p, init, scalar_computation("maximum", element_type), (1, 3), (1, 2), "SAME")
-    parts = [b.get_tuple_element(pair, n) for pair in (best, top) for n in (0, 1)]
+    parts = [b.GetTupleElement(pair, n) for pair in (best, top) for n in (0, 1)]
     values, _, largest, places, _ = check(b.build_module(b.Tuple([*parts, windows])), x)
     wide = x.astype(np.float64)
     np.testing.assert_array_equal(values, np.maximum(wide.max(axis=1), float(lowest)))
@@ -79,16 +80,16 @@ def test_loop_state_padding_and_concatenation(element_type):
     """Five times: the array turned by one element, in place."""
     x = elements(element_type, 9)
     state = TupleShape((Shape(S32), Shape(element_type, (9,))))
-    c = Builder("condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(state), 0), c.constant(np.int32(5))))
-    d = Builder("body")
+    c = XlaBuilder("condition")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(state), 0), c.constant(np.int32(5))))
+    d = XlaBuilder("body")
     parameter = d.parameter(state)
-    count, array = (d.get_tuple_element(parameter, n) for n in (0, 1))
+    count, array = (d.GetTupleElement(parameter, n) for n in (0, 1))
     turned = d.ConcatInDim([d.Slice(array, [1], [9]), d.Slice(array, [0], [1])], 0)
     body = d.build(d.Tuple([d.Add(count, d.constant(np.int32(1))), turned]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     p = b.parameter(Shape(element_type, (9,)))
-    loop = b.get_tuple_element(b.While(condition, body, b.Tuple([b.constant(np.int32(0)), p])), 1)
+    loop = b.GetTupleElement(b.While(condition, body, b.Tuple([b.constant(np.int32(0)), p])), 1)
     padded = b.Pad(loop, b.constant(elements(element_type, 1)[0]), padding=[(1, -2, 1)])
     turned, spread = check(b.build_module(b.Tuple([loop, padded])), x)
     wide = np.roll(x.astype(np.float64), -5)
@@ -106,7 +107,7 @@ def test_every_value_as_text(element_type):
         values = np.arange(int(info.min), int(info.max) + 1).astype(np.int8).astype(element_type.dtype)
     else:
         values = values.view(element_type.dtype)
-    b = Builder("literals")
+    b = XlaBuilder("literals")
     module = b.build_module(b.Tuple([b.constant(values.reshape(2, -1)), *(b.constant(value) for value in values[:5])]))
     text = module.as_text()
     again = parse_module(text)

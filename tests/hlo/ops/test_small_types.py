@@ -20,13 +20,13 @@ from phlox.hlo import (
     U16,
     U32,
     U64,
-    Builder,
     Shape,
     evaluate,
     evaluate_operation,
     scalar_computation,
 )
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 FLOATS = [t for t in ELEMENT_TYPES.values() if t.is_float and t.bits <= 8]
 INTEGERS = [ELEMENT_TYPES[n] for n in ("s2", "s4", "u2", "u4")]
@@ -63,7 +63,7 @@ def assert_same(actual, expected, message=""):
 
 
 def elementwise_module(opcode, element_type, size, arity, result=None, **attributes):
-    b = Builder(opcode)
+    b = XlaBuilder(opcode)
     operands = [b.parameter(Shape(element_type, (size,))) for _ in range(arity)]
     shape = None if result is None else Shape(result, (size,))
     return b.build_module(b.emit(opcode, *operands, shape=shape, **attributes))
@@ -81,7 +81,7 @@ def convert(array, source, target):
 
 def convert_to_all(array, source, targets):
     """The array in each of the types, by one native function."""
-    b = Builder("conversions")
+    b = XlaBuilder("conversions")
     x = b.parameter(Shape(source, array.shape))
     results = [b.emit("convert", x, shape=Shape(target, array.shape)) for target in targets]
     return get_backend("cpu").compile(b.build_module(b.emit("tuple", *results)))(array)
@@ -89,7 +89,7 @@ def convert_to_all(array, source, targets):
 
 def convert_all(sources, target):
     """Each of the arrays, given with their types, in the type, by one native function."""
-    b = Builder("conversions")
+    b = XlaBuilder("conversions")
     parameters = [b.parameter(Shape(source, array.shape)) for source, array in sources]
     results = [b.emit("convert", x, shape=x.shape.with_element_type(target)) for x in parameters]
     return get_backend("cpu").compile(b.build_module(b.emit("tuple", *results)))(*(array for _, array in sources))
@@ -245,7 +245,7 @@ INTEGER_UNARY = "abs negate sign not popcnt count-leading-zeros".split()
 
 def results_of_all(opcodes, element_type, operands):
     """{opcode: native result}, all in one function."""
-    b = Builder("all")
+    b = XlaBuilder("all")
     parameters = [b.parameter(Shape(element_type, operand.shape)) for operand in operands]
     root = b.emit("tuple", *(b.emit(opcode, *parameters) for opcode in opcodes))
     return dict(zip(opcodes, get_backend("cpu").compile(b.build_module(root))(*operands)))
@@ -297,7 +297,7 @@ def test_unary_functions_of_every_value(element_type):
 def test_comparisons_of_all_pairs(element_type):
     lhs, rhs = all_pairs(element_type)
     types = ("FLOAT", "TOTALORDER") if element_type.is_float else ("",)
-    b = Builder("comparisons")
+    b = XlaBuilder("comparisons")
     x, y = (b.parameter(Shape(element_type, lhs.shape)) for _ in range(2))
     cases = [(d, t) for d in ("EQ", "NE", "GE", "GT", "LE", "LT") for t in types]
     root = b.emit("tuple", *(b.emit("compare", x, y, direction=d, type=t) for d, t in cases))
@@ -311,8 +311,12 @@ def test_comparisons_of_all_pairs(element_type):
 def test_total_order_is_that_of_the_numbers(element_type):
     """NaN without a sign, or with a positive one, comes last, and zeros in order."""
     values = every_value(element_type)
-    order = sorted(values, key=lambda v: int(evaluate_operation("compare", values, np.full_like(values, v),
-                                                                direction="LT", type="TOTALORDER").sum()))
+    order = sorted(
+        values,
+        key=lambda v: int(
+            evaluate_operation("compare", values, np.full_like(values, v), direction="LT", type="TOTALORDER").sum()
+        ),
+    )
     numbers = [float(v) for v in order if np.isfinite(float(v))]
     assert numbers == sorted(numbers)
     if np.isnan(wide(values)).any():
@@ -322,7 +326,7 @@ def test_total_order_is_that_of_the_numbers(element_type):
 @of_any
 def test_select_and_clamp(element_type):
     values = every_value(element_type)
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(element_type, values.shape))
     p = b.parameter(Shape(PRED, values.shape))
     low, high = b.parameter(Shape(element_type)), b.parameter(Shape(element_type))
@@ -359,8 +363,8 @@ def test_movement_keeps_every_code(element_type):
     """Payloads of NaN too, through loads, stores and vectors."""
     values = every_value(element_type)
     rows = 4 if element_type.bits > 2 else 2
-    b = Builder("moved")
-    x = b.reshape(b.parameter(Shape(element_type, values.shape)), (rows, -1 % (len(values) // rows + 1)))
+    b = XlaBuilder("moved")
+    x = b.Reshape(b.parameter(Shape(element_type, values.shape)), (rows, -1 % (len(values) // rows + 1)))
     moved = b.emit("transpose", b.Rev(x, dimensions=(0, 1)), dimensions=(1, 0))
     module = b.build_module(b.ConcatInDim([moved, moved], 1))
     (result,) = get_backend("cpu").compile(module)(values)
@@ -371,7 +375,7 @@ def test_movement_keeps_every_code(element_type):
 @of_any
 def test_constants_iota_and_scalars(element_type):
     values = every_value(element_type)
-    b = Builder("f")
+    b = XlaBuilder("f")
     iota = b.emit("iota", shape=Shape(element_type, (37,)), iota_dimension=0)
     literal = b.emit("constant", literal=values)
     scalar = b.parameter(Shape(element_type))
@@ -389,7 +393,7 @@ def test_constants_iota_and_scalars(element_type):
 def test_unused_bits_do_not_count(element_type):
     """Integers of ml_dtypes may have any bits above their own."""
     dirty = np.arange(256, dtype=np.uint8)
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(element_type, (256,)))
     one = b.Broadcast(b.constant(np.ones((), np.int8).astype(element_type.dtype)), (256,))
     result = run(b.build_module(b.Xor(x, one)), dirty.view(element_type.dtype))
@@ -405,15 +409,25 @@ def test_reductions_and_contractions(element_type):
     picked[3:] = 1 if element_type.name == "f8e8m0fnu" else 0
     x = picked.astype(np.int8).astype(element_type.dtype) if element_type.is_integer else picked.astype(element_type.dtype)
     one = np.ones((), np.int8).astype(element_type.dtype)
-    b = Builder("f")
+    b = XlaBuilder("f")
     p = b.parameter(Shape(element_type, x.shape))
     init = b.constant(one)
-    results = [b.Reduce(p, init, scalar_computation(opcode, element_type), dimensions)
-               for opcode in ("multiply", "maximum", "minimum") for dimensions in ((0,), (1,), (0, 1))]
+    results = [
+        b.Reduce(p, init, scalar_computation(opcode, element_type), dimensions)
+        for opcode in ("multiply", "maximum", "minimum")
+        for dimensions in ((0,), (1,), (0, 1))
+    ]
     if element_type.name != "f8e8m0fnu":
         results += [b.Reduce(p, init, scalar_computation("add", element_type), (1,)), b.Dot(b.Trans(p), p)]
-        results += [b.DotGeneral(b.Trans(p), p, F32 if element_type.is_float else S32,
-                                 lhs_contracting_dimensions=(1,), rhs_contracting_dimensions=(0,))]
+        results += [
+            b.DotGeneral(
+                b.Trans(p),
+                p,
+                F32 if element_type.is_float else S32,
+                lhs_contracting_dimensions=(1,),
+                rhs_contracting_dimensions=(0,),
+            )
+        ]
     module = b.build_module(b.emit("tuple", *results))
     actual = get_backend("cpu").compile(module)(x)
     for mine, wanted in zip(actual, evaluate(module.entry, x)):
@@ -428,8 +442,8 @@ def test_reductions_and_contractions(element_type):
 def test_sort(element_type, descending):
     values = np.random.default_rng(5).permutation(every_value(element_type))
     values = values[np.arange(300) % len(values)]
-    b = Builder("f")
-    c = Builder("comparator")
+    b = XlaBuilder("f")
+    c = XlaBuilder("comparator")
     first, second = (c.parameter(Shape(element_type), name) for name in "ab")
     type_ = "TOTALORDER" if element_type.is_float else ""
     comparator = c.build(c.Compare(first, second, "GT" if descending else "LT", type_))
@@ -448,13 +462,13 @@ WIDTHS = [
 def test_bitcast_convert(large, small, ratio):
     """The first small element holds the lowest bits; expected values from Python's integers."""
     large, small = ELEMENT_TYPES[large], ELEMENT_TYPES[small]
-    bits = np.random.default_rng(2).integers(0, 2**min(large.bits, 62), 33, dtype=np.uint64)
+    bits = np.random.default_rng(2).integers(0, 2 ** min(large.bits, 62), 33, dtype=np.uint64)
     values = bits.astype(f"u{large.byte_size}").view(large.dtype)
     parts = [[int(b) >> (i * small.bits) & (2**small.bits - 1) for i in range(ratio)] for b in bits]
     dimensions = (33, ratio) if ratio > 1 else (33,)
     parts = np.array(parts, np.uint64).astype(f"u{small.byte_size}").reshape(dimensions).view(small.dtype)
     for source, target, before, after in ((large, small, values, parts), (small, large, parts, values)):
-        b = Builder("f")
+        b = XlaBuilder("f")
         module = b.build_module(b.BitcastConvertType(b.parameter(Shape(source, before.shape)), target))
         assert module.entry.shape == Shape(target, after.shape)
         for result in (run(module, before), np.asarray(evaluate(module.entry, before))):
@@ -463,7 +477,7 @@ def test_bitcast_convert(large, small, ratio):
 
 def test_every_elementwise_operation_has_native_code_for_small_types():
     """Whatever takes a float or an integer takes the small ones: none refuses."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     results = []
     for opcode, record in OPERATIONS.items():
         if "elementwise" not in record.traits or record.attributes or opcode in ("complex", "convert", "stochastic-convert"):

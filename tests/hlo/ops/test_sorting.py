@@ -13,9 +13,10 @@ from phlox import jit
 from phlox.backends.llvm.sort_key import sort_key
 from phlox.backends.loading import load_hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Builder, Layout, Shape, ShapeError
+from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Layout, Shape, ShapeError
 from phlox.hlo.builder import ascending_order
 from phlox.tracer.functions.sorting import comparator
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 METHODS = [
@@ -55,11 +56,11 @@ def values(element_type, size, seed):
 @pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 33, 100, 255, 256, 257])
 def test_any_comparator_sorts_stably(backend, size):
     """By the last decimal digit, with a second operand that tells equal keys apart."""
-    b = Builder("by_last_digit")
+    b = XlaBuilder("by_last_digit")
     parameters = [b.parameter(Shape(t)) for t in (S32, S32, S64, S64)]
     digits = [b.emit("remainder", x, b.constant(np.int32(10))) for x in parameters[:2]]
     by_digit = b.build(b.Lt(*digits))
-    b = Builder("f")
+    b = XlaBuilder("f")
     operands = b.parameter(Shape(S32, (size,)), "x"), b.parameter(Shape(S64, (size,)), "n")
     root = b.Sort(operands, by_digit, 0, is_stable=True)
     x = np.random.default_rng(size).integers(0, 1000, size).astype(np.int32)
@@ -74,10 +75,10 @@ def test_any_comparator_sorts_stably(backend, size):
 @pytest.mark.parametrize("size", [600])
 def test_long_lines_are_sorted_by_their_keys(element_type, direction, size):
     """Total order, both directions; the positions show that equal elements keep their order."""
-    b = Builder("order")
+    b = XlaBuilder("order")
     first, second, *_ = [b.parameter(Shape(t)) for t in (element_type, element_type, S32, S32)]
     order = b.build(b.emit("compare", first, second, direction=direction, type="TOTALORDER" if element_type.is_float else ""))
-    b = Builder("f")
+    b = XlaBuilder("f")
     operands = b.parameter(Shape(element_type, (2, size)), "x"), b.parameter(Shape(S32, (2, size)), "n")
     run = compiled(b, b.Sort(operands, order, 1, is_stable=True), "cpu")
     x = values(element_type, 2 * size, size).reshape(2, size)
@@ -103,7 +104,7 @@ def test_long_lines_are_sorted_by_their_keys(element_type, direction, size):
 def test_every_dimension_of_both_layouts(backend, dimension, order):
     sizes = (3, 300, 7) if dimension == 1 else (20, 4, 9)
     x = np.random.default_rng(5).normal(size=sizes).astype(np.float32, order=order)
-    b = Builder("f")
+    b = XlaBuilder("f")
     shape = Shape(F32, sizes, Layout((0, 1, 2)) if order == "F" else None)
     (result,) = compiled(b, b.Sort(b.parameter(shape, "x"), None, dimension), backend)(x)
     np.testing.assert_array_equal(result, np.sort(x, dimension))
@@ -111,11 +112,11 @@ def test_every_dimension_of_both_layouts(backend, dimension, order):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_comparator_that_is_no_order_still_gives_a_permutation(backend):
-    b = Builder("wrong")
+    b = XlaBuilder("wrong")
     first, _ = b.parameter(Shape(S8)), b.parameter(Shape(S8))
     wrong = b.build(b.Ge(b.emit("and", first, b.constant(np.int8(5))), b.constant(np.int8(1))))
     for shape in ((1, 40), (3, 100), (2, 300)):
-        b = Builder("f")
+        b = XlaBuilder("f")
         run = compiled(b, b.Sort(b.parameter(Shape(S8, shape), "x"), wrong, 1), backend)
         for seed in range(20):
             x = np.random.default_rng(seed).integers(-9, 9, shape).astype(np.int8)
@@ -129,12 +130,12 @@ def test_the_keys_that_are_recognized():
     assert sort_key(comparator((S32,), (S64,))).operand == 0
     assert sort_key(comparator((C128,))) is None and sort_key(comparator((F32, F32))) is None
     assert sort_key(ascending_order((F32,))) is not None
-    b = Builder("plain")  # NaN has no place in this order
+    b = XlaBuilder("plain")  # NaN has no place in this order
     assert sort_key(b.build(b.Lt(b.parameter(Shape(F32)), b.parameter(Shape(F32))))) is None
-    b = Builder("swapped")
+    b = XlaBuilder("swapped")
     first, second = b.parameter(Shape(S32)), b.parameter(Shape(S32))
     assert sort_key(b.build(b.Lt(second, first))) is None
-    b = Builder("second")
+    b = XlaBuilder("second")
     parameters = [b.parameter(Shape(S32)) for _ in range(4)]
     assert sort_key(b.build(b.Gt(*parameters[2:]))) == (1, S32, True, False)
 
@@ -176,7 +177,7 @@ SIZES = [1, 2, 7, 8, 9, 16, 17, 64, 100, 257, 1000]
 
 
 def total_order(element_type, direction, *others):
-    b = Builder("order")
+    b = XlaBuilder("order")
     first, second, *_ = (b.parameter(Shape(t)) for t in (element_type, *others) for _ in range(2))
     return b.build(b.emit("compare", first, second, direction=direction, type="TOTALORDER" if element_type.is_float else ""))
 
@@ -189,12 +190,12 @@ def test_lines_of_every_length_by_a_plain_key(element_type, direction):
     for size in SIZES:
         x = np.stack([values(element_type, size, seed=size + row) for row in range(2)])
         y = np.arange(2 * size, dtype=np.int16).reshape(2, size)
-        b = Builder("f")
+        b = XlaBuilder("f")
         parameter, payload = b.parameter(Shape(element_type, x.shape)), b.parameter(Shape(S16, x.shape))
         alone = b.emit("sort", parameter, dimensions=(1,), to_apply=total_order(element_type, direction))
         order = total_order(element_type, direction, S16)
         both = b.emit("sort", parameter, payload, dimensions=(1,), is_stable=True, to_apply=order)
-        root = b.Tuple([alone, b.get_tuple_element(both, 0), b.get_tuple_element(both, 1)])
+        root = b.Tuple([alone, b.GetTupleElement(both, 0), b.GetTupleElement(both, 1)])
         native, expected = (compiled(b, root, backend)(x, y) for backend in ("cpu", "reference"))
         for one, other in zip(native, expected, strict=True):
             np.testing.assert_array_equal(bits(one), bits(other), err_msg=f"{size} elements")
@@ -214,7 +215,7 @@ def test_sorting_floats_that_lie_across(axis):
 @pytest.mark.parametrize(("shape", "k"), [((9,), 4), ((3, 20), 20), ((2, 3, 5), 1), ((4, 6), 0), ((3, 300), 7), ((1000,), 64)])
 def test_top_k(backend, largest, shape, k):
     x = np.random.default_rng(k).integers(-4, 4, shape).astype(np.int16)
-    b = Builder("f")
+    b = XlaBuilder("f")
     chosen, positions = compiled(b, b.TopK(b.parameter(Shape(S16, x.shape), "x"), k, largest), backend)(x)
     for index in np.ndindex(x.shape[:-1]):
         row = x[index].tolist()
@@ -229,7 +230,7 @@ def test_top_k_of_sorted_elements_with_every_special_value(largest, order):
     special = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
     x = np.sort(np.random.default_rng(1).standard_normal(500).astype(np.float32))[::order]
     x = np.concatenate([x, special, special])
-    module = Builder("f")
+    module = XlaBuilder("f")
     module = module.build_module(module.TopK(module.parameter(Shape(F32, x.shape), "x"), 20, largest))
     native, expected = (get_backend(name).compile(module)(x) for name in ("cpu", "reference"))
     np.testing.assert_array_equal(native[1], expected[1])
@@ -237,7 +238,7 @@ def test_top_k_of_sorted_elements_with_every_special_value(largest, order):
 
 
 def test_top_k_of_most_elements_is_expanded_to_a_sort():
-    b = Builder("f")
+    b = XlaBuilder("f")
     module = b.build_module(b.TopK(b.parameter(Shape(F32, (3, 9)), "x"), 4))
     expanded = expand(module)
     opcodes = [instruction.opcode for instruction in expanded.entry.instructions]
@@ -246,7 +247,7 @@ def test_top_k_of_most_elements_is_expanded_to_a_sort():
 
 
 def test_what_the_builder_refuses():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (4,)), "x")
     with pytest.raises(ShapeError, match="at least one operand"):
         b.Sort([])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from phlox import load_hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, F32, PRED, S32, Builder, Shape, TupleShape, evaluate
+from phlox.hlo import C64, F32, PRED, S32, Shape, TupleShape, evaluate
+from phlox.xla_builder import XlaBuilder
 
 INNER = TupleShape((Shape(S32), Shape(C64, (2,))))
 PAIR = TupleShape((Shape(F32, (3,)), INNER, Shape(PRED, (2, 2))))
@@ -25,7 +26,7 @@ def check(module, arguments, expected):
 
 
 def test_select_between_tuples():
-    b = Builder("f")
+    b = XlaBuilder("f")
     p, x, y = b.parameter(Shape(PRED)), b.parameter(PAIR), b.parameter(PAIR)
     module = b.build_module(b.Select(p, x, y))
     check(module, [np.True_, *LEAVES, *OTHERS], LEAVES)
@@ -33,7 +34,7 @@ def test_select_between_tuples():
 
 
 def test_copy_of_a_tuple_is_independent():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(PAIR)
     module = b.build_module(b.Tuple([b.emit("copy", x), x]))
     check(module, LEAVES, LEAVES * 2)
@@ -44,36 +45,36 @@ def test_copy_of_a_tuple_is_independent():
 
 
 def test_constant_of_a_tuple():
-    b = Builder("f")
+    b = XlaBuilder("f")
     literal = b.emit("constant", literal=nested(LEAVES))
     x = b.parameter(Shape(F32, (3,)))
-    total = b.Add(x, b.get_tuple_element(literal, 0))
-    module = b.build_module(b.Tuple([literal, b.get_tuple_element(b.get_tuple_element(literal, 1), 0), total]))
+    total = b.Add(x, b.GetTupleElement(literal, 0))
+    module = b.build_module(b.Tuple([literal, b.GetTupleElement(b.GetTupleElement(literal, 1), 0), total]))
     check(module, [LEAVES[0]], [*LEAVES, np.int32(-4), LEAVES[0] * 2])
 
 
 @pytest.mark.parametrize("opcode", ["opt-barrier", "domain", "copy"])
 def test_values_pass_through(opcode):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(PAIR)
     same = b.emit(opcode, x)
-    module = b.build_module(b.Tuple([b.Neg(b.get_tuple_element(same, 0)), same]))
+    module = b.build_module(b.Tuple([b.Neg(b.GetTupleElement(same, 0)), same]))
     check(module, LEAVES, [-LEAVES[0], *LEAVES])
 
 
 def test_a_loop_whose_state_is_selected_and_copied():
     """Buffers of tuples made of other tuples' elements."""
     state = TupleShape((Shape(S32), Shape(F32, (5,)), Shape(F32, (5,))))
-    c = Builder("condition")
-    condition = c.build(c.Lt(c.get_tuple_element(c.parameter(state), 0), c.constant(np.int32(7))))
-    d = Builder("body")
+    c = XlaBuilder("condition")
+    condition = c.build(c.Lt(c.GetTupleElement(c.parameter(state), 0), c.constant(np.int32(7))))
+    d = XlaBuilder("body")
     s = d.parameter(state)
-    count, x, y = (d.get_tuple_element(s, i) for i in range(3))
+    count, x, y = (d.GetTupleElement(s, i) for i in range(3))
     following = d.Add(count, d.constant(np.int32(1)))
     odd = d.Eq(d.And(count, d.constant(np.int32(1))), d.constant(np.int32(1)))
     chosen = d.Select(odd, d.Tuple([following, d.Add(x, y), x]), d.Tuple([following, y, d.Sub(x, y)]))
     body = d.build(d.emit("copy", chosen))
-    b = Builder("loop")
+    b = XlaBuilder("loop")
     x, y = b.parameter(Shape(F32, (5,))), b.parameter(Shape(F32, (5,)))
     module = b.build_module(b.While(condition, body, b.Tuple([b.constant(np.int32(0)), x, y])))
     arguments = [np.arange(5, dtype=np.float32), np.full(5, 3, np.float32)]
@@ -82,16 +83,16 @@ def test_a_loop_whose_state_is_selected_and_copied():
 
 @pytest.mark.parametrize("index", [-1, 0, 1, 5])
 def test_conditional_with_one_branch(index):
-    branch = Builder("negate")
+    branch = XlaBuilder("negate")
     computation = branch.build(branch.Neg(branch.parameter(Shape(F32, (3,)))))
-    b = Builder("f")
+    b = XlaBuilder("f")
     i, x = b.parameter(Shape(S32)), b.parameter(Shape(F32, (3,)))
     module = b.build_module(b.Conditional(i, [computation], [x]))
     check(module, [np.int32(index), LEAVES[0]], [-LEAVES[0]])
 
 
 def test_sizes_and_reshapes():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32, (4, 3)))
     rows, columns = b.GetDimensionSize(x, 0), b.GetDimensionSize(x, 1)
     module = b.build_module(b.Tuple([rows, b.Mul(rows, columns), b.DynamicReshape(x, [columns, rows], (3, 4))]))

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, F32, F64, S32, S64, Builder, HloSyntaxError, Layout, Shape, ShapeError, scalar_computation
+from phlox.hlo import BF16, F32, F64, S32, S64, HloSyntaxError, Layout, Shape, ShapeError, scalar_computation
 from phlox.hlo.text.lexer import Cursor
 from phlox.hlo.window import Window, WindowDimension, make_window, output_size, output_sizes, same_padding, with_padding
+from phlox.xla_builder import XlaBuilder
 
 BACKENDS = ["reference", "cpu"]
 
@@ -58,7 +59,7 @@ def compiled(b, root, backend):
 
 
 def comparison(element_type, direction):
-    b = Builder("select")
+    b = XlaBuilder("select")
     first, second = b.parameter(Shape(element_type), "a"), b.parameter(Shape(element_type), "b")
     return b.build(b.emit("compare", first, second, direction=direction))
 
@@ -88,7 +89,7 @@ def cases(draw):
 def test_reduce_window_is_a_loop_over_windows(backend, case):
     sizes, window, seed = case
     array = np.random.default_rng(seed).integers(-99, 99, sizes).astype(np.int32)
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(S32, sizes), "x")
     results = [
         b.emit("reduce-window", x, b.constant(np.int32(init)), window=window, to_apply=scalar_computation(opcode, S32))
@@ -109,7 +110,7 @@ def test_select_and_scatter_is_a_loop_over_windows(backend, case, direction):
     array = random.integers(-3, 3, sizes).astype(np.int32)
     source = random.integers(1, 99, output_sizes(window, sizes)).astype(np.int32)
     prefers = {"GE": np.greater_equal, "GT": np.greater, "LT": np.less}[direction]
-    b = Builder("f")
+    b = XlaBuilder("f")
     operands = b.parameter(Shape(S32, sizes), "x"), b.parameter(Shape(S32, source.shape), "s"), b.constant(np.int32(7))
     attributes = {"select": comparison(S32, direction), "scatter": scalar_computation("add", S32)}
     (result,) = compiled(b, b.emit("select-and-scatter", *operands, window=window, **attributes), backend)(array, source)
@@ -128,7 +129,7 @@ def test_running_reductions(backend, axis, backwards):
         pads[axis] = (size - 1 + extra, 0)[:: -1 if backwards else 1]
         sizes = [1, 1, 1]
         sizes[axis] = size + extra
-        b = Builder("f")
+        b = XlaBuilder("f")
         x, zero = b.parameter(Shape(S64, array.shape), "x"), b.constant(np.int64(0))
         root = b.ReduceWindowWithGeneralPadding(x, zero, scalar_computation("add", S64), sizes, [1] * 3, padding=pads)
         expected = np.flip(np.cumsum(np.flip(array, axis), axis), axis) if backwards else np.cumsum(array, axis)
@@ -139,10 +140,10 @@ def test_running_reductions(backend, axis, backwards):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_averages_by_two_accumulators(backend):
     """Sum and count in one pass: the count is that of the elements that are no padding."""
-    b = Builder("sum_and_count")
+    b = XlaBuilder("sum_and_count")
     parts = [b.parameter(Shape(t)) for t in (F32, S32, F32, S32)]
     both = b.build(b.Tuple([b.Add(parts[0], parts[2]), b.Add(parts[1], parts[3])]))
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, n = b.parameter(Shape(F32, (4, 50)), "x"), b.parameter(Shape(S32, (4, 50)), "n")
     init_values = [b.constant(np.float32(0)), b.constant(np.int32(0))]
     root = b.ReduceWindow([x, n], init_values, both, (3, 3), (1, 1), "SAME")
@@ -156,7 +157,7 @@ def test_averages_by_two_accumulators(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_pooling_and_its_gradient(backend):
     """Max pooling of a ramp takes the last corner of each window; its gradient goes there."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, ones = b.parameter(Shape(F32, (6, 40)), "x"), b.parameter(Shape(F32, (3, 20)), "ones")
     pooled = b.ReduceWindow(x, b.constant(np.float32(-np.inf)), scalar_computation("maximum", F32), (2, 2), (2, 2), "VALID")
     add, zero = scalar_computation("add", F32), b.constant(np.float32(0))
@@ -171,7 +172,7 @@ def test_pooling_and_its_gradient(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_general_padding_of_select_and_scatter(backend):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, source = b.parameter(Shape(F64, (4,)), "x"), b.parameter(Shape(F64, (3,)), "s")
     add, zero = scalar_computation("add", F64), b.constant(np.float64(0))
     root = b.SelectAndScatterWithGeneralPadding(x, comparison(F64, "GE"), (2,), (2,), [(1, 1)], source, zero, add)
@@ -181,7 +182,7 @@ def test_general_padding_of_select_and_scatter(backend):
 
 def test_column_major_operands():
     shape = Shape(F32, (5, 33), Layout((0, 1)))
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(shape, "x")
     root = b.ReduceWindow(x, b.constant(np.float32(0)), scalar_computation("add", F32), (2, 3), (1, 1), "VALID")
     array = np.asfortranarray(np.random.default_rng(2).integers(-9, 9, (5, 33)).astype(np.float32))
@@ -190,7 +191,7 @@ def test_column_major_operands():
 
 
 def test_sixteen_bit_floats_are_rounded_after_each_step():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(BF16, (40,)), "x")
     init = b.constant(np.array(256, BF16.dtype))
     root = b.ReduceWindow(x, init, scalar_computation("add", BF16), (8,), (1,), "VALID")
@@ -269,7 +270,7 @@ def test_same_padding(size, stride, dilation, base):
 
 
 def test_what_the_builder_refuses():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, zero, add = b.parameter(Shape(F32, (4, 4)), "x"), b.constant(np.float32(0)), scalar_computation("add", F32)
     with pytest.raises(ShapeError, match="'SAME' or 'VALID', got 'same'"):
         b.ReduceWindow(x, zero, add, (2, 2), (1, 1), "same")

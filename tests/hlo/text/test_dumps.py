@@ -1,11 +1,11 @@
 """HLO text: modules dumped by XLA are read and mean what they say; what is printed is read back, by XLA too."""
 
-
 import numpy as np
 import pytest
 from paths import DATA
 from phlox import hlo, load_hlo
-from phlox.hlo import F32, S32, Builder, Layout, Module, Shape, TupleShape, parse_module
+from phlox.hlo import F32, S32, Layout, Module, Shape, TupleShape, parse_module
+from phlox.xla_builder import XlaBuilder
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75], [-2.5, 3.0, 0.125], [0.0, -0.5, 1.0]], np.float32)
 WEIGHTS = (np.arange(15, dtype=np.float32).reshape(3, 5) - 7) / 8
@@ -151,7 +151,7 @@ def test_source_locations_are_read_from_stack_frames():
 
 
 def test_source_locations_are_printed_on_demand():
-    b = Builder("f", where=lambda: hlo.SourceLocation('a "b".py', 12, "step"))
+    b = XlaBuilder("f", where=lambda: hlo.SourceLocation('a "b".py', 12, "step"))
     module = b.build_module(b.Neg(b.parameter(Shape(F32), "x")))
     assert "metadata" not in module.as_text()
     text = module.as_text(metadata=True)
@@ -164,7 +164,7 @@ def test_source_locations_are_printed_on_demand():
 
 def test_canonical_text_depends_on_the_program_alone():
     def program(suffix, with_layout):
-        b = Builder(f"f{suffix}")
+        b = XlaBuilder(f"f{suffix}")
         layout = Layout((1, 0)) if with_layout else None
         x = b.parameter(Shape(F32, (2, 3), layout), f"x{suffix}")
         return b.build_module(b.emit("exponential", x, name=f"e{suffix}"))
@@ -178,7 +178,7 @@ def test_canonical_text_depends_on_the_program_alone():
 
 
 def test_clashing_and_impossible_names():
-    b = Builder("true")
+    b = XlaBuilder("true")
     x = b.emit("parameter", shape=Shape(F32), number=0, name="x")
     y = b.emit("negate", x, name="x")
     z = b.emit("add", x, y, name="x.1")
@@ -193,10 +193,10 @@ def test_clashing_and_impossible_names():
 
 def test_computations_of_one_name():
     def unary(opcode):
-        b = Builder("branch")
+        b = XlaBuilder("branch")
         return b.build(b.emit(opcode, b.parameter(Shape(F32), "x")))
 
-    b = Builder("main")
+    b = XlaBuilder("main")
     index, x = b.parameter(Shape(S32), "index"), b.parameter(Shape(F32), "x")
     branches = (unary("negate"), unary("abs"), unary("negate"))
     module = b.build_module(b.emit("conditional", index, x, x, x, branch_computations=branches))
@@ -208,7 +208,7 @@ def test_computations_of_one_name():
 
 
 def test_layouts():
-    b = Builder("f")
+    b = XlaBuilder("f")
     column_major = Shape(F32, (2, 3), Layout((0, 1)))
     tiled = Shape(F32, (8, 128), Layout((1, 0), annotation=":T(8,128)(2,1)S(1)"))
     pair = b.emit("tuple", b.parameter(column_major, "x"), b.parameter(tiled, "y"))
@@ -220,14 +220,14 @@ def test_layouts():
     assert parsed == module
     assert parsed.entry.parameter_shapes == (column_major, tiled)
     assert parsed != parse_module(text.replace("{0,1}", "{1,0}"))
-    padded = Builder("f")
+    padded = XlaBuilder("f")
     padded.parameter(Shape(F32, (2,), Layout((0,), padded_dimensions=(4,))), "x")
     with pytest.raises(NotImplementedError, match="no spelling for the padded layout"):
         padded.build_module().as_text()
 
 
 def test_long_lists_are_counted():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32), "x")
     module = b.build_module(b.emit("tuple", *[x] * 11))
     assert "tuple(%x, %x, %x, %x, %x, /*index=5*/%x, %x, %x, %x, %x, /*index=10*/%x)" in module.as_text()
@@ -342,9 +342,9 @@ def test_equality_counts_what_matters():
     assert module != parse_module(SMALL.replace("add(a, b)", "add(b, a)"))
     assert module != parse_module(SMALL.replace("ROOT c = f32[] add(a, b)", "ROOT c = f32[] maximum(a, b)"))
     pair = TupleShape((Shape(F32), Shape(F32)))
-    b = Builder("f")
+    b = XlaBuilder("f")
     single = b.build_module(b.parameter(Shape(F32), "x"))
-    b = Builder("f")
+    b = XlaBuilder("f")
     assert single != b.build_module(b.parameter(pair, "x"))
 
 

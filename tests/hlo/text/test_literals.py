@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 from phlox import hlo
-from phlox.hlo import Builder, parse_module
+from phlox.hlo import parse_module
 from phlox.hlo.element_type import ELEMENT_TYPES
+from phlox.xla_builder import XlaBuilder
 
 
 def constant_module(value):
-    b = Builder("c")
+    b = XlaBuilder("c")
     b.emit("constant", literal=value)
     return b.build_module()
 

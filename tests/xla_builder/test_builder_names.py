@@ -11,14 +11,14 @@ from phlox.hlo import (
     PRED,
     S32,
     U8,
-    Builder,
     Shape,
     ShapeError,
     evaluate,
     parse_module,
     scalar_computation,
     shape_of,
-)  # fmt: skip
+)
+from phlox.xla_builder import XlaBuilder
 
 UNARY = (
     "Abs Neg Sign Exp Expm1 Log Log1p Sqrt Rsqrt Cbrt Sin Cos Tan Tanh Logistic Erf Ceil Floor Round RoundNearestEven "
@@ -43,20 +43,20 @@ OTHERS = (
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY, *OTHERS])
 def test_there_is_a_method(name):
-    assert callable(getattr(Builder("f"), name))
+    assert callable(getattr(XlaBuilder("f"), name))
     assert callable(getattr(ComputationBuilder(ClientLibrary.ClientLibraryOrDie(), "f"), name))
 
 
 def test_names_that_are_none():
-    with pytest.raises(AttributeError, match="Builder has no method 'Hypot'"):
-        getattr(Builder("f"), "Hypot")  # noqa: B009
-    assert not hasattr(Builder("f"), "add")
+    with pytest.raises(AttributeError, match="XlaBuilder has no method 'Hypot'"):
+        getattr(XlaBuilder("f"), "Hypot")  # noqa: B009
+    assert not hasattr(XlaBuilder("f"), "add")
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_methods_take_one_operand(name):
     operand = np.array([3], np.int32) if name in ("Not", "PopulationCount", "Clz") else np.array([0.5], np.float32)
-    b = Builder("f")
+    b = XlaBuilder("f")
     result = getattr(b, name)(b.parameter(shape_of(operand)))
     assert evaluate(b.build(result), operand).shape == (1,)
 
@@ -66,14 +66,14 @@ def test_binary_methods_broadcast(name):
     is_integer = name in ("And", "Or", "Xor", "MulHi") or name.startswith("Shift")
     dtype = np.int32 if is_integer else np.float32
     matrix, row = np.arange(1, 7).astype(dtype).reshape(2, 3), np.array([3, 2, 1], dtype)
-    b = Builder("f")
+    b = XlaBuilder("f")
     method = getattr(b, name)
     x, y, scalar = (b.parameter(shape_of(operand)) for operand in (matrix, row, row[0]))
     computation = b.build(
         b.Tuple([method(x, y, (1,)), method(y, x, broadcast_dimensions=(1,)), method(x, scalar), method(x, x)])
     )
     direct, turned, with_scalar, same = evaluate(computation, matrix, row, row[0])
-    b = Builder("g")
+    b = XlaBuilder("g")
     first, second = (b.parameter(shape_of(matrix)) for _ in range(2))
     plain = b.build(getattr(b, name)(first, second))
     whole = np.broadcast_to(row, (2, 3)).copy()
@@ -87,12 +87,12 @@ def test_binary_methods_broadcast(name):
 
 
 def value_of(build, *operands):
-    b = Builder("f")
+    b = XlaBuilder("f")
     return evaluate(b.build(build(b, *(b.parameter(shape_of(operand)) for operand in operands))), *operands)
 
 
 def test_constants():
-    b = Builder("f")
+    b = XlaBuilder("f")
     assert b.ConstantR0(1.5, F32).shape == Shape(F32)
     assert b.ConstantR1([1, 2], S32).shape == Shape(S32, (2,))
     assert evaluate(b.build(b.ConstantR1(3, 7.0, F32))).tolist() == [7, 7, 7]
@@ -135,7 +135,7 @@ def test_reshape_with_an_order_of_dimensions():
         with pytest.raises(ShapeError, match="collapse: dimensions must be consecutive"):
             value_of(lambda b, p, dimensions=dimensions: b.Collapse(p, dimensions), v)
     with pytest.raises(ShapeError, match="ConstantR1: the length must be an integer"):
-        Builder("f").ConstantR1([1], 2, F32)
+        XlaBuilder("f").ConstantR1([1], 2, F32)
     with pytest.raises(ShapeError, match="transpose"):
         value_of(lambda b, p: b.Reshape(p, (1, 1, 0), (24,)), v)
 
@@ -161,7 +161,7 @@ def test_select_between_tuples():
 
 
 def test_composite_call():
-    b = Builder("f")
+    b = XlaBuilder("f")
     x = b.parameter(Shape(F32))
     double = scalar_computation("add", F32)
     call = b.CompositeCall(double, [x, x], "foo.bar", '{n = 1 : i32, s = "a,b"}', 1)
@@ -201,7 +201,7 @@ def test_composite_call():
 )
 def test_broadcasting(lhs, rhs, dimensions, result):
     """By the dimensions that are named, then along those of size 1; both in one step."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, y = b.parameter(Shape(S32, lhs)), b.parameter(Shape(S32, rhs))
     assert b.Add(x, y, dimensions).shape.dimensions == result
     assert b.Add(y, x, dimensions).shape.dimensions == result
@@ -224,7 +224,7 @@ def test_broadcasting(lhs, rhs, dimensions, result):
     ],
 )
 def test_illegal_broadcasting(lhs, rhs, dimensions, message):
-    b = Builder("f")
+    b = XlaBuilder("f")
     x, y = b.parameter(Shape(F32, lhs)), b.parameter(Shape(F32, rhs))
     for pair in ((x, y), (y, x)):
         with pytest.raises(ShapeError, match=message):
@@ -240,8 +240,8 @@ def test_broadcast_values():
 
 def test_every_operation_has_its_methods():
     """Those that its record names; each method belongs to one operation."""
-    b = Builder("f")
+    b = XlaBuilder("f")
     named = [name for record in OPERATIONS.values() for name in (record.builder, *record.aliases)]
     assert all(callable(getattr(b, name)) for name in named)
     assert len(named) == len(set(named))
-    assert {name for name in dir(Builder) if name[0].isupper()} <= set(named)
+    assert {name for name in dir(XlaBuilder) if name[0].isupper()} <= set(named)

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .errors import require
-from .instruction import Computation, Instruction
+from .. import hlo
+from ..hlo import scalar_computation
+from ..hlo.errors import require
+from ..hlo.instruction import Computation, Instruction
 
 Groups = Sequence[Sequence[int]]
 
 
 class CollectiveMethods:
-    """A part of `phlox.hlo.Builder`. Groups are as in the records; none at all means that all devices are one group."""
+    """A part of `phlox.xla_builder.XlaBuilder`.
+
+    Groups are as in the records; none at all means that all devices are one group.
+    """
 
     emit: Callable[..., Instruction]
-    get_tuple_element: Callable[..., Instruction]
-    reshape: Callable[..., Instruction]
+    write: Callable[..., Instruction]
+    GetTupleElement: Callable[..., Instruction]
 
     def AllReduce(
         self,
@@ -32,8 +37,6 @@ class CollectiveMethods:
 
     def CrossReplicaSum(self, operand: Instruction, replica_groups: Groups = ()) -> Instruction:
         """An all-reduce that adds."""
-        from .builder import scalar_computation
-
         first = operand.shape.elements[0] if operand.shape.is_tuple and operand.shape.elements else operand.shape
         require(not first.is_tuple, f"CrossReplicaSum: an array or a tuple of arrays is required, got {operand.shape}")
         return self.AllReduce(operand, scalar_computation("add", first.element_type), replica_groups)
@@ -93,7 +96,7 @@ class CollectiveMethods:
         sizes[split_dimension : split_dimension + 1] = [split_count, size]
         order = [dimension for dimension in range(shape.rank + 1) if dimension != split_dimension]
         order.insert(concat_dimension, split_dimension)
-        moved = self.emit("transpose", self.reshape(exchanged, sizes), dimensions=tuple(order))
+        moved = self.emit("transpose", self.write(hlo.reshape, exchanged, sizes), dimensions=tuple(order))
         result = list(shape.dimensions)
         result[split_dimension], result[concat_dimension] = size, result[concat_dimension] * split_count
         return self.emit("reshape", moved, shape=shape.without_layout().with_dimensions(tuple(result)))
@@ -117,7 +120,7 @@ class CollectiveMethods:
     def _elements(self, operand: Instruction) -> list[Instruction]:
         if not operand.shape.is_tuple:
             return [operand]
-        return [self.get_tuple_element(operand, index) for index in range(len(operand.shape.elements))]
+        return [self.GetTupleElement(operand, index) for index in range(len(operand.shape.elements))]
 
 
 def _with_size(method: str, operand: Instruction, dimension: int, factor: int, divisor: int) -> Any:

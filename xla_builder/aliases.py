@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import quoted
-from .element_type import F32, PRED, ElementType
-from .errors import require
-from .instruction import Computation, Instruction
-from .operation import OPERATIONS
-from .shape import AnyShape, Shape, TupleShape
+from .. import hlo
+from ..hlo.attributes import quoted
+from ..hlo.element_type import F32, PRED, ElementType
+from ..hlo.errors import require
+from ..hlo.instruction import Computation, Instruction
+from ..hlo.shape import AnyShape, Shape, TupleShape
 
 
 class AliasMethods:
-    """A part of `phlox.hlo.Builder`."""
+    """A part of `phlox.xla_builder.XlaBuilder`."""
 
     emit: Callable[..., Instruction]
     constant: Callable[..., Instruction]
+    write: Callable[..., Instruction]
 
     def ConstantR0(self, value: Any, element_type: ElementType | None = None) -> Instruction:
         """A scalar."""
@@ -51,10 +52,7 @@ class AliasMethods:
 
     def Conj(self, operand: Instruction) -> Instruction:
         """The complex conjugate; of a real number, itself."""
-        is_complex = not operand.shape.is_tuple and operand.shape.element_type.is_complex
-        if not is_complex:
-            return operand
-        return self.emit("complex", self.emit("real", operand), self.emit("negate", self.emit("imag", operand)))
+        return operand if operand.shape.is_tuple else self.write(hlo.conjugate, operand)
 
     def SqrtF32(self, operand: Instruction) -> Instruction:
         """The square root of f32 elements. Source: the preview of 2017."""
@@ -162,7 +160,9 @@ class AliasMethods:
         **dimension_numbers: Any,
     ) -> Instruction:
         """The dimension numbers are those of the record."""
-        return self._dot("ragged-dot", (lhs, rhs, group_sizes), preferred_element_type, dimension_numbers)
+        return self.write(
+            hlo.in_preferred_type, "ragged-dot", (lhs, rhs, group_sizes), preferred_element_type, dimension_numbers
+        )
 
     def ScaledDot(
         self,
@@ -174,21 +174,9 @@ class AliasMethods:
         **dimension_numbers: Any,
     ) -> Instruction:
         """The dimension numbers are those of DotGeneral."""
-        return self._dot("scaled-dot", (lhs, rhs, lhs_scale, rhs_scale), preferred_element_type, dimension_numbers)
-
-    def _dot(
-        self,
-        opcode: str,
-        operands: tuple[Instruction, ...],
-        preferred_element_type: ElementType | None,
-        dimension_numbers: dict[str, Any],
-    ) -> Instruction:
-        if preferred_element_type is None:
-            return self.emit(opcode, *operands, **dimension_numbers)
-        record = OPERATIONS[opcode]
-        numbers = {name: tuple(dimension_numbers.get(name, ())) for name in record.attributes}
-        shape = record.infer_shape(tuple(x.shape for x in operands), numbers, Shape(preferred_element_type))
-        return self.emit(opcode, *operands, shape=shape, **numbers)
+        return self.write(
+            hlo.in_preferred_type, "scaled-dot", (lhs, rhs, lhs_scale, rhs_scale), preferred_element_type, dimension_numbers
+        )
 
 
 def _of_rank(rank: int, values: Any, element_type: ElementType | None) -> np.ndarray:

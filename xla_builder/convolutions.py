@@ -1,17 +1,16 @@
-"""The methods of XlaBuilder that build convolutions, as a part of `phlox.hlo.Builder`."""
+"""The methods of XlaBuilder that build convolutions, as a part of `phlox.xla_builder.XlaBuilder`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .convolution_dimensions import ConvolutionDimensions, DimensionLabels, default_dimensions
-from .element_type import ElementType
-from .errors import require
-from .instruction import Instruction
-from .operation import OPERATIONS
-from .shape import Shape
-from .window import make_window, with_padding
+from .. import hlo
+from ..hlo.convolution_dimensions import ConvolutionDimensions, DimensionLabels, default_dimensions
+from ..hlo.element_type import ElementType
+from ..hlo.errors import require
+from ..hlo.instruction import Instruction
+from ..hlo.window import make_window, with_padding
 
 Padding = str | Sequence[tuple[int, int]]
 
@@ -23,7 +22,7 @@ class ConvolutionMethods:
     or labels such as ``"b01f_01io->b01f"``, by default those of ``default_dimensions``.
     """
 
-    emit: Callable[..., Instruction]
+    write: Callable[..., Instruction]
 
     def Conv(
         self,
@@ -112,7 +111,4 @@ class ConvolutionMethods:
             "window": window, "dim_labels": numbers,
             "feature_group_count": feature_group_count, "batch_group_count": batch_group_count,
         }  # fmt: skip
-        if preferred_element_type is None:
-            return self.emit("convolution", lhs, rhs, **attributes)
-        shape = OPERATIONS["convolution"].infer_shape((lhs.shape, rhs.shape), attributes, Shape(preferred_element_type))
-        return self.emit("convolution", lhs, rhs, shape=shape, **attributes)
+        return self.write(hlo.in_preferred_type, "convolution", (lhs, rhs), preferred_element_type, attributes)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .attributes import quoted
-from .element_type import U32
-from .instruction import Instruction
-from .shape import TOKEN_SHAPE, AnyShape, Shape, TupleShape
+from ..hlo.attributes import quoted
+from ..hlo.element_type import U32
+from ..hlo.instruction import Instruction
+from ..hlo.shape import TOKEN_SHAPE, AnyShape, Shape, TupleShape
 
 
 class EffectMethods:
-    """A part of `phlox.hlo.Builder`.
+    """A part of `phlox.xla_builder.XlaBuilder`.
 
     Those without a token in their names make one of their own: such operations run in the order in which they are built.
     """
 
     emit: Callable[..., Instruction]
-    get_tuple_element: Callable[..., Instruction]
+    GetTupleElement: Callable[..., Instruction]
 
     def InfeedWithToken(self, token: Instruction, shape: AnyShape, config: str = "") -> Instruction:
         """The tuple of the next value of the infeed queue, of this shape, and a token."""
@@ -25,7 +25,7 @@ class EffectMethods:
 
     def Infeed(self, shape: AnyShape, config: str = "") -> Instruction:
         """The next value of the infeed queue, of this shape. Source: the preview of 2017."""
-        return self.get_tuple_element(self.InfeedWithToken(self.emit("after-all"), shape, config), 0)
+        return self.GetTupleElement(self.InfeedWithToken(self.emit("after-all"), shape, config), 0)
 
     def OutfeedWithToken(
         self, operand: Instruction, token: Instruction, shape_with_layout: AnyShape | None = None, outfeed_config: str = ""
@@ -59,7 +59,7 @@ class EffectMethods:
 
     def Recv(self, shape: AnyShape, handle: int) -> Instruction:
         """What the send of this channel sends, of this shape."""
-        return self.get_tuple_element(self.RecvWithToken(self.emit("after-all"), shape, handle), 0)
+        return self.GetTupleElement(self.RecvWithToken(self.emit("after-all"), shape, handle), 0)
 
     def CustomCall(
         self,
