@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..llvm.branches import replaced_if
+from ..llvm.branches import UNLIKELY, replaced_if
 from ..llvm.memory import add_to_constant, exchange, stack_memory
 from ..llvm.module import declaration
 from ..llvm.types import I32, I64, POINTER
@@ -45,7 +45,7 @@ class Arena:
                 builder.ret(I32(OUT_OF_MEMORY))
             return [fresh]
 
-        (pointer,) = replaced_if(builder, builder.icmp_unsigned("==", spare, null), [spare], allocate, likely=False)
+        (pointer,) = replaced_if(builder, builder.icmp_unsigned("==", spare, null), [spare], allocate, UNLIKELY)
         return pointer
 
     def extend(self, size: int) -> None:

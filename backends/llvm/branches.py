@@ -10,6 +10,9 @@ from .types import I1, I32, RegisterValue, flatten, unflatten
 
 Alternative = Callable[[], Sequence[RegisterValue]]
 
+# Weights of branches: how often they are taken, and how often not.
+UNLIKELY, RARE = (1, 99), (1, 100_000)
+
 
 def chosen(
     builder: ir.IRBuilder, selector: ir.Value, alternatives: Sequence[Alternative], name: str = "branch"
@@ -36,11 +39,17 @@ def chosen(
 
 
 def replaced_if(
-    builder: ir.IRBuilder, condition: ir.Value, values: Sequence[RegisterValue], emit: Alternative, likely: bool | None = None
+    builder: ir.IRBuilder,
+    condition: ir.Value,
+    values: Sequence[RegisterValue],
+    emit: Alternative,
+    weights: tuple[int, int] | None = None,
 ) -> list[RegisterValue]:
-    """The values, or those that ``emit()`` computes where the condition holds."""
+    """The values, or those that ``emit()`` computes where the condition holds; the builder ends in a new block."""
     before = builder.block
-    with builder.if_then(condition, likely=likely):
+    with builder.if_then(condition):
+        if weights is not None:
+            before.terminator.set_weights(weights)
         others = emit()
         after = builder.block
     return _merged(builder, [(values, before), (others, after)])

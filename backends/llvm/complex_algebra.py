@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     any_lane,
@@ -30,10 +30,11 @@ from .elementary.arithmetic import (
     subtract,
     widen,
 )
-from .elementary.arithmetic import (
+from .arithmetic import (
     divide as real_divide,
 )
-from .types import ComplexValue
+from .branches import RARE, replaced_if
+from .types import ComplexValue, RegisterValue
 
 INFINITY = float("inf")
 # Beyond 2**THRESHOLD numbers are scaled by 2**-SHIFT, below 2**-THRESHOLD by 2**SHIFT; then their squares are normal.
@@ -151,21 +152,12 @@ def branch_for_rare(
     builder: ir.IRBuilder, condition: ir.Value, usual: ComplexValue, rare: Callable[[], ComplexValue]
 ) -> ComplexValue:
     """Return ``usual`` with the lanes where the condition holds replaced by ``rare()``; the builder ends in a new block."""
-    before = builder.block
-    rare_block, join_block = (builder.append_basic_block(name) for name in ("special_values", "after_special_values"))
-    builder.cbranch(any_lane(builder, condition), rare_block, join_block).set_weights([1, 100000])
-    builder.position_at_end(rare_block)
-    replaced = [builder.select(condition, new, old) for new, old in zip(rare(), usual)]
-    rare_end = builder.block
-    builder.branch(join_block)
-    builder.position_at_end(join_block)
-    results = []
-    for old, new in zip(usual, replaced):
-        result = builder.phi(old.type)
-        result.add_incoming(old, before)
-        result.add_incoming(new, rare_end)
-        results.append(result)
-    return ComplexValue(*results)
+
+    def replaced() -> list[RegisterValue]:
+        return [ComplexValue(*(builder.select(condition, new, old) for new, old in zip(rare(), usual)))]
+
+    (result,) = replaced_if(builder, any_lane(builder, condition), [usual], replaced, RARE)
+    return result
 
 
 def quotient(builder: ir.IRBuilder, single: bool, x: ComplexValue, y: ComplexValue) -> tuple[ComplexValue, ir.Value]:

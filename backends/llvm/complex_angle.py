@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .complex_algebra import divide, in_double, is_finite, sqrt, sum_of_products
-from .complex_exponential import log
-from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     compare,
@@ -18,9 +15,12 @@ from .elementary.arithmetic import (
     select,
     subtract,
 )
-from .elementary.arithmetic import (
+from .arithmetic import (
     divide as real_divide,
 )
+from .complex_algebra import divide, in_double, is_finite, sqrt, sum_of_products
+from .complex_exponential import log
+from .elementary import ELEMENTARY_FUNCTIONS
 from .types import ComplexValue
 
 

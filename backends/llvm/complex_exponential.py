@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .complex_algebra import INFINITY, SHIFT, has_infinite_part, in_double, in_single, is_finite, is_infinite, scaled
-from .complex_trigonometric import power_of_two, sine_and_cosine
-from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     clamp_above,
@@ -29,6 +26,9 @@ from .elementary.arithmetic import (
     subtract,
     to_bits,
 )
+from .complex_algebra import INFINITY, SHIFT, has_infinite_part, in_double, in_single, is_finite, is_infinite, scaled
+from .complex_trigonometric import power_of_two, sine_and_cosine
+from .elementary import ELEMENTARY_FUNCTIONS
 from .elementary.double_double import two_product, two_sum
 from .elementary.exponential import exponential_parts, power_of_two_bits, wide_exponential
 from .elementary.logarithm import apply_special_values, combine_double, combine_wide, split_exponent

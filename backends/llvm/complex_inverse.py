@@ -14,11 +14,7 @@ import math
 
 from llvmlite import ir
 
-from .complex_algebra import branch_for_rare, has_infinite_part, in_double, principal_root, scaled
-from .complex_exponential import log_modulus
-from .complex_trigonometric import complex_cosh, complex_sinh
-from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     compare,
@@ -31,6 +27,10 @@ from .elementary.arithmetic import (
     select,
     subtract,
 )
+from .complex_algebra import branch_for_rare, has_infinite_part, in_double, principal_root, scaled
+from .complex_exponential import log_modulus
+from .complex_trigonometric import complex_cosh, complex_sinh
+from .elementary import ELEMENTARY_FUNCTIONS
 from .types import ComplexValue
 
 # Where a part is larger, 1 + z is z, and 1 / z**2 is nothing beside 1.

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .complex_algebra import INFINITY, branch_for_rare, in_double, is_infinite, sum_of_products
-from .complex_exponential import apply_infinite_exponent, argument, log_modulus, times_exponential
-from .complex_trigonometric import sine_and_cosine
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     any_lane,
@@ -28,6 +25,10 @@ from .elementary.arithmetic import (
     widen,
     with_element_type,
 )
+from .complex_algebra import INFINITY, branch_for_rare, in_double, is_infinite, sum_of_products
+from .complex_exponential import apply_infinite_exponent, argument, log_modulus, times_exponential
+from .complex_trigonometric import sine_and_cosine
+from .loops import while_loop
 from .types import I32, ComplexValue
 
 # Integer exponents of a smaller magnitude are computed by multiplication.
@@ -83,33 +84,22 @@ def _inverse(builder: ir.IRBuilder, z: ComplexValue) -> ComplexValue:
 
 
 def _repeated_squaring(builder: ir.IRBuilder, base: ComplexValue, exponent: ir.Value, direct: ir.Value) -> ComplexValue:
-    """Return base**exponent for integers of i32 that are not negative; the builder ends in a new block.
+    """Return base**exponent for integers of i32 from 0 to INTEGER_LIMIT; the builder ends in a new block.
 
     The first factor is multiplied by 1, but where ``direct``.
     """
     kind = exponent.type
     one, zero = constant(kind, 1), constant(kind, 0)
-    before = builder.block
-    head, body, done = (builder.append_basic_block(name) for name in ("power", "power_step", "after_power"))
-    builder.branch(head)
-    builder.position_at_end(head)
-    start = (*base, constant(base.real.type, 1.0), constant(base.real.type, 0.0), exponent, direct)
-    phis = [builder.phi(value.type) for value in start]
-    for phi, value in zip(phis, start):
-        phi.add_incoming(value, before)
-    square, result, remaining, is_first = ComplexValue(*phis[:2]), ComplexValue(*phis[2:4]), phis[4], phis[5]
-    builder.cbranch(any_lane(builder, builder.icmp_signed("!=", remaining, zero)), body, done)
-    builder.position_at_end(body)
-    odd = builder.icmp_signed("!=", builder.and_(remaining, one), zero)
-    factors = _times(builder, result, square)
-    multiplied = [builder.select(is_first, first, product) for first, product in zip(square, factors)]
-    following = [builder.select(odd, new, old) for new, old in zip(multiplied, result)]
-    is_first_next = builder.and_(is_first, builder.not_(odd))
-    following = (*_times(builder, square, square), *following, builder.lshr(remaining, one), is_first_next)
-    for phi, value in zip(phis, following):
-        phi.add_incoming(value, builder.block)
-    builder.branch(head)
-    builder.position_at_end(done)
+    unit = ComplexValue(constant(base.real.type, 1.0), constant(base.real.type, 0.0))
+    with while_loop(builder, [base, unit, exponent, direct], "power", most=int(INTEGER_LIMIT).bit_length()) as loop:
+        square, result, remaining, is_first = loop.values
+        loop.leave_unless(any_lane(builder, builder.icmp_signed("!=", remaining, zero)))
+        odd = builder.icmp_signed("!=", builder.and_(remaining, one), zero)
+        factors = _times(builder, result, square)
+        multiplied = [builder.select(is_first, first, product) for first, product in zip(square, factors)]
+        following = ComplexValue(*(builder.select(odd, new, old) for new, old in zip(multiplied, result)))
+        is_first = builder.and_(is_first, builder.not_(odd))
+        loop.carry([_times(builder, square, square), following, builder.lshr(remaining, one), is_first])
     return result
 
 

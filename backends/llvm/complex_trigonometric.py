@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .complex_algebra import INFINITY, in_double, is_finite, is_infinite
-from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import (
+from .arithmetic import (
     absolute,
     add,
     clamp_above,
@@ -33,6 +31,8 @@ from .elementary.arithmetic import (
     to_bits,
     widen,
 )
+from .complex_algebra import INFINITY, in_double, is_finite, is_infinite
+from .elementary import ELEMENTARY_FUNCTIONS
 from .elementary.exponential import exponential_parts, power_of_two_bits, shift_into_exponent, wide_exponential
 from .elementary.huge_argument import reduce_huge, replace_huge
 from .elementary.hyperbolic import SINH, WIDE_SINH, odd_polynomial

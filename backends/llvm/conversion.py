@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ...hlo import ElementType, component_type
-from .elementary.arithmetic import constant, intrinsic
+from .arithmetic import constant, intrinsic
 from .module import declaration
 from .small_types import FORMATS, POWERS_OF_TWO, is_small_float, is_small_integer
 from .types import (

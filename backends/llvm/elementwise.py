@@ -15,8 +15,9 @@ from llvmlite import ir
 
 from ...hlo import ElementType, Instruction
 from . import complex_arithmetic, conversion, elementary_calls
+from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS
-from .elementary.arithmetic import any_lane, constant, intrinsic
+from .loops import while_loop
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
     I1,
@@ -267,30 +268,22 @@ def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.
     signed = context.operand_type.kind == "signed"
     negative = b.icmp_signed("<", y, zero) if signed else None
     exponent = b.select(negative, zero, y) if signed else y
-    before = b.block
-    head, done = b.append_basic_block("power"), b.append_basic_block("power.done")
-    b.branch(head)
-    b.position_at_end(head)
-    result, base, left = b.phi(x.type), b.phi(x.type), b.phi(x.type)
-    odd = b.icmp_signed("!=", b.and_(left, one), zero)
-    next_result = b.select(odd, b.mul(result, base), result)
-    next_base = b.mul(base, base)
-    next_left = b.lshr(left, one)
-    for phi, first, following in ((result, one, next_result), (base, x, next_base), (left, exponent, next_left)):
-        phi.add_incoming(first, before)
-        phi.add_incoming(following, head)
-    more = b.icmp_signed("!=", next_left, zero)
-    b.cbranch(more if context.lanes == 1 else any_lane(b, more), head, done)
-    b.position_at_end(done)
+    with while_loop(b, [one, x, exponent], "power", most=context.operand_type.bits) as loop:
+        result, base, left = loop.values
+        odd = b.icmp_signed("!=", b.and_(left, one), zero)
+        product = b.select(odd, b.mul(result, base), result)
+        square, rest = b.mul(base, base), b.lshr(left, one)
+        loop.leave_unless(any_lane(b, b.icmp_signed("!=", rest, zero)))
+        loop.carry([product, square, rest])
     if not signed:
-        return next_result
+        return product
     # The truncated reciprocal: nonzero for 1 and -1 only.
     minus_one = integer_constant(x.type, -1)
     odd = b.icmp_signed("!=", b.and_(y, one), zero)
     of_minus_one = b.select(odd, minus_one, one)
     reciprocal = b.select(b.icmp_signed("==", x, minus_one), of_minus_one, zero)
     reciprocal = b.select(b.icmp_signed("==", x, one), one, reciprocal)
-    return b.select(negative, reciprocal, next_result)
+    return b.select(negative, reciprocal, product)
 
 
 @emitter("maximum", "minimum")

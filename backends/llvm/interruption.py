@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from .branches import replaced_if
+from .branches import UNLIKELY, replaced_if
 from .module import declaration
 from .types import I32, I64
 
@@ -82,7 +82,7 @@ class Interruption:
             self.leave_if(builder, builder.icmp_signed("!=", code, I32(0)))
             return [I64(_BUDGET)]
 
-        (following,) = replaced_if(builder, builder.icmp_signed("<", left, I64(0)), [left], ask, likely=False)
+        (following,) = replaced_if(builder, builder.icmp_signed("<", left, I64(0)), [left], ask, UNLIKELY)
         return following
 
 

@@ -11,8 +11,8 @@ from llvmlite import ir
 from ...compile.fused_computations import result_roots
 from ...hlo import Computation, ElementType, Instruction
 from ...hlo.ops.elementwise import ADD
+from .arithmetic import constant, intrinsic
 from .elemental import Binding, ElementalEmitter, emit_scalar_computation
-from .elementary.arithmetic import constant, intrinsic
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
 from .loops import carried_loop

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...hlo import ElementType
-from .elementary.arithmetic import absolute, add, constant, from_bits, integer_type, subtract, to_bits, with_element_type
+from .arithmetic import absolute, add, constant, from_bits, integer_type, subtract, to_bits, with_element_type
 
 I8 = ir.IntType(8)
 # Of the float that carries a value.

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from ...hlo import BF16, F16, ElementType, component_type
 from . import small_types
-from .elementary.arithmetic import constant as splat
+from .arithmetic import constant as splat
 from .small_types import is_small_float, is_small_integer
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))

@@ -15,8 +15,8 @@ from llvmlite import ir
 from .... import hlo
 from ....hlo import F32, F64, Instruction, scalar_computation
 from ....hlo.shape import element_strides
+from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
-from ...llvm.elementary.arithmetic import constant
 from ...llvm.index import Affine
 from ...llvm.loops import loop_nest
 from ...llvm.reductions import Reduction

@@ -16,9 +16,9 @@ from llvmlite import ir
 
 from ....hlo import Instruction, Shape
 from ...llvm import index as indices
+from ...llvm.arithmetic import constant, fma
 from ...llvm.arrays import Array
 from ...llvm.conversion import convert_value
-from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten

@@ -19,8 +19,8 @@ import numpy as np
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, Shape, component_type
+from ...llvm.arithmetic import constant, fma
 from ...llvm.arrays import Array
-from ...llvm.elementary.arithmetic import constant, fma
 from ...llvm.index import Affine, Base, Component, i64, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.types import I8, I64, ComplexValue, broadcast_lanes, memory_type, register_bytes, vector_of

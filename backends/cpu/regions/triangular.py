@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, scalar_computation
+from ...llvm.arithmetic import constant, fma, square_root
 from ...llvm.arrays import Array
 from ...llvm.elemental import emit_scalar_computation
-from ...llvm.elementary.arithmetic import constant, fma, square_root
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type

@@ -4,7 +4,7 @@ Source of the methods: T. J. Dekker, "A floating-point technique for extending t
 fused multiply-add in place of Dekker's splitting (J.-M. Muller et al., "Handbook of Floating-Point Arithmetic", 2018).
 """
 
-from .arithmetic import add, divide, fma, multiply, subtract
+from ..arithmetic import add, divide, fma, multiply, subtract
 
 
 def fast_two_sum(builder, x, y):

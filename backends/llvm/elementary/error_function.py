@@ -5,7 +5,7 @@ f64, erfc(t) = exp(-t**2) R(1 / (t + 2)) with a polynomial R. Beyond the upper l
 fitted with the Remez exchange algorithm for this module.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     clamp_above,

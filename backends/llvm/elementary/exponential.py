@@ -5,7 +5,7 @@ Elementary Functions", 1980), a minimax polynomial q with exp(r) = 1 + r + r**2 
 field. The polynomials were fitted with the Remez exchange algorithm for this module.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     clamp_above,

@@ -7,7 +7,7 @@ which is exact, sin(pi r) and pi cot(pi r) are polynomials. For f32 all of it ru
 `tests/bench/special_coefficients.py`.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     any_lane,
@@ -23,12 +23,12 @@ from .arithmetic import (
     negate,
     polynomial,
     polynomial_of_choice,
-    recompute_where,
     select,
     subtract,
     truncate,
     widen,
 )
+from ..branches import replaced_if
 from .double_double import fast_two_sum, two_product, two_sum
 from .logarithm import log_of_normal
 from .power import logarithm_sum
@@ -268,9 +268,10 @@ def lgamma(builder, x):
     reflects = compare(builder, "<", argument, -TINY)
 
     def reflected():
-        return builder.select(reflects, _reflected_lgamma(builder, magnitude, high, low, accurate=not single), usual)
+        value = _reflected_lgamma(builder, magnitude, high, low, accurate=not single)
+        return [builder.select(reflects, value, usual)]
 
-    result = recompute_where(builder, any_lane(builder, reflects), usual, reflected)
+    (result,) = replaced_if(builder, any_lane(builder, reflects), [usual], reflected)
     result = select(builder, compare(builder, "==", argument, 0.0), INFINITY, result)
     result = builder.select(builder.fcmp_unordered("uno", argument, argument), argument, result)
     return narrow(builder, result) if single else result
@@ -351,8 +352,9 @@ def digamma(builder, x):
     usual = add(builder, high, low)
 
     def reflected():
-        return builder.select(reflects, _reflected_digamma(builder, magnitude, high, low, accurate=not single), usual)
+        value = _reflected_digamma(builder, magnitude, high, low, accurate=not single)
+        return [builder.select(reflects, value, usual)]
 
-    result = recompute_where(builder, any_lane(builder, reflects), usual, reflected)
+    (result,) = replaced_if(builder, any_lane(builder, reflects), [usual], reflected)
     result = builder.select(compare(builder, "<", argument, INFINITY), result, argument)
     return narrow(builder, result) if single else result

@@ -8,8 +8,7 @@ from functools import cache
 
 from llvmlite import ir
 
-from ..module import SharedFunction, declaration, declared
-from .arithmetic import (
+from ..arithmetic import (
     DOUBLE,
     FLOAT,
     any_lane,
@@ -17,10 +16,12 @@ from .arithmetic import (
     element_type,
     lane_count,
     multiply,
-    recompute_where,
     to_bits,
     type_suffix,
 )
+from ..branches import RARE, replaced_if
+from ..loops import carried_loop
+from ..module import SharedFunction, declaration, declared
 from .double_double import fast_two_sum, two_product
 
 I64 = ir.IntType(64)
@@ -135,38 +136,22 @@ def _vector_function(module, name, value_type, limit, evaluate):
     def emit(function):
         _mark_rarely_called(function)
         x, fast = function.args
-        entry, loop, slow, latch, done = (
-            function.append_basic_block(block) for block in ("entry", "loop", "slow", "latch", "done")
-        )
-        builder = ir.IRBuilder(entry)
-        i32 = ir.IntType(32)
-        vector = isinstance(value_type, ir.VectorType)
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        lane = builder.phi(i32)
-        current = builder.phi(value_type)
-        element = builder.extract_element(x, lane) if vector else x
-        builder.cbranch(compare(builder, ">", element, limit), slow, latch)
-        builder.position_at_end(slow)
-        single = element_type(value_type) == FLOAT
-        value = builder.call(
-            _scalar_function(function.module, name, evaluate), [builder.fpext(element, DOUBLE) if single else element]
-        )
-        value = builder.fptrunc(value, FLOAT) if single else value
-        replaced = builder.insert_element(current, value, lane) if vector else value
-        builder.branch(latch)
-        builder.position_at_end(latch)
-        following = builder.phi(value_type)
-        following.add_incoming(current, loop)
-        following.add_incoming(replaced, slow)
-        next_lane = builder.add(lane, i32(1))
-        lane.add_incoming(i32(0), entry)
-        lane.add_incoming(next_lane, latch)
-        current.add_incoming(fast, entry)
-        current.add_incoming(following, latch)
-        builder.cbranch(builder.icmp_unsigned("<", next_lane, i32(lane_count(value_type))), loop, done)
-        builder.position_at_end(done)
-        builder.ret(following)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        is_vector, single = isinstance(value_type, ir.VectorType), element_type(value_type) == FLOAT
+
+        def replaced_lane(lane, values):
+            element = builder.extract_element(x, lane) if is_vector else x
+
+            def slow():
+                argument = builder.fpext(element, DOUBLE) if single else element
+                value = builder.call(_scalar_function(function.module, name, evaluate), [argument])
+                value = builder.fptrunc(value, FLOAT) if single else value
+                return [builder.insert_element(values[0], value, lane) if is_vector else value]
+
+            return replaced_if(builder, compare(builder, ">", element, limit), values, slow)
+
+        (result,) = carried_loop(builder, 0, lane_count(value_type), 1, [fast], replaced_lane, "lane")
+        builder.ret(result)
 
     function_type = ir.FunctionType(value_type, [value_type, value_type])
     return declared(module, SharedFunction(f"phlox.{name}.huge.{type_suffix(value_type)}", function_type, emit))
@@ -180,4 +165,5 @@ def replace_huge(builder, name, magnitude, fast, limit, evaluate):
     """
     huge = any_lane(builder, compare(builder, ">", magnitude, limit))
     slow_function = _vector_function(builder.module, name, magnitude.type, limit, evaluate)
-    return recompute_where(builder, huge, fast, lambda: builder.call(slow_function, [magnitude, fast]), weights=[1, 100000])
+    (result,) = replaced_if(builder, huge, [fast], lambda: [builder.call(slow_function, [magnitude, fast])], RARE)
+    return result

@@ -4,7 +4,7 @@ Method: an odd polynomial where |x| is small, else the exponential of |x|. For f
 overflows. The polynomials were fitted with the Remez exchange algorithm for this module.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     clamp_above,

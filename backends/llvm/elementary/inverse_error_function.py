@@ -4,7 +4,7 @@ Method: x P(w) with w = -log(1 - x**2) for |x| < 0.92; beyond, s + R(s) with s =
 and a quotient R of polynomials. For f32 all of it runs in f64. `tests/bench/special_coefficients.py` derives the coefficients.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     compare,

@@ -4,7 +4,7 @@ Method: log(1 + z) with z formed without cancellation, and for f64 as a sum of t
 where nothing overflows.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     compare,

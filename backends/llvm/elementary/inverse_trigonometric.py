@@ -6,7 +6,7 @@ For f32 all of it runs in f64 with polynomials of f32 accuracy. The polynomials 
 algorithm for this module.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     compare,

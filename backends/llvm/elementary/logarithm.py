@@ -5,7 +5,7 @@ log(1 + f) = f + f**2 q(f), fitted with the Remez exchange algorithm for this mo
 itself, 2**-k x + (2**-k - 1), so that nothing of a small x is lost.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     add,
     compare,
     constant,

@@ -5,7 +5,7 @@ accuracy. For f64 the logarithm is a sum of two numbers, from log(m) = 2 atanh((
 as y log|x| may be as large as 745. The polynomials were fitted with the Remez exchange algorithm for this module.
 """
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     clamp_above,

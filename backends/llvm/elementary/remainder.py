@@ -1,6 +1,6 @@
 """The floating-point remainder, C's fmod."""
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     any_lane,
@@ -14,6 +14,7 @@ from .arithmetic import (
     set_sign_of,
     truncate,
 )
+from ..loops import while_loop
 from .table import elementary
 
 
@@ -37,27 +38,16 @@ def remainder(builder, x, y):
     larger = multiply(builder, divisor, step)
     largest = multiply(builder, larger, step)
 
-    before = builder.block
-    header = builder.append_basic_block("remainder_loop")
-    body = builder.append_basic_block("remainder_step")
-    done = builder.append_basic_block("after_remainder")
-    builder.branch(header)
-    builder.position_at_end(header)
-    rest = builder.phi(x.type)
-    rest.add_incoming(dividend, before)
-    magnitude = absolute(builder, rest)
-    active = compare(builder, ">=", magnitude, divisor)
-    builder.cbranch(any_lane(builder, active), body, done)
-    builder.position_at_end(body)
-    by = builder.select(compare(builder, ">=", magnitude, larger), larger, divisor)
-    by = builder.select(compare(builder, ">=", magnitude, largest), largest, by)
-    quotient = truncate(builder, divide(builder, rest, by))
-    # For an infinite divisor, which is never active, the step would yield NaN.
-    stepped = builder.select(active, fma(builder, negate(builder, quotient), by, rest), rest)
-    rest.add_incoming(stepped, body)
-    builder.branch(header)
-
-    builder.position_at_end(done)
+    with while_loop(builder, [dividend], "remainder", most=1) as loop:
+        (rest,) = loop.values
+        magnitude = absolute(builder, rest)
+        active = compare(builder, ">=", magnitude, divisor)
+        loop.leave_unless(any_lane(builder, active))
+        by = builder.select(compare(builder, ">=", magnitude, larger), larger, divisor)
+        by = builder.select(compare(builder, ">=", magnitude, largest), largest, by)
+        quotient = truncate(builder, divide(builder, rest, by))
+        # For an infinite divisor, which is never active, the step would yield NaN.
+        loop.carry([builder.select(active, fma(builder, negate(builder, quotient), by, rest), rest)])
     result = select(builder, compare(builder, "<", rest, 0.0), add(builder, rest, divisor), rest)
     result = set_sign_of(builder, result, x)
     return select(builder, valid, result, float("nan"))

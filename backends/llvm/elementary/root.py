@@ -1,6 +1,6 @@
 """The roots sqrt, rsqrt and cbrt."""
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     compare,
     constant,

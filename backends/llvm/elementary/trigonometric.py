@@ -10,7 +10,7 @@ import math
 
 from llvmlite import ir
 
-from .arithmetic import (
+from ..arithmetic import (
     absolute,
     add,
     constant,

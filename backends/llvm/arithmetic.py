@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from llvmlite import binding, ir
 
-from ..module import declaration
+from .module import declaration
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -229,27 +229,6 @@ def any_lane(builder, condition):
         return condition
     mask_type = ir.IntType(condition.type.count)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
-
-
-def recompute_where(builder, needed, usual, evaluate, weights=None):
-    """Return `evaluate()` if the i1 `needed` is true, else `usual`, behind a branch; the builder ends in a new block.
-
-    `weights` are those of the branch: how often it is taken, and how often not.
-    """
-    before = builder.block
-    recompute, join = builder.append_basic_block("recompute"), builder.append_basic_block("after_recompute")
-    branch = builder.cbranch(needed, recompute, join)
-    if weights is not None:
-        branch.set_weights(weights)
-    builder.position_at_end(recompute)
-    other = evaluate()
-    last = builder.block
-    builder.branch(join)
-    builder.position_at_end(join)
-    result = builder.phi(usual.type)
-    result.add_incoming(usual, before)
-    result.add_incoming(other, last)
-    return result
 
 
 def round_by_magic(builder, x, factor):
