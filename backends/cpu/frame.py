@@ -15,15 +15,15 @@ from ...compile.aliasing import Value, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import ELEMENTWISE
-from ..llvm.arrays import Array
+from ..llvm.arrays import Array, stack_array
 from ..llvm.elementary_calls import has_many_applications
-from ..llvm.memory import copy_memory, stack_memory
+from ..llvm.memory import copy_memory
 from ..llvm.module import Module as LlvmModule
 from ..llvm.module import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from .arena import Arena, BorrowedArena
 from .emitter_table import emitter_of
-from .function_parts import Argument, FunctionParts
+from .function_parts import Argument, FunctionParts, NativeFunction
 from .region_functions import RegionFunctions
 from .row_groups import RowGroups
 from .target import Target
@@ -75,15 +75,11 @@ class EmittedModule:
 class Frame:
     """A function of a program, while its instructions are emitted one after the other.
 
-    ``builder``, ``arguments`` and ``results`` (tables of pointers to the leaves' data) and ``own_arena`` are those of the
-    function; ``functions`` are those of called computations, ``moving`` the buffers whose place differs from one round of a
-    loop to the next.
+    ``here`` is the native function that is written; ``functions`` are those of called computations, ``moving`` the buffers
+    whose place differs from one round of a loop to the next.
     """
 
-    builder: ir.IRBuilder
-    arguments: ir.Value
-    results: ir.Value
-    own_arena: Arena | BorrowedArena
+    here: NativeFunction
 
     def __init__(self, program: Module, assignment: BufferAssignment, module: EmittedModule) -> None:
         self.program, self.assignment, self.module = program, assignment, module
@@ -92,6 +88,10 @@ class Frame:
         self.parts = FunctionParts(self)
         self.row_groups = RowGroups(self.regions)
 
+    @property
+    def builder(self) -> ir.IRBuilder:
+        return self.here.builder
+
     def emit_function(
         self, function: ir.Function, computation: Computation, arena: Callable[[ir.IRBuilder], Arena | BorrowedArena]
     ) -> None:
@@ -99,14 +99,11 @@ class Frame:
 
         ``arena`` makes the memory for temporaries at its entry.
         """
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.arguments, self.results, *_ = function.args
-        self.own_arena = arena(self.builder)
-        self.arena = self.own_arena.pointer
-        self.parts.begin(computation)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        memory = arena(builder)
+        slots = self.parts.begin(builder, computation, memory)
+        self.here = NativeFunction(builder, *function.args[:2], memory, slots)
         self.moving: dict[Buffer, ir.Value] = {}
-        self.result_pointers: dict[int, ir.Value] = {}
-        self.argument_pointers: dict[int, ir.Value] = {}
         values: Values = {}
         number = 0
         in_parts = self.parts.are_needed(computation)
@@ -125,7 +122,7 @@ class Frame:
 
     def return_code(self, code: ir.Value) -> None:
         """End the kernel, with 0 or what the caller makes an exception of."""
-        self.own_arena.release(self.builder)
+        self.here.arena.release(self.builder)
         self.builder.ret(code)
 
     def argument(self, number: int, shape: Shape) -> Leaf:
@@ -137,24 +134,25 @@ class Frame:
             return array.load(self.builder, (), 1)
 
     def _argument_pointer(self, number: int) -> ir.Value:
-        pointer = self._pointer_in(self.arguments, number, self.argument_pointers)
+        pointer = self._pointer_in(self.here.arguments, number)
         self.parts.recipes[pointer] = lambda: self._argument_pointer(number)
         return pointer
 
-    def _pointer_in(self, table: ir.Value, number: int, known: dict[int, ir.Value]) -> ir.Value:
+    def _pointer_in(self, table: ir.Value, number: int) -> ir.Value:
         """The pointer with this number in a table of pointers, read once, at the function's entry."""
-        if number not in known:
+        known, key = self.here.pointers, (table, number)
+        if key not in known:
             b = self.builder
             with b.goto_entry_block():
-                known[number] = b.load(b.gep(table, [I64(number)], source_etype=POINTER), typ=POINTER)
-        return known[number]
+                known[key] = b.load(b.gep(table, [I64(number)], source_etype=POINTER), typ=POINTER)
+        return known[key]
 
     def _store_scalar_results(self, computation: Computation, values: list[Leaf]) -> None:
         shapes = leaves(computation.root.shape)
         held = [(shape, value) for shape, value in zip(shapes, values) if shape.element_type is not TOKEN]
 
         def store(number: int, shape: Shape, value: Leaf) -> None:
-            pointer = self._pointer_in(self.results, number, self.result_pointers)
+            pointer = self._pointer_in(self.here.results, number)
             Array(pointer, shape).store(self.builder, (), self.parts.local_leaf(value), 1)
 
         stores = (partial(store, number, *one) for number, one in enumerate(held) if one[0].rank == 0)
@@ -181,28 +179,23 @@ class Frame:
         if buffer.kind == "argument":
             return self._argument_pointer(buffer.number)
         if buffer.kind == "result":
-            return self._pointer_in(self.results, buffer.number, self.result_pointers)
+            return self._pointer_in(self.here.results, buffer.number)
         if buffer.kind == "constant":
             return self.module.constant_pointer(buffer.literal)
-        return self.builder.gep(self.arena, [I64(buffer.offset)], source_etype=I8)
+        return self.builder.gep(self.here.arena.pointer, [I64(buffer.offset)], source_etype=I8)
 
     def in_memory(self, value: Leaf, shape: Shape) -> Array:
         """The array, or a scalar on the stack."""
         if isinstance(value, Array):
             return value
-        slot = self.scalar_slot(shape)
+        slot = stack_array(self.builder, shape)
         slot.store(self.builder, (), value, 1)
         return slot
-
-    def scalar_slot(self, shape: Shape) -> Array:
-        """Stack memory for one scalar."""
-        with self.builder.goto_entry_block():
-            return Array(stack_memory(self.builder, 16, 16), Shape(shape.element_type))
 
     def output(self, instruction: Instruction, leaf: int = 0) -> Array:
         """Memory for a leaf of the result: its planned buffer, or for a scalar a place on the stack."""
         shape = leaves(instruction.shape)[leaf]
-        return self.array(Value(instruction, leaf), shape) if shape.rank else self.scalar_slot(shape)
+        return self.array(Value(instruction, leaf), shape) if shape.rank else stack_array(self.builder, shape)
 
     def outputs(self, instruction: Instruction) -> list[Array | None]:
         """Memory for each leaf of the result, none for a token."""
@@ -239,15 +232,6 @@ class Frame:
         """The memory that an instruction has for itself."""
         buffer = self.assignment.scratch.get(instruction)
         return None if buffer is None else self.buffer_pointer(buffer)
-
-    def pointer_table(self, pointers: list[ir.Value]) -> ir.Value:
-        """The address of a table of pointers on the stack."""
-        b = self.builder
-        with b.goto_entry_block():
-            table = stack_memory(b, 8 * max(1, len(pointers)), 8)
-        for number, pointer in enumerate(pointers):
-            b.store(pointer, b.gep(table, [I64(number)], source_etype=POINTER))
-        return table
 
     # --- instructions ---
 

@@ -7,6 +7,7 @@ part computes and another needs goes through memory, its slots; addresses of buf
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
@@ -30,8 +31,6 @@ _LARGEST_WEIGHT = 800
 _WEIGHT_OF_ARRAYS = 10
 _LARGEST_WEIGHT_OF_ONE = 200
 _SLOT_BYTES = 16
-# What a frame knows of the function that it writes into.
-_PLACE = ("builder", "arguments", "results", "arena", "own_arena", "slots", "argument_pointers", "result_pointers")
 
 
 class Argument(NamedTuple):
@@ -39,6 +38,22 @@ class Argument(NamedTuple):
 
     number: int
     shape: Shape
+
+
+@dataclass(frozen=True)
+class NativeFunction:
+    """A function that is being written.
+
+    ``arguments`` and ``results`` are tables of pointers to the leaves' data, ``slots`` the memory in which its parts hand on
+    their values, ``pointers`` those that it has read, by table and number.
+    """
+
+    builder: ir.IRBuilder
+    arguments: ir.Value
+    results: ir.Value
+    arena: Arena | BorrowedArena
+    slots: ir.Value
+    pointers: dict[tuple[ir.Value, int], ir.Value] = field(default_factory=dict)
 
 
 class FunctionParts:
@@ -56,25 +71,24 @@ class FunctionParts:
         self._loaded: dict[tuple[ir.Function, ir.Value], ir.Value] = {}
         self._arguments: dict[tuple[ir.Function, int], Leaf] = {}
 
-    def begin(self, computation: Computation) -> None:
-        """Find the slots a place: behind an arena that may grow, else on the stack."""
-        frame, self._used_bytes = self.frame, 0
+    def begin(self, builder: ir.IRBuilder, computation: Computation, arena: Arena | BorrowedArena) -> ir.Value:
+        """A place for the slots of a function: behind an arena that may grow, else on the stack."""
+        self._used_bytes = 0
         if not self.may_be_needed(computation):
-            frame.slots = ir.Constant(POINTER, None)
-        elif isinstance(frame.own_arena, Arena):
-            start = -(-frame.assignment.arena_size // ALIGNMENT) * ALIGNMENT
-            frame.slots = frame.builder.gep(frame.arena, [I64(start)], source_etype=I8)
-        else:
-            frame.slots = stack_memory(frame.builder, 0, _SLOT_BYTES)
-        self._slot_memory = frame.slots
+            return ir.Constant(POINTER, None)
+        if isinstance(arena, Arena):
+            start = -(-self.frame.assignment.arena_size // ALIGNMENT) * ALIGNMENT
+            return builder.gep(arena.pointer, [I64(start)], source_etype=I8)
+        return stack_memory(builder, 0, _SLOT_BYTES)
 
     def end(self) -> None:
         """Give the memory the size that turned out to be needed."""
-        if isinstance(self.frame.own_arena, Arena):
+        arena, slots = self.frame.here.arena, self.frame.here.slots
+        if isinstance(arena, Arena):
             if self._used_bytes:
-                self.frame.own_arena.extend(self._used_bytes)
-        elif isinstance(self._slot_memory, ir.AllocaInstr):
-            resize_stack_memory(self._slot_memory, self._used_bytes)
+                arena.extend(self._used_bytes)
+        elif isinstance(slots, ir.AllocaInstr):
+            resize_stack_memory(slots, self._used_bytes)
 
     def are_needed(self, computation: Computation) -> bool:
         """Whether a computation is emitted in parts."""
@@ -115,42 +129,42 @@ class FunctionParts:
     def emit_steps(self, steps: Iterable[Callable[[], None]]) -> None:
         """Let each step write into a part that is not full yet."""
         frame = self.frame
-        caller = {name: getattr(frame, name) for name in _PLACE}
+        caller = frame.here
         frame.row_groups.flush(frame.builder)
 
         def end_part() -> None:
             frame.row_groups.flush(frame.builder)
             frame.builder.ret(I32(0))
             part = frame.builder.function
-            vars(frame).update(caller)
+            frame.here = caller
             frame.builder.function.interruption.called(frame.builder, part)
 
         for emit_step in steps:
-            if frame.builder is caller["builder"]:
+            if frame.here is caller:
                 self._begin()
             emit_step()
             if _length(frame.builder.function) > _PART_LENGTH:
                 end_part()
-        if frame.builder is not caller["builder"]:
+        if frame.here is not caller:
             end_part()
 
     def _begin(self) -> None:
         """Call a new function, and let the frame write into it."""
         frame = self.frame
         b, caller = frame.builder, frame.builder.function
-        self._slot_memories[caller] = frame.slots
+        here = frame.here
+        self._slot_memories[caller] = here.slots
         name = frame.llvm.get_unique_name(f"part.{len(self._callers)}")
         part = InterruptibleFunction(frame.llvm, name, [POINTER] * 4, lambda builder: frame.return_code(I32(INTERRUPTED)))
         part.linkage = "internal"
         self._callers[part] = caller
-        code = b.call(part, [frame.arguments, frame.results, frame.arena, frame.slots])
+        code = b.call(part, [here.arguments, here.results, here.arena.pointer, here.slots])
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
             frame.return_code(code)
-        frame.builder = ir.IRBuilder(part.append_basic_block("entry"))
-        frame.arguments, frame.results, frame.arena, frame.slots = part.args
-        frame.own_arena = BorrowedArena(frame.arena)
-        frame.argument_pointers, frame.result_pointers = {}, {}
-        self._slot_memories[part] = frame.slots
+        arguments, results, arena, slots = part.args
+        builder = ir.IRBuilder(part.append_basic_block("entry"))
+        frame.here = NativeFunction(builder, arguments, results, BorrowedArena(arena), slots)
+        self._slot_memories[part] = slots
 
     def local(self, value: ir.Value) -> ir.Value:
         """A value of any function, in the function that is being emitted."""

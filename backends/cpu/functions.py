@@ -14,11 +14,11 @@ from ...compile.pass_manager import run_passes
 from ...compile.traversal import called_functions
 from ...hlo import Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import HOST_CALL
-from ..llvm.arrays import Array
+from ..llvm.arrays import Array, stack_array
 from ..llvm.interruption import InterruptibleFunction, call_interruptible
-from ..llvm.memory import stack_memory
+from ..llvm.memory import pointer_table, stack_memory
 from ..llvm.module import align_stack
-from ..llvm.types import I32, I64, POINTER, RegisterValue
+from ..llvm.types import I32, POINTER, RegisterValue
 from .arena import ALIGNMENT, STACK_LIMIT, BorrowedArena
 from .call.python_calls import INTERRUPTED
 from .emitter_table import emits, scratch_bytes
@@ -52,9 +52,9 @@ def _emit_function(frame: Frame, computation: Computation) -> None:
 def emit_call(frame: Frame, call: Instruction, values: Values) -> list[Leaf]:
     """Call the function of the computation; scalars go by way of the stack."""
     function, b = frame.functions[call.attributes["to_apply"]], frame.builder
-    inputs = frame.pointer_table([array.pointer for array in frame.operand_arrays(call, values)])
+    inputs = pointer_table(b, [array.pointer for array in frame.operand_arrays(call, values)])
     outputs = frame.outputs(call)
-    results = frame.pointer_table([output.pointer for output in outputs if output is not None])
+    results = pointer_table(b, [output.pointer for output in outputs if output is not None])
     memory = frame.scratch(call)
     code = b.call(function, [inputs, results, ir.Constant(POINTER, None) if memory is None else memory])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
@@ -77,8 +77,8 @@ class CalledComputations:
         function = self._functions.get(computation)
         if function is None:
             function = self._functions[computation] = self._define(computation)
-        inputs, input_table = _slots(builder, [parameter.shape for parameter in computation.parameters])
-        outputs, output_table = _slots(builder, leaves(computation.shape))
+        inputs, input_table = _scalars_in_memory(builder, [parameter.shape for parameter in computation.parameters])
+        outputs, output_table = _scalars_in_memory(builder, leaves(computation.shape))
         for slot, argument in zip(inputs, arguments):
             slot.store(builder, (), argument, 1)
         call_interruptible(builder, function, [input_table, output_table])
@@ -109,14 +109,10 @@ def _header(module: Module) -> dict[str, str]:
     return {name: text for name, text in module.attributes.items() if name in ("replica_count", "num_partitions")}
 
 
-def _slots(builder: ir.IRBuilder, shapes: list[Shape]) -> tuple[list[Array], ir.Value]:
-    """Stack memory for scalars, and a table of pointers to it."""
-    with builder.goto_entry_block():
-        slots = [Array(stack_memory(builder, 16, 16), Shape(shape.element_type)) for shape in shapes]
-        table = stack_memory(builder, 8 * max(1, len(slots)), 8)
-        for number, slot in enumerate(slots):
-            builder.store(slot.pointer, builder.gep(table, [I64(number)], source_etype=POINTER))
-    return slots, table
+def _scalars_in_memory(builder: ir.IRBuilder, shapes: list[Shape]) -> tuple[list[Array], ir.Value]:
+    """Memory for scalars, and a table of pointers to it."""
+    scalars = [stack_array(builder, shape) for shape in shapes]
+    return scalars, pointer_table(builder, [scalar.pointer for scalar in scalars], at_entry=True)
 
 
 def _require_no_host_calls(module: Module) -> None:

@@ -10,6 +10,7 @@ from ...hlo import TOKEN, Instruction
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
 from ...runtime.custom_calls import NativeTarget
+from ..llvm.memory import pointer_table
 from ..llvm.module import declaration
 from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
@@ -27,7 +28,7 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
     b = frame.builder
     outputs = frame.outputs(instruction)
     arrays = [*frame.operand_arrays(instruction, values), *(output for output in outputs if output is not None)]
-    table = frame.pointer_table([array.pointer for array in arrays])
+    table = pointer_table(b, [array.pointer for array in arrays])
     call_python = declaration(b.module, CALL_PYTHON, I32, [POINTER, POINTER])
     code = b.call(call_python, [frame.module.host_object(instruction), table])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
@@ -42,13 +43,13 @@ def _emit_native_call(frame: Frame, instruction: Instruction, values: Values, ta
     inputs = [_native_argument(frame, operand.shape, iter(values[operand])) for operand in instruction.operands]
     out = _native_argument(frame, instruction.shape, iter(outputs))
     function = frame.module.native_function(target, ir.FunctionType(ir.VoidType(), [POINTER, POINTER]))
-    b.call(function, [out, frame.pointer_table(inputs)])
+    b.call(function, [out, pointer_table(b, inputs)])
     return frame.loaded(outputs)
 
 
 def _native_argument(frame: Frame, shape: AnyShape, held: Iterator[Leaf | None]) -> ir.Value:
     """The address of a value's data, or of a table of its elements' addresses; null for a token."""
     if shape.is_tuple:
-        return frame.pointer_table([_native_argument(frame, element, held) for element in shape.elements])
+        return pointer_table(frame.builder, [_native_argument(frame, element, held) for element in shape.elements])
     value = next(held)
     return ir.Constant(POINTER, None) if shape.element_type is TOKEN else frame.in_memory(value, shape).pointer

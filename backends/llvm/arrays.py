@@ -10,7 +10,7 @@ from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
 from .index import Affine, Component, Index, as_vector, i64, linear_offset
-from .memory import element_address
+from .memory import element_address, stack_memory
 from .module import declaration
 from .types import (
     I1,
@@ -143,6 +143,12 @@ class Array:
         if isinstance(position, ir.Constant) and position.constant == 0:
             return self.pointer
         return element_address(builder, self.pointer, position, scalar)
+
+
+def stack_array(builder: ir.IRBuilder, shape: Shape) -> Array:
+    """Memory for an array in the function's stack frame, of the size of a register for a scalar."""
+    with builder.goto_entry_block():
+        return Array(stack_memory(builder, shape.byte_size, 64) if shape.rank else stack_memory(builder, 16, 16), shape)
 
 
 def part_size(scalar: ir.Type) -> int:

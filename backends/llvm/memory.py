@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+
 from llvmlite import ir
 
 from .module import declaration
@@ -14,6 +17,16 @@ def stack_memory(builder: ir.IRBuilder, size: int, align: int) -> ir.AllocaInstr
     memory.align = align
     memory.type = POINTER
     return memory
+
+
+def pointer_table(builder: ir.IRBuilder, pointers: Sequence[ir.Value], at_entry: bool = False) -> ir.Value:
+    """The address of a table of pointers in the function's stack frame; written here, or once at the function's entry."""
+    with builder.goto_entry_block():
+        table = stack_memory(builder, 8 * max(1, len(pointers)), 8)
+    with builder.goto_entry_block() if at_entry else nullcontext():
+        for number, pointer in enumerate(pointers):
+            builder.store(pointer, builder.gep(table, [I64(number)], source_etype=POINTER))
+    return table
 
 
 def resize_stack_memory(memory: ir.AllocaInstr, size: int) -> None:

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...llvm import index as indices
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.memory import stack_memory
 from ...llvm.reductions import (
     Reduction,
     Store,
@@ -195,8 +194,7 @@ class _Piece:
     def _sums_in_memory(self) -> list[Array]:
         """The sums so far, none, and their errors."""
         b, shape = self.builder, self.outputs[0].shape.with_dimensions((self.count,))
-        with b.goto_entry_block():
-            arrays = [Array(stack_memory(b, shape.byte_size, 64), shape) for _ in range(2)]
+        arrays = [stack_array(b, shape) for _ in range(2)]
 
         def clear(component: Component, lanes: int, mask: ir.Value | None) -> None:
             for array, value in zip(arrays, (-0.0, 0.0)):

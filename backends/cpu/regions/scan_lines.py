@@ -11,11 +11,10 @@ from llvmlite import ir
 from ....hlo import Shape
 from ....hlo.operation import ASSOCIATIVE
 from ...llvm import index as indices
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
-from ...llvm.memory import stack_memory
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
 from ..target import Target
 from ..vectors import VectorLoop
@@ -113,8 +112,7 @@ class _Blocks:
 
     def _memory(self, instructions) -> list[Array]:
         shapes = [Shape(instruction.shape.element_type, (_BLOCK,)) for instruction in instructions]
-        with self.builder.goto_entry_block():
-            return [Array(stack_memory(self.builder, shape.byte_size, 64), shape) for shape in shapes]
+        return [stack_array(self.builder, shape) for shape in shapes]
 
     def emit(self, carries: list[RegisterValue]) -> list[RegisterValue]:
         whole, rest = divmod(self.scan.steps, _BLOCK)

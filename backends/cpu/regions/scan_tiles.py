@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from ....hlo import Shape
 from ...llvm import index as indices
-from ...llvm.arrays import Array
+from ...llvm.arrays import stack_array
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.memory import stack_memory
 from ...llvm.types import RegisterValue
 from ..target import Target
 from ..vectors import tail_mask, whole_lanes
@@ -67,8 +66,7 @@ class _Block:
         self.scan, self.tiles, self.fixed, self.builder = scan, tiles, fixed, scan.builder
         self.first, self.stop = first, stop
         shapes = [Shape(init.shape.element_type, (abreast * tiles.size,)) for init in scan.inits]
-        with self.builder.goto_entry_block():
-            self.carries = [Array(stack_memory(self.builder, shape.byte_size, 64), shape) for shape in shapes]
+        self.carries = [stack_array(self.builder, shape) for shape in shapes]
 
     def emit(self) -> None:
         scan, b, size = self.scan, self.builder, self.tiles.size
