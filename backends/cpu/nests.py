@@ -37,6 +37,9 @@ class Nest:
 
 EmitNest = Callable[[Nest], None]
 
+# The weight (see `RegionFunctions.emit`) of a nest that says nothing else.
+LONG_NEST = 60
+
 
 def emits_nest(
     opcode: str,
@@ -44,11 +47,13 @@ def emits_nest(
     tables: Callable[[Instruction], Sequence[np.ndarray]] = lambda instruction: (),
     scalars: Callable[[Instruction], int] = lambda instruction: 0,
     is_native: Callable[[Instruction], bool] | None = None,
+    weight: int = LONG_NEST,
 ) -> Callable[[EmitNest], EmitNest]:
     """Decorator: the function emits the loop nest of this operation, inline or as a function of the module.
 
     ``scratch`` says how many bytes of memory it needs, ``tables`` which constants it reads, ``scalars`` how many of the last
-    operands it takes in registers (all others are arrays, if need be on the stack), ``is_native`` which instructions it is for.
+    operands it takes in registers (all others are arrays, if need be on the stack), ``is_native`` which instructions it is for,
+    ``weight`` how long its code is (see `RegionFunctions.emit`).
     """
 
     def register(emit: EmitNest) -> EmitNest:
@@ -59,7 +64,7 @@ def emits_nest(
             ]
             operands += [values[operand][0] for operand in instruction.operands[split:]]
             addresses = [frame.module.constant_pointer(table) for table in tables(instruction)]
-            return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), addresses)
+            return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), addresses, weight)
 
         emits(opcode, scratch, is_native)(run)
         return emit
@@ -74,6 +79,7 @@ def emit_nest(
     operands: list[Binding],
     outputs: list[Array],
     tables: Sequence[ir.Value] = (),
+    weight: int = LONG_NEST,
 ) -> list[Leaf]:
     """Emit the nest of an instruction; the leaves of its result."""
     scratch = frame.scratch(instruction)
@@ -85,5 +91,5 @@ def emit_nest(
         emit(Nest(builder, frame.target, instruction, given[0], given[1], given[2][0] if memory else None, given[3]))
 
     key = (instruction.opcode, as_computation(instruction))
-    frame.regions.emit(frame.builder, key, [*operands, *outputs, *memory, *tables], inside)
+    frame.regions.emit(frame.builder, key, [*operands, *outputs, *memory, *tables], inside, weight)
     return frame.loaded(outputs)

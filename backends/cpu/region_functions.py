@@ -13,7 +13,6 @@ from typing import Any
 from llvmlite import ir
 
 from ...compile.common_subexpression_elimination import ComputationKeys
-from ...hlo import Computation
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.interruption import InterruptibleFunction, call_interruptible
@@ -24,12 +23,10 @@ from .target import Target
 
 # Elements that a region must touch to become a function of its own.
 _OUTLINED_ELEMENTS = 256
-# What may be inline of smaller regions, about as many instructions of HLO; the rest become functions, too. Loops over a few
-# elements are as short as a call.
+# What may be inline of smaller regions, by their weight; the rest become functions, too. A loop over a few elements is as short
+# as a call.
 _INLINE_WEIGHT = 200
-_WEIGHTS = {"loop": 1, "reduce": 10, "dot": 10, "scatter": 10}
-_WEIGHT_OF_OTHERS = 60
-_FEW_ELEMENTS, _FEW_INSTRUCTIONS = 16, 8
+_FEW_ELEMENTS, _LEAST_WEIGHT = 16, 8
 
 EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
 
@@ -43,13 +40,14 @@ class RegionFunctions:
         self._keys = ComputationKeys()
         self._inline_weight = 0
 
-    def emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion) -> None:
+    def emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion, weight: int) -> None:
         """Emit a region; ``emit(builder, values)`` does so inside of the function that it may become.
 
-        The key is its kind, its computation, and what else its code depends on besides the shapes of the values.
+        The key is its kind, its computation, and what else its code depends on besides the shapes of the values. For each
+        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop.
         """
         kind, computation, *rest = key
-        if self._stays_inline(kind, computation, values):
+        if self._stays_inline(weight * len(computation.instructions), values):
             emit(builder, values)
             return
         shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
@@ -61,14 +59,13 @@ class RegionFunctions:
             )
         call_interruptible(builder, function, _registers(values))
 
-    def _stays_inline(self, kind: str, computation: Computation, values: list[Binding]) -> bool:
+    def _stays_inline(self, weight: int, values: list[Binding]) -> bool:
         elements = max(value.shape.size for value in values if isinstance(value, Array))
         if elements >= _OUTLINED_ELEMENTS:
             return False
-        length = len(computation.instructions)
-        if kind == "loop" and elements <= _FEW_ELEMENTS and length <= _FEW_INSTRUCTIONS:
+        if elements <= _FEW_ELEMENTS and weight <= _LEAST_WEIGHT:
             return True
-        self._inline_weight += length * _WEIGHTS.get(kind, _WEIGHT_OF_OTHERS)
+        self._inline_weight += weight
         return self._inline_weight <= _INLINE_WEIGHT
 
     def _define(self, name: str, values: list[Binding], emit: EmitRegion) -> InterruptibleFunction:

@@ -63,7 +63,7 @@ def _transposed_bytes(contraction: Contraction) -> int:
     return -(-contraction.rhs.byte_size // ALIGNMENT) * ALIGNMENT
 
 
-@emits_nest("dot", scratch=scratch_bytes)
+@emits_nest("dot", scratch=scratch_bytes, weight=10)
 def emit_contraction(nest: Nest) -> None:
     """Compute a dot into a row-major output."""
     builder, target, dot, scratch = nest.builder, nest.target, nest.instruction, nest.scratch

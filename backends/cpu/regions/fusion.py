@@ -93,7 +93,7 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         emit_loop(builder, functions.target, region.computation, bindings[:split], bindings[split:], region.in_place)
 
-    functions.emit(builder, ("loop", region.computation, region.in_place), [*region.arguments, *region.outputs], emit)
+    functions.emit(builder, ("loop", region.computation, region.in_place), [*region.arguments, *region.outputs], emit, weight=1)
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
@@ -112,4 +112,4 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
         for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
             slot.store(builder, (), value, 1)
 
-    functions.emit(builder, ("reduce", computation), [*region.arguments, *region.outputs], emit)
+    functions.emit(builder, ("reduce", computation), [*region.arguments, *region.outputs], emit, weight=10)

@@ -30,7 +30,7 @@ def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     operands, following = instruction.operands[:count], instruction.operands[count:]
     outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
     arrays = [frame.in_memory(values[operand][0], operand.shape) for operand in following]
-    return emit_nest(frame, instruction, _emit, arrays, outputs)
+    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10)
 
 
 def _emit(nest: Nest) -> None:
