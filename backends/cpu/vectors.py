@@ -12,6 +12,7 @@ from ..llvm.index import Affine, Component
 from ..llvm.loops import counted_loop
 from ..llvm.reductions import Reduction
 from ..llvm.scalar_control_flow import has_control_flow, runs_alone
+from ..llvm.scans import Scan
 from ..llvm.types import I1, I32, ComplexValue, RegisterValue, register_bytes
 from .target import Target
 
@@ -30,6 +31,14 @@ def lanes_of(target: Target, reduction: Reduction, size: int) -> int:
         return 1
     arrays = [i for i in reduction.producers.instructions if not i.shape.is_tuple]
     return lanes_for(target, size, reduction.to_apply, (i.shape.element_type for i in arrays))
+
+
+def lanes_of_scan(target: Target, scan: Scan, size: int) -> int:
+    """The lanes along a dimension of this size in which a scan is computed."""
+    if has_control_flow([scan.step, scan.outside]):
+        return 1
+    arrays = (i for i in (*scan.outside.instructions, *scan.step.instructions) if not i.shape.is_tuple)
+    return target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
 
 
 def whole_lanes(lanes: int, size: int) -> int:

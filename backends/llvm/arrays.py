@@ -145,6 +145,20 @@ class Array:
         return element_address(builder, self.pointer, position, scalar)
 
 
+@dataclass(frozen=True, eq=False)
+class View(Array):
+    """Elements of an array seen with other dimensions, which may overlap; ``steps`` are their strides in elements."""
+
+    steps: tuple[int, ...]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.steps
+
+    def seen_from(self, builder: ir.IRBuilder, index: Index) -> View:
+        return View(self.address(builder, index), self.shape, self.steps)
+
+
 def stack_array(builder: ir.IRBuilder, shape: Shape) -> Array:
     """Memory for an array in the function's stack frame, of the size of a register for a scalar."""
     with builder.goto_entry_block():

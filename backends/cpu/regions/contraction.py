@@ -13,8 +13,8 @@ from math import prod
 from llvmlite import ir
 
 from .... import hlo
+from ....compile.contraction import Contraction, contraction_of, reads_columns_contiguously
 from ....hlo import F32, F64, Instruction, scalar_computation
-from ....hlo.shape import element_strides
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
 from ...llvm.index import Affine
@@ -24,41 +24,19 @@ from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..nests import Nest, emits_nest
 from ..target import Target
-from .contraction_blocks import Blocks, Contraction, panel_bytes
+from .contraction_blocks import Blocks, panel_bytes
 from .reduction import emit_reduction
 from .transpose import emit_transpose
 
 
-def analyze(dot: Instruction) -> Contraction:
-    attributes = dot.attributes
-    batch = tuple(zip(attributes["lhs_batch_dimensions"], attributes["rhs_batch_dimensions"]))
-    terms = tuple(zip(attributes["lhs_contracting_dimensions"], attributes["rhs_contracting_dimensions"]))
-    lhs, rhs = (operand.shape for operand in dot.operands)
-    bound_left, bound_right = ({pair[side] for pair in (*batch, *terms)} for side in (0, 1))
-    rows = tuple(d for d in range(lhs.rank) if d not in bound_left)
-    columns = tuple(d for d in range(rhs.rank) if d not in bound_right)
-    return Contraction(dot, lhs, rhs, batch, rows, columns, terms)
-
-
-def _reads_columns_contiguously(contraction: Contraction) -> bool:
-    """Whether the columns lie side by side in memory, all of them as one run."""
-    strides, expected = element_strides(contraction.rhs), 1
-    for dimension in reversed(contraction.columns):
-        size = contraction.rhs.dimensions[dimension]
-        if size != 1 and strides[dimension] != expected:
-            return False
-        expected *= size
-    return True
-
-
 def scratch_bytes(dot: Instruction) -> int:
     """Memory for the transposed right operand and for a packed panel of it, where they are needed."""
-    contraction = analyze(dot)
+    contraction = contraction_of(dot)
     return _transposed_bytes(contraction) + panel_bytes(contraction)
 
 
 def _transposed_bytes(contraction: Contraction) -> int:
-    if contraction.column_count <= 1 or _reads_columns_contiguously(contraction):
+    if contraction.column_count <= 1 or reads_columns_contiguously(contraction):
         return 0
     return -(-contraction.rhs.byte_size // ALIGNMENT) * ALIGNMENT
 
@@ -70,7 +48,7 @@ def emit_contraction(nest: Nest) -> None:
     (lhs, rhs), (output,) = nest.operands, nest.outputs
     if dot.shape.size == 0:
         return
-    contraction = analyze(dot)
+    contraction = contraction_of(dot)
     reduction = _as_reduction(contraction, lhs, rhs)
     if reduction is not None:
         rows = output.shape.with_dimensions(tuple(reduction.dimensions[d] for d in reduction.kept))

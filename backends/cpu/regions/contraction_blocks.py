@@ -14,7 +14,7 @@ from math import prod
 
 from llvmlite import ir
 
-from ....hlo import Instruction, Shape
+from ....compile.contraction import Contraction
 from ...llvm import index as indices
 from ...llvm.arithmetic import constant, fma
 from ...llvm.arrays import Array
@@ -48,31 +48,6 @@ _FAN_IN = 8
 
 Terms = dict[int, Component]
 Step = Callable[[Terms, list[RegisterValue]], list[RegisterValue]]
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """A dot's dimensions by their role: batch, rows (free in lhs), columns (free in rhs), terms (contracted)."""
-
-    dot: Instruction
-    lhs: Shape
-    rhs: Shape
-    batch: tuple[tuple[int, int], ...]
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    terms: tuple[tuple[int, int], ...]
-
-    @property
-    def row_count(self) -> int:
-        return prod(self.lhs.dimensions[d] for d in self.rows)
-
-    @property
-    def column_count(self) -> int:
-        return prod(self.rhs.dimensions[d] for d in self.columns)
-
-    @property
-    def term_count(self) -> int:
-        return prod(self.lhs.dimensions[left] for left, _ in self.terms)
 
 
 def panel_bytes(contraction: Contraction) -> int:

@@ -17,14 +17,14 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nests import Nest, emit_nest
 from ..target import Target
-from ..vectors import VectorLoop, vector_strips
+from ..vectors import VectorLoop, lanes_of_scan, vector_strips
 from .scan_lines import emit_lines
-from .scan_parts import Mask, Scan
 from .scan_tiles import emit_tiles, plan_tiles
 
 # As many vectors of a slice are carried in registers.
@@ -68,7 +68,7 @@ def emit_scan(
     elif scan.along == scan.rank - 1:
         emit_lines(scan, target)
     else:
-        _emit_columns(scan, scan.lanes(target, scan.sizes[-1]))
+        _emit_columns(scan, lanes_of_scan(target, scan, scan.sizes[-1]))
 
 
 def _hand_on(scan: Scan) -> None:

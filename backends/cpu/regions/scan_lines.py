@@ -15,10 +15,10 @@ from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.scans import Scan
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
 from ..target import Target
-from ..vectors import VectorLoop
-from .scan_parts import Scan
+from ..vectors import VectorLoop, lanes_of_scan
 
 # So many elements of a line are computed before they are scanned, and after they are.
 _BLOCK = 256
@@ -27,7 +27,7 @@ _BLOCK = 256
 def emit_lines(scan: Scan, target: Target) -> None:
     """Each line on its own."""
     with loop_nest(scan.builder, scan.slice_sizes) as place:
-        lanes = scan.lanes(target, scan.steps)
+        lanes = lanes_of_scan(target, scan, scan.steps)
         emit = _vectors if _is_exact(scan) and 1 < lanes <= scan.steps else _blocks
         carries = emit(scan, place, scan.first_carries(place, 1), lanes)
         scan.store_carries(place, carries, 1)

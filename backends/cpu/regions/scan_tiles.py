@@ -13,11 +13,11 @@ from ...llvm import index as indices
 from ...llvm.arrays import stack_array
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.scans import Scan
 from ...llvm.types import RegisterValue
 from ..target import Target
-from ..vectors import tail_mask, whole_lanes
+from ..vectors import lanes_of_scan, tail_mask, whole_lanes
 from .loop import dimension_read_across
-from .scan_parts import Scan
 from .transpose import LARGEST_TILE, turned
 
 # Where reads and writes go in different directions so many tiles lie side by side: they share pages of memory.
@@ -43,7 +43,7 @@ def plan_tiles(scan: Scan, target: Target) -> Tiles | None:
         rows = last if across == scan.along else None
     if rows is None:
         return None
-    size = whole_lanes(min(LARGEST_TILE, scan.lanes(target, scan.steps)), scan.sizes[rows])
+    size = whole_lanes(min(LARGEST_TILE, lanes_of_scan(target, scan, scan.steps)), scan.sizes[rows])
     return Tiles(size, rows, across is None or rows == last, scan.along == last) if size > 1 else None
 
 

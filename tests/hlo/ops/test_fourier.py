@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from phlox import hlo, jit
-from phlox.backends.cpu.regions.fourier_plan import has_small_factors, radices, rows_and_columns, step_roots
+from phlox.backends.llvm.fourier_plan import has_small_factors, radices, rows_and_columns, step_roots
 from phlox.backends.registry import get_backend
 from phlox.compile.expansion.fourier_tables import filter_length, prime_factors, roots_of_unity
 from phlox.hlo import C64, C128, F32, F64, Shape

@@ -7,21 +7,9 @@ from math import isqrt
 
 import numpy as np
 
-from ....compile.expansion.fourier_tables import LONGEST, prime_factors, roots_of_unity
-from ....hlo import C64, C128, Instruction
+from ...compile.expansion.fourier_tables import prime_factors, roots_of_unity
 
 LARGEST_RADIX = 13
-# Longer signals are transformed as tables of rows and columns: the same elements of many long signals may lie in so few sets of
-# the cache that they drive each other out.
-LONGEST_COLUMN = 128
-
-
-def is_native(fft: Instruction) -> bool:
-    """Whether a transform is complex, along the last dimension, and of a length of small factors."""
-    shape, (*others, length) = fft.shape, fft.attributes["fft_length"]
-    if fft.attributes["fft_type"] not in ("FFT", "IFFT") or others or not (shape.size and 0 < length <= LONGEST):
-        return False
-    return shape.element_type in (C64, C128) and has_small_factors(length)
 
 
 def has_small_factors(length: int) -> bool:

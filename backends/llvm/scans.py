@@ -1,19 +1,17 @@
-"""What the nests of a scan share: what is scanned, one step of it, and where the results go."""
+"""What is scanned, one step of it, and where the results go."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from ....compile.fused_computations import result_roots
-from ....compile.scan_steps import elementwise_step
-from ....hlo import Computation, leaves, make_instruction
-from ...llvm import index as indices
-from ...llvm.arrays import Array
-from ...llvm.elemental import Binding, ElementalEmitter, emit_scalar_computation
-from ...llvm.index import Base, Component, Index
-from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import RegisterValue, register_bytes
-from ..target import Target
+from ...compile.fused_computations import result_roots
+from ...compile.scan_steps import elementwise_step
+from ...hlo import Computation, leaves, make_instruction
+from . import index as indices
+from .arrays import Array
+from .elemental import Binding, ElementalEmitter, emit_scalar_computation
+from .index import Base, Component, Index
+from .types import RegisterValue
 
 Mask = ir.Value | None
 
@@ -49,13 +47,6 @@ class Scan:
         outside = tuple(i for i in computation.instructions if i not in parts and not i.shape.is_tuple)
         # What is computed for each element besides the steps.
         self.outside = Computation(computation.name, outside, outside[-1])
-
-    def lanes(self, target: Target, size: int) -> int:
-        """The lanes of vectors along a dimension of this size."""
-        if has_control_flow([self.step, self.outside]):
-            return 1
-        arrays = (i for i in (*self.outside.instructions, *self.step.instructions) if not i.shape.is_tuple)
-        return target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
 
     def position(self, number: Base) -> Base:
         """Where the step with this number is along the scanned dimension."""
