@@ -9,18 +9,22 @@ array([1., 2.], dtype=float32)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from .. import hlo
-from .arguments import check_sizes
+from ..hlo.shape import AnyShape
+from .arguments import check_arguments, contiguous
 
 
 class Buffer(Protocol):
-    """An array of this shape in some memory, in the shape's layout. The memory is free when nothing refers to the buffer."""
+    """An array of this shape in some memory, without gaps, in the order of dimensions that the shape's layout says.
+
+    No dimension is dynamic. The memory is free when nothing refers to the buffer.
+    """
 
     @property
     def shape(self) -> hlo.Shape: ...
@@ -32,24 +36,31 @@ class Buffer(Protocol):
 
 
 class DeviceMemory(Protocol):
-    """Where a device finds its operands and leaves its results."""
+    """Where a device finds its operands and leaves its results. Safe to use from several threads at once."""
 
     name: str
 
     def allocate(self, shape: hlo.Shape) -> Buffer:
-        """A buffer whose contents are unspecified. Raises MemoryError."""
+        """A buffer whose contents are unspecified. Raises MemoryError, and as `require_storable`."""
         ...
 
     def write(self, buffer: Buffer, array: np.ndarray) -> None:
-        """Copy an array of the buffer's dtype and dimensions into it. Raises TypeError or ValueError for another one."""
+        """Copy an array into it, wherever its elements lie. Raises as `require_array_of`."""
         ...
 
-    def read(self, buffer: Buffer) -> np.ndarray:
-        """A copy of the buffer's contents."""
+    def read(self, buffer: Buffer, out: np.ndarray | None = None) -> np.ndarray:
+        """A copy of the buffer's contents: ``out``, where it is given. Raises as `require_array_of`."""
+        ...
+
+    def share(self, array: np.ndarray) -> Buffer:
+        """A row-major buffer with the contents of an array, which must not be changed while the buffer is used.
+
+        It is the array itself where the device reaches it and its elements lie so, otherwise a copy.
+        """
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class HostBuffer:
     """An array in the memory of the process; ``array`` is not a copy of it."""
 
@@ -67,22 +78,48 @@ class HostMemory:
     name = "host"
 
     def allocate(self, shape: hlo.Shape) -> HostBuffer:
+        require_storable("a buffer", shape)
+        if shape.is_row_major:
+            return HostBuffer(shape, np.empty(shape.dimensions, shape.dtype))
         major_to_minor = shape.minor_to_major[::-1]
         array = np.empty([shape.dimensions[dimension] for dimension in major_to_minor], shape.dtype)
         return HostBuffer(shape, array.transpose([major_to_minor.index(dimension) for dimension in range(shape.rank)]))
 
     def write(self, buffer: Buffer, array: np.ndarray) -> None:
         target = host_array("the buffer", buffer)
-        if array.dtype != target.dtype:
-            raise TypeError(f"a buffer {buffer.shape}: dtype {target.dtype} is required, an array of dtype {array.dtype} given")
-        check_sizes("a buffer", buffer.shape, array.shape)
+        require_array_of("the buffer", buffer.shape, array)
         target[...] = array
 
-    def read(self, buffer: Buffer) -> np.ndarray:
-        return host_array("the buffer", buffer).copy()
+    def read(self, buffer: Buffer, out: np.ndarray | None = None) -> np.ndarray:
+        array = host_array("the buffer", buffer)
+        if out is None:
+            return array.copy()
+        require_array_of("the array for the contents of the buffer", buffer.shape, out)
+        out[...] = array
+        return out
+
+    def share(self, array: np.ndarray) -> HostBuffer:
+        shape = hlo.shape_of(array)
+        return HostBuffer(shape, np.require(contiguous(array, shape), requirements="A"))
 
 
 HOST_MEMORY = HostMemory()
+
+
+def require_storable(what: str, shape: AnyShape) -> None:
+    """Raise TypeError, which ``what`` begins, unless a buffer can have this shape: that of one array of a known size."""
+    if shape.is_tuple or shape.element_type.dtype is None or shape.has_dynamic_dimensions or not shape.has_size:
+        raise TypeError(f"{what} has the shape of an array whose sizes are known, {shape} given")
+
+
+def require_array_of(what: str, shape: hlo.Shape, array: Any) -> None:
+    """Raise TypeError or ValueError unless this is an array of the shape's dtype, in any byte order, and dimensions."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{what}: an array {shape} is required, {type(array).__name__} given")
+    if array.dtype.newbyteorder("=") != shape.dtype:
+        raise TypeError(f"{what}: {shape} is required (dtype {shape.dtype}), an array of dtype {array.dtype} given")
+    if array.shape != shape.dimensions:
+        raise ValueError(f"{what}: {shape} is required, an array of shape {array.shape} given")
 
 
 def to_device(memory: DeviceMemory, array: np.ndarray, shape: hlo.Shape | None = None) -> Buffer:
@@ -90,6 +127,13 @@ def to_device(memory: DeviceMemory, array: np.ndarray, shape: hlo.Shape | None =
     buffer = memory.allocate(hlo.shape_of(array) if shape is None else shape)
     memory.write(buffer, array)
     return buffer
+
+
+def in_layout(memory: DeviceMemory, buffer: Buffer, shape: hlo.Shape) -> Buffer:
+    """The buffer in the layout of this shape: itself where it has it, otherwise a copy, by way of the host."""
+    if buffer.shape.minor_to_major == shape.minor_to_major:
+        return buffer
+    return to_device(memory, memory.read(buffer), hlo.Shape(shape.element_type, buffer.shape.dimensions, shape.layout))
 
 
 def host_array(what: str, buffer: Any) -> np.ndarray:
@@ -104,3 +148,23 @@ def execute_on_host(run: Callable[..., Iterable[Any]], arguments: Iterable[Buffe
     arrays = [host_array(f"argument {number}", argument) for number, argument in enumerate(arguments)]
     results = [np.asarray(result) for result in run(*arrays)]
     return tuple(HostBuffer(hlo.shape_of(result), result) for result in results)
+
+
+def call_on_device(
+    memory: DeviceMemory,
+    execute: Callable[[Iterable[Buffer]], Iterable[Buffer]],
+    module_name: str,
+    expected: Sequence[tuple[str, hlo.Shape]],
+    arguments: Sequence[Any],
+) -> tuple[Any, ...]:
+    """What a call of an executable is where the device has a memory of its own: transfers around ``execute``.
+
+    The arguments are checked against ``expected``, as `check_arguments` does.
+    """
+    check_arguments(module_name, expected, arguments)
+    buffers = [
+        to_device(memory, np.asarray(argument), hlo.Shape(shape.element_type, np.shape(argument), shape.layout))
+        for argument, (_, shape) in zip(arguments, expected)
+    ]
+    results = [memory.read(buffer) for buffer in execute(buffers)]
+    return tuple([result if result.ndim else result[()] for result in results])

@@ -1,7 +1,7 @@
 """The client: moves data to and from a backend, and executes computations there.
 
 Source: "Getting started" and "Moving data into and out of XLA" of XLA's compiler preview of 2017. The service runs in the same
-process: a client stands for one backend and the data that it holds.
+process: a client stands for one backend and the data that it holds, which lie in the backend's memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..backends.arguments import check_sizes, contiguous, flatten, named_leaves, pack
+from ..backends.arguments import check_sizes
+from ..backends.device_memory import Buffer, in_layout, to_device
 from ..backends.registry import Executable, get_backend
 from ..hlo import TOKEN, Shape, TupleShape, array_leaves, compatible, leaves, shape_of
 from ..hlo.shape import AnyShape
@@ -22,7 +23,7 @@ from ..runtime import current_environment
 from ..runtime.locks import new_lock
 from .computation import Computation
 from .global_data import GlobalData
-from .literal import Literal
+from .literal import Literal, LiteralUtil
 from .shapes import require_shape
 
 
@@ -54,20 +55,22 @@ class ComputationInstance:
 class Client:
     """Executes computations on one backend.
 
-    backend: its name; None means the environment variable PHLOX_BACKEND, or the native one.
+    backend: its name; None means the environment variable PHLOX_BACKEND, or the native one. ``backend`` of a client is the
+        backend itself.
 
     Safe to use from several threads at once. Raises as `phlox.backends.registry.get_backend`.
     """
 
     def __init__(self, backend: str | None = None) -> None:
-        self._backend = get_backend(backend)
+        self.backend = get_backend(backend)
+        self._memory = self.backend.memory
         self._executables: WeakKeyDictionary[Computation, Executable] = WeakKeyDictionary()
         self._lock = new_lock()
 
     @property
     def platform(self) -> str:
         """The name of the backend."""
-        return self._backend.name
+        return self.backend.name
 
     def __repr__(self) -> str:
         return f"<client of backend {self.platform}>"
@@ -84,15 +87,18 @@ class Client:
         if not isinstance(literal, Literal):
             literal = Literal(literal)
         shape = literal.shape
-        arrays = [contiguous(array, leaf) for array, leaf in zip(flatten(literal.value), array_leaves(shape), strict=True)]
-        return GlobalData(self, shape, tuple(arrays))
+        leaves_with_arrays = zip(array_leaves(shape), literal.arrays(), strict=True)
+        return GlobalData(self, shape, tuple([to_device(self._memory, array, leaf) for leaf, array in leaves_with_arrays]))
 
     def TransferToServerInProcess(self, array: np.ndarray) -> GlobalData:
-        """The array itself, without a copy where it is contiguous; it must not be changed for as long as the data is used."""
+        """The array itself, without a copy where the backend computes on the memory of the process and the array is contiguous.
+
+        It must not be changed for as long as the data is used. Raises TypeError for what no element type holds.
+        """
         if not isinstance(array, np.ndarray):
             raise TypeError(f"TransferToServerInProcess: an array is required, got {type(array).__name__}")
-        shape = shape_of(array)
-        return GlobalData(self, shape, (contiguous(array, shape),))
+        buffer = self._memory.share(array)
+        return GlobalData(self, buffer.shape, (buffer,))
 
     def Transfer(self, data: GlobalData, shape_with_layout: AnyShape | None = None) -> Literal:
         """A copy of the data as a literal, in this layout where one is given.
@@ -103,18 +109,20 @@ class Client:
         self._require_data("Transfer", data)
         if any(leaf.element_type is TOKEN for leaf in leaves(data.shape)):
             raise TypeError(f"Transfer: a token has no value to transfer, got {data!r}")
-        shape = _in_layout("Transfer", data.shape, shape_with_layout)
-        return _literal(shape, iter(data.arrays))
+        literal = LiteralUtil.CreateFromShape(_shape_in_layout("Transfer", data.shape, shape_with_layout))
+        for buffer, array in zip(data.buffers, literal.arrays(), strict=True):
+            self._memory.read(buffer, array)
+        return literal
 
     def TransferInProcess(self, data: GlobalData, destination: np.ndarray) -> None:
         """Copies the data into this array, which must have its dtype and shape. Raises TypeError or ValueError."""
         self._require_data("TransferInProcess", data)
         if not isinstance(destination, np.ndarray):
             raise TypeError(f"TransferInProcess: the destination must be an array, got {type(destination).__name__}")
-        if data.shape.is_tuple or not compatible(shape_of(destination), data.shape):
-            given = f"{destination.dtype} of shape {destination.shape}"
-            raise ValueError(f"TransferInProcess: the destination must be an array {data.shape}, got {given}")
-        destination[...] = data.arrays[0]
+        if not compatible(shape_of(destination), data.shape) or not destination.flags.writeable:
+            given = f"{destination.dtype} of shape {destination.shape}{'' if destination.flags.writeable else ', read-only'}"
+            raise ValueError(f"TransferInProcess: the destination must be an array {data.shape} to write to, got {given}")
+        self._memory.read(data.buffers[0], destination)
 
     def TransferToInfeed(self, literal: Literal | Any) -> None:
         """Sends the literal to the computations that this thread executes, whose Infeed takes one after the other.
@@ -131,8 +139,7 @@ class Client:
         Raises as TransferToInfeed, and ValueError where the value is of another shape; it is gone then.
         """
         literal = Literal(current_environment().outfeed.get())
-        shape = _in_layout("TransferFromOutfeed", literal.shape, shape_with_layout)
-        return _literal(shape, iter(flatten(literal.value)))
+        return literal.Relayout(_shape_in_layout("TransferFromOutfeed", literal.shape, shape_with_layout))
 
     def Unregister(self, data: GlobalData) -> None:
         """Lets go of the data; using it afterwards raises ValueError."""
@@ -140,13 +147,13 @@ class Client:
         data.release()
 
     def DeconstructTuple(self, data: GlobalData) -> list[GlobalData]:
-        """The elements of a tuple, which stays as it is; no array is copied. Raises TypeError for an array."""
+        """The elements of a tuple, which stays as it is; no buffer is copied. Raises TypeError for an array."""
         self._require_data("DeconstructTuple", data)
         if not data.shape.is_tuple:
             raise TypeError(f"DeconstructTuple: a tuple is required, got {data.shape}")
-        arrays = iter(data.arrays)
+        buffers = iter(data.buffers)
         return [
-            GlobalData(self, element, tuple(next(arrays) for _ in array_leaves(element))) for element in data.shape.elements
+            GlobalData(self, element, tuple([next(buffers) for _ in array_leaves(element)])) for element in data.shape.elements
         ]
 
     def GetShape(self, data: GlobalData) -> AnyShape:
@@ -165,22 +172,26 @@ class Client:
         """Runs the computation on this data, and holds the result.
 
         The computation is compiled when the client first executes it. shape_with_output_layout is the result's shape, in the
-        layout that it is to have; execution_profile is filled with how long it took.
+        layout that it is to have, the backend's where none is given; execution_profile is filled with how long it took.
+        Arguments in other layouts than the parameters', and results that are to have another, are copied by way of the host.
 
         Raises TypeError for anything but a computation and data, ValueError for arguments that are not its parameters in number
         and shape, NotImplementedError for an operation that the backend lacks.
         """
         started = time.perf_counter_ns()
-        arrays = self._argument_arrays(computation, arguments)
-        shape = _in_layout(
+        buffers = self._argument_buffers(computation, arguments)
+        shape = _shape_in_layout(
             f"Execute: computation {computation.name}", computation.hlo_computation.shape, shape_with_output_layout
         )
         executable, was_compiled, compile_time = self._executable(computation)
         launched = time.perf_counter_ns()
-        results = executable(*arrays)
+        results = executable.execute(buffers)
         finished = time.perf_counter_ns()
-        arrays = [contiguous(np.asarray(array), leaf) for array, leaf in zip(results, array_leaves(shape), strict=True)]
-        data = GlobalData(self, _with_sizes(shape, iter(arrays)), tuple(arrays))
+        if shape_with_output_layout is None:
+            data = GlobalData(self, _shape_of_buffers(shape, iter(results)), tuple(results))
+        else:
+            laid_out = [in_layout(self._memory, buffer, leaf) for buffer, leaf in zip(results, array_leaves(shape))]
+            data = GlobalData(self, _shape_of_buffers(shape, iter(laid_out), in_its_layouts=True), tuple(laid_out))
         if execution_profile is not None:
             execution_profile.compilation_cache_hit, execution_profile.compile_time_ms = was_compiled, compile_time / 1e6
             execution_profile.compute_time_ns = finished - launched
@@ -226,10 +237,10 @@ class Client:
             if known is not None:
                 return known, True, 0
             started = time.perf_counter_ns()
-            executable = self._executables[computation] = self._backend.compile(computation.module)
+            executable = self._executables[computation] = self.backend.compile(computation.module)
             return executable, False, time.perf_counter_ns() - started
 
-    def _argument_arrays(self, computation: Computation, arguments: Sequence[GlobalData]) -> list[np.ndarray]:
+    def _argument_buffers(self, computation: Computation, arguments: Sequence[GlobalData]) -> list[Buffer]:
         if not isinstance(computation, Computation):
             raise TypeError(f"Execute: a Computation, as ComputationBuilder.Build makes it, is required, got {computation!r}")
         place, parameters = f"Execute: computation {computation.name}", computation.hlo_computation.parameters
@@ -238,14 +249,14 @@ class Client:
         if len(arguments) != len(parameters):
             count = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
             raise ValueError(f"{place} takes {count}, {computation.GetProgramShape()}; {len(arguments)} given")
-        arrays: list[np.ndarray] = []
+        buffers: list[Buffer] = []
         for number, (parameter, data) in enumerate(zip(parameters, arguments)):
             name = f"{place}, argument {number}" + (f" ({parameter.name})" if parameter.name else "")
             self._require_data(name, data)
             _require_fit(name, parameter.shape, data.shape)
-            expected = named_leaves(name, parameter.shape)
-            arrays.extend(contiguous(array, leaf) for array, (_, leaf) in zip(data.arrays, expected, strict=True))
-        return arrays
+            expected = array_leaves(parameter.shape)
+            buffers.extend(in_layout(self._memory, buffer, leaf) for buffer, leaf in zip(data.buffers, expected, strict=True))
+        return buffers
 
     def _require_data(self, what: str, data: Any) -> None:
         if not isinstance(data, GlobalData):
@@ -270,17 +281,17 @@ def _require_fit(what: str, required: AnyShape, given: AnyShape) -> None:
         raise ValueError(f"{what}: {required} is required, got data {given}")
 
 
-def _with_sizes(shape: AnyShape, arrays: Iterator[np.ndarray]) -> AnyShape:
-    """The shape of a result, with the sizes that its dynamic dimensions have."""
+def _shape_of_buffers(shape: AnyShape, buffers: Iterator[Buffer], in_its_layouts: bool = False) -> AnyShape:
+    """The shape of a result, as its buffers are: its dynamic dimensions have sizes. The layouts may be those of the shape."""
     if shape.is_tuple:
-        return TupleShape(tuple(_with_sizes(element, arrays) for element in shape.elements))
+        return TupleShape(tuple([_shape_of_buffers(element, buffers, in_its_layouts) for element in shape.elements]))
     if shape.element_type is TOKEN:
         return shape
-    sizes = next(arrays).shape
-    return Shape(shape.element_type, sizes, shape.layout) if shape.has_dynamic_dimensions else shape
+    held = next(buffers).shape
+    return Shape(held.element_type, held.dimensions, shape.layout) if in_its_layouts else held
 
 
-def _in_layout(what: str, shape: AnyShape, shape_with_layout: AnyShape | None) -> AnyShape:
+def _shape_in_layout(what: str, shape: AnyShape, shape_with_layout: AnyShape | None) -> AnyShape:
     """The shape in the layout asked for; ValueError where that is of another shape."""
     if shape_with_layout is None:
         return shape
@@ -288,12 +299,6 @@ def _in_layout(what: str, shape: AnyShape, shape_with_layout: AnyShape | None) -
     if not compatible(shape, shape_with_layout):
         raise ValueError(f"{what}: the result is {shape}, which cannot be had as {shape_with_layout}")
     return shape_with_layout
-
-
-def _literal(shape: AnyShape, arrays: Any) -> Literal:
-    if shape.is_tuple:
-        return Literal(tuple(_literal(element, arrays) for element in shape.elements))
-    return Literal(pack(shape, arrays), shape.layout)
 
 
 class ClientLibrary:
@@ -309,8 +314,9 @@ class ClientLibrary:
         >>> ClientLibrary.ClientLibraryOrDie() is ClientLibrary.ClientLibraryOrDie()
         True
         """
-        name = get_backend(backend).name
+        current = get_backend(backend)
         with cls._lock:
-            if name not in cls._clients:
-                cls._clients[name] = Client(name)
-            return cls._clients[name]
+            client = cls._clients.get(current.name)
+            if client is None or client.backend is not current:  # the name has been registered again
+                client = cls._clients[current.name] = Client(current.name)
+            return client

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..backends.device_memory import Buffer
 from ..hlo.shape import AnyShape
 
 
@@ -15,22 +14,22 @@ class GlobalData:
     ``shape`` is the data's shape, ``client`` whose data it is. `Client.TransferToServer` and `Client.Execute` make them.
     """
 
-    __slots__ = ("client", "shape", "_arrays", "__weakref__")
+    __slots__ = ("client", "shape", "_buffers", "__weakref__")
 
-    def __init__(self, client: Any, shape: AnyShape, arrays: tuple[np.ndarray, ...]) -> None:
+    def __init__(self, client: Any, shape: AnyShape, buffers: tuple[Buffer, ...]) -> None:
         self.client, self.shape = client, shape
-        self._arrays: tuple[np.ndarray, ...] | None = arrays
+        self._buffers: tuple[Buffer, ...] | None = buffers
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """The arrays, one for each leaf of the shape, contiguous in its layout. Raises ValueError after Unregister."""
-        if self._arrays is None:
+    def buffers(self) -> tuple[Buffer, ...]:
+        """One for each leaf of the shape that is no token, in its layout. Raises ValueError after Unregister."""
+        if self._buffers is None:
             raise ValueError(f"this data, {self.shape}, has been unregistered")
-        return self._arrays
+        return self._buffers
 
     def release(self) -> None:
-        """Lets go of the arrays; what `Client.Unregister` does."""
-        self._arrays = None
+        """Lets go of the buffers; what `Client.Unregister` does."""
+        self._buffers = None
 
     def __repr__(self) -> str:
-        return f"<data {self.shape}{'' if self._arrays is not None else ', unregistered'}>"
+        return f"<data {self.shape}{'' if self._buffers is not None else ', unregistered'}>"

@@ -14,7 +14,7 @@ import numpy as np
 from ..hlo import ElementType, Layout, Shape, TupleShape, compatible, element_type_of, shape_of
 from ..hlo.shape import AnyShape
 from ..hlo.text.literals import literal_text
-from .shapes import as_element_type, with_layout
+from .shapes import as_element_type, require_shape, with_layout
 
 _KIND_ORDER = ("pred", "unsigned", "signed", "float", "complex")
 
@@ -37,7 +37,7 @@ def array_of(values: Any, element_type: Any = None, what: str = "a literal") -> 
     source_kind = "unsigned" if given.is_integer else given.kind
     if array.size and _KIND_ORDER.index(source_kind) > _KIND_ORDER.index(target.kind):
         raise TypeError(f"{what} of element type {target} cannot hold values of {given}")
-    if given.is_integer and target.is_integer and array.size:
+    if given is not target and given.is_integer and target.is_integer and array.size:
         limit = 2 ** (target.bits - (target.kind == "signed"))
         low, high = (0 if target.kind == "unsigned" else -limit), limit - 1
         least, greatest = int(array.min()), int(array.max())
@@ -79,6 +79,13 @@ class Literal:
             self._array = array_of(value)
             with_layout(shape_of(self._array), layout)
 
+    @classmethod
+    def _holding(cls, array: np.ndarray, layout: Layout | None) -> Literal:
+        """The literal of this array, which is not copied."""
+        literal = cls.__new__(cls)
+        literal._elements, literal._array, literal._layout = None, array, layout
+        return literal
+
     @property
     def shape(self) -> AnyShape:
         """The shape, with the layout where one was given."""
@@ -97,6 +104,12 @@ class Literal:
         if self._elements is not None:
             return tuple(element.value for element in self._elements)
         return self._array.copy()
+
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays of which the literal consists, in order: not copies, what is written into them is in the literal."""
+        if self._elements is not None:
+            return [array for element in self._elements for array in element.arrays()]
+        return [self._array]
 
     @property
     def tuple_literals(self) -> tuple[Literal, ...]:
@@ -119,9 +132,15 @@ class Literal:
             raise ValueError(f"Set: one element is required, got an array of shape {element.shape}")
         array[index] = element[()]
 
-    def Relayout(self, layout: Layout) -> Literal:
-        """The same array in another layout. Raises ValueError where the layout does not fit."""
-        return Literal(self._require_array("Relayout"), layout)
+    def Relayout(self, layout: Layout | AnyShape | None) -> Literal:
+        """The same value in another layout, or in those of a shape, a tuple's, too. Raises ValueError where it does not fit."""
+        if not isinstance(layout, Shape | TupleShape):
+            return Literal(self._require_array("Relayout"), layout)
+        if not compatible(self.shape, layout):
+            raise ValueError(f"Relayout: the value is {self.shape}, which cannot be had as {layout}")
+        if self._elements is None:
+            return Literal(self._array, layout.layout)
+        return Literal(tuple(element.Relayout(shape) for element, shape in zip(self._elements, layout.elements)))
 
     def Linear(self) -> np.ndarray:
         """The elements in the order in which they lie in memory, with the layout's padding, as an array of rank 1.
@@ -227,9 +246,12 @@ class LiteralUtil:
         return Literal(_of_rank(4, "CreateR4", values, element_type), layout)
 
     @staticmethod
-    def CreateFromShape(shape: Shape) -> Literal:
-        """Zeros of this shape, to be filled by Set."""
-        return Literal(np.zeros(shape.dimensions, shape.dtype), shape.layout)
+    def CreateFromShape(shape: AnyShape) -> Literal:
+        """Zeros of this shape, to be filled by Set. Raises TypeError for what is no shape of a literal."""
+        require_shape("CreateFromShape: the shape", shape)
+        if shape.is_tuple:
+            return Literal(tuple(map(LiteralUtil.CreateFromShape, shape.elements)))
+        return Literal._holding(np.zeros(shape.dimensions, shape.dtype), shape.layout)
 
     @staticmethod
     def MakeTuple(elements: Iterable[Literal]) -> Literal:

@@ -29,7 +29,7 @@ ALLOWED = {
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
-    "client": {"client", "backends.registry", "backends.arguments", "hlo", "runtime", "xla_builder"},
+    "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},

@@ -64,7 +64,7 @@ class ReferenceExecutable:
 
     def _owned(self, value: Any, shape: hlo.Shape) -> Any:
         """The value in memory of its own: an evaluation may hand on its operand, or a constant."""
-        array = np.array(value)
+        array = np.array(value, order="C")
         fits = all(
             n == size or (n < size and shape.is_dynamic(d)) for d, (n, size) in enumerate(zip(array.shape, shape.dimensions))
         )

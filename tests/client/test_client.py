@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 
+import device_with_memory
 import numpy as np
 import pytest
 from client_computations import SCALAR, binary
@@ -21,8 +22,10 @@ from phlox.hlo import C64, F32, S32, S64, U8, Layout, Shape
 from phlox.runtime import Environment
 
 
-@pytest.fixture(params=["cpu", "reference"])
+@pytest.fixture(params=["cpu", "reference", device_with_memory.NAME])
 def client(request):
+    if request.param == device_with_memory.NAME:
+        device_with_memory.register()
     return ClientLibrary.ClientLibraryOrDie(request.param)
 
 
@@ -100,8 +103,8 @@ def test_transfer_in_process(client):
     data = client.TransferToServerInProcess(array)
     client.TransferInProcess(data, destination)
     np.testing.assert_array_equal(destination, array)
-    array[0] = 9  # no copy has been made
-    assert client.Transfer(data).Get(0) == 9
+    array[0] = 9  # no copy has been made, where the device reaches the array
+    assert client.Transfer(data).Get(0) == (0 if client.platform == device_with_memory.NAME else 9)
     for wrong in (np.empty(2), np.empty(3, np.float32)):
         with pytest.raises(ValueError, match=r"the destination must be an array f64\[3\]"):
             client.TransferInProcess(data, wrong)
