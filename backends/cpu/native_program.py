@@ -101,9 +101,9 @@ class NativeProgram:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> NativeProgram:
-        """The program that `to_bytes` gave these bytes for.
+        """The program that `to_bytes` gave these bytes for. Bytes that may be changed are copied.
 
-        Raises ProgramError for other bytes, and for those of another version.
+        Raises ProgramError for other bytes, and for those of another version; TypeError for what is not bytes.
         """
         body = _checked_body(data)
         size = int.from_bytes(body[:8], "little")
@@ -132,16 +132,25 @@ class NativeProgram:
 
 
 def _checked_body(data: bytes) -> memoryview:
-    """What is behind the magic word, the version and the sum of the bytes. Raises ProgramError."""
-    view, start = memoryview(data), len(_MAGIC)
+    """What is behind the magic word, the version and the sum of the bytes. Raises ProgramError and TypeError."""
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise TypeError(f"the bytes of a compiled program are required, {type(data).__name__} given") from None
+    if not (view.readonly and view.contiguous and view.format == "B"):
+        view = memoryview(bytes(view))
+    start, size = len(_MAGIC), len(view)
     if bytes(view[:start]) != _MAGIC:
-        raise ProgramError("the bytes of a compiled program are required; these do not begin as such")
-    version = int.from_bytes(view[start : start + 4], "little")
-    if version != VERSION:
-        raise ProgramError(f"a compiled program of version {VERSION} is required, this one has version {version}")
+        given = f"{size} bytes that begin with {bytes(view[:start])!r}" if size else "no bytes"
+        raise ProgramError(f"the bytes of a compiled program, which begin with {_MAGIC!r}, are required, {given} given")
     body = view[start + 36 :]
+    version = int.from_bytes(view[start : start + 4], "little")
+    if body and version != VERSION:
+        raise ProgramError(f"a compiled program of version {VERSION} is required, this one has version {version}")
     if hashlib.sha256(body).digest() != bytes(view[start + 4 : start + 36]):
-        raise ProgramError("the bytes of this compiled program are damaged, or not complete")
+        raise ProgramError(
+            f"the bytes of this compiled program, {size}, are damaged, or not complete: their sum is another one"
+        )
     return body
 
 

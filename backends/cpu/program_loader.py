@@ -27,10 +27,14 @@ class LoadedProgram:
     The code lives as long as ``references``, which whoever calls the code must hold meanwhile.
 
     Raises ProgramError for a program for another machine, NotImplementedError and ProgramError where this process does not have
-    the functions that the program calls.
+    the functions that the program calls; TypeError for what is no program.
     """
 
     def __init__(self, program: NativeProgram) -> None:
+        if not isinstance(program, NativeProgram):
+            raise TypeError(
+                f"a NativeProgram, as NativeProgram.from_bytes returns it, is required, {type(program).__name__} given"
+            )
         _require_this_machine(program.target)
         evaluations = _host_calls(program)
         natives = {symbol: _native_target(name) for symbol, name in program.native_calls}

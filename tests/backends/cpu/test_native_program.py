@@ -282,8 +282,27 @@ def test_damaged_bytes_are_refused(program):
             NativeProgram.from_bytes(data[:size])
     with pytest.raises(ProgramError, match="damaged, or not complete"):
         NativeProgram.from_bytes(data + b"x")
-    with pytest.raises(ProgramError, match="bytes of a compiled program are required"):
+    with pytest.raises(ProgramError, match="are required, 11 bytes that begin with b'HloModule m' given"):
         NativeProgram.from_bytes(b"HloModule m")
+
+
+@pytest.mark.parametrize("value", [None, "phlox native program\n", 3, [1, 2]])
+def test_what_is_no_program_is_refused(value):
+    with pytest.raises(TypeError, match=f"bytes of a compiled program are required, {type(value).__name__} given"):
+        NativeProgram.from_bytes(value)
+    with pytest.raises(TypeError, match=f"a NativeProgram, .*, is required, {type(value).__name__} given"):
+        executable_of(value)
+
+
+def test_a_program_is_read_from_whatever_holds_its_bytes(program):
+    data = program.to_bytes()
+    apart = np.zeros((len(data), 2), np.uint8)
+    apart[:, 0] = np.frombuffer(data, np.uint8)
+    for held in (bytearray(data), memoryview(data), apart[:, 0], np.frombuffer(data, np.int8)):
+        copy = NativeProgram.from_bytes(held)
+        if not memoryview(held).readonly:
+            held[:] = bytes(len(data)) if isinstance(held, bytearray) else 0  # what was read stays
+        assert copy == program and hash(copy) == hash(program)
 
 
 def test_another_version_is_refused(program, monkeypatch):
