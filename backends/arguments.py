@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import hlo
+from ..hlo.shape import array_of_value
 
 
 def parameter_leaves(module: hlo.Module) -> list[tuple[str, hlo.Shape]]:
@@ -45,6 +46,7 @@ def check_arguments(module_name: str, expected: Sequence[tuple[str, hlo.Shape]],
         place = f"module {module_name}, {name}"
         if not isinstance(argument, np.ndarray | np.generic):
             raise TypeError(f"{place}: an array {shape} is required, {type(argument).__name__} given")
+        argument = array_of_value(place, argument)
         if argument.dtype != shape.dtype:
             raise TypeError(f"{place}: {shape} is required (dtype {shape.dtype}), an array of dtype {argument.dtype} given")
         if argument.shape != shape.dimensions:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import hlo
-from ..hlo.shape import AnyShape
+from ..hlo.shape import AnyShape, array_of_value
 from .arguments import check_arguments, contiguous
 
 
@@ -100,6 +100,7 @@ class HostMemory:
 
     def share(self, array: np.ndarray) -> HostBuffer:
         shape = hlo.shape_of(array)
+        array = array_of_value("a buffer", array)
         return HostBuffer(shape, np.require(contiguous(array, shape), requirements="A"))
 
 
@@ -116,6 +117,7 @@ def require_array_of(what: str, shape: hlo.Shape, array: Any) -> None:
     """Raise TypeError or ValueError unless this is an array of the shape's dtype, in any byte order, and dimensions."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{what}: an array {shape} is required, {type(array).__name__} given")
+    array = array_of_value(what, array)
     if array.dtype.newbyteorder("=") != shape.dtype:
         raise TypeError(f"{what}: {shape} is required (dtype {shape.dtype}), an array of dtype {array.dtype} given")
     if array.shape != shape.dimensions:

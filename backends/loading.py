@@ -5,6 +5,7 @@ The text may come from anywhere: from phlox, or dumped by XLA (``jax.jit(f).lowe
 
 from __future__ import annotations
 
+import cmath
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import hlo
+from ..hlo.shape import array_of_value
 from ..runtime import run_on_devices
 from .arguments import check_sizes, contiguous, named_leaves, pack
 from .module_signature import module_signature
@@ -93,9 +95,9 @@ class LoadedModuleBase:
 
     An argument is anything that ``np.asarray`` accepts if the dtype is the parameter's; a Python scalar is converted where its
     value fits; a tuple-shaped parameter takes a tuple. Dynamic dimensions (``f32[<=10]``) take and return arrays of any size
-    within the bound. Byte order and memory order do not matter. The result is an array (a NumPy scalar for rank 0), or, for a
-    tuple root, a tuple, nested as the shape is. Calls with the exact arrays, in the layouts of the parameters, and NumPy
-    scalars for rank 0 run without Python in between.
+    within the bound. Byte order and memory order do not matter; a masked array is refused, as its mask would be lost. The
+    result is an array (a NumPy scalar for rank 0), or, for a tuple root, a tuple, nested as the shape is. Calls with the exact
+    arrays, in the layouts of the parameters, and NumPy scalars for rank 0 run without Python in between.
 
     A module whose header says ``replica_count`` or ``num_partitions`` runs on as many devices as their product, each a
     thread of this process. A call gives all of them the same arguments and returns a tuple of the devices' results;
@@ -122,8 +124,10 @@ class LoadedModuleBase:
         structure = partial(_structured, self.module.entry.shape) if result_structure == "call" else None
         install(self, structure=structure)
 
-    def call_in_python(self, *arguments: Any) -> Any:
+    def call_in_python(self, *arguments: Any, **named: Any) -> Any:
         """A call by way of Python: one that the native call does not take."""
+        if named:
+            raise TypeError(f"module {self.module.name} takes its arguments by position, not {', '.join(named)} by name")
         leaves = self._leaves(arguments)
         if self.device_count > 1:
             return self._run_on_devices([leaves] * self.device_count)
@@ -212,7 +216,11 @@ def _structured(shape: hlo.Shape | hlo.TupleShape, results: tuple[Any, ...]) -> 
 
 def _leaf_arrays(name: str, shape: hlo.Shape | hlo.TupleShape, value: Any) -> list[np.ndarray]:
     if not shape.is_tuple:
-        return [] if shape.element_type is hlo.TOKEN else [_leaf_array(name, shape, value)]
+        if shape.element_type is not hlo.TOKEN:
+            return [_leaf_array(name, shape, value)]
+        if value is not None:
+            raise TypeError(f"{name}: None is required for a token, {type(value).__name__} given")
+        return []
     if not isinstance(value, tuple | list):
         raise TypeError(f"{name}: a tuple {shape} is required, {type(value).__name__} given")
     if len(value) != len(shape.elements):
@@ -228,7 +236,7 @@ def _leaf_array(name: str, shape: hlo.Shape, value: Any) -> np.ndarray:
         raise NotImplementedError(f"{name}: parameters of element type {shape.element_type} cannot be given as arrays")
     if type(value) in (bool, int, float, complex) and shape.rank == 0:
         return _scalar_array(name, shape, value)
-    array = np.asarray(value)
+    array = array_of_value(name, value)
     if array.dtype != shape.dtype and array.dtype.newbyteorder("=") != shape.dtype:
         raise TypeError(f"{name}: {shape} is required (dtype {shape.dtype}), dtype {array.dtype} given")
     if array.shape != shape.dimensions:
@@ -249,11 +257,15 @@ def _scalar_array(name: str, shape: hlo.Shape, value: bool | int | float | compl
         limit = 2 ** (element_type.bits - (element_type.kind == "signed"))
         fits = (0 if element_type.kind == "unsigned" else -limit) <= value < limit
     if fits:
-        with np.errstate(over="ignore"):
-            array = np.asarray(value).astype(shape.dtype)
-        # A finite value that becomes infinite has not fitted.
-        if element_type.kind not in ("float", "complex") or np.isfinite(array) == np.isfinite(value):
-            return array
+        try:
+            array = np.asarray(value)
+            with np.errstate(over="ignore"):
+                array = (np.asarray(float(value)) if array.dtype == object else array).astype(shape.dtype)
+            # A finite value that becomes infinite has not fitted.
+            if element_type.kind not in ("float", "complex") or np.isfinite(array) == cmath.isfinite(value):
+                return array
+        except OverflowError:  # an integer beyond all floats
+            pass
     raise TypeError(f"{name}: {shape} is required, the Python {type(value).__name__} {value!r} does not fit it")
 
 

@@ -178,6 +178,8 @@ class Client:
         Raises TypeError for anything but a computation and data, ValueError for arguments that are not its parameters in number
         and shape, NotImplementedError for an operation that the backend lacks.
         """
+        if not isinstance(execution_profile, ExecutionProfile | None):
+            raise TypeError(f"Execute: an ExecutionProfile, or None, is required, got {type(execution_profile).__name__}")
         started = time.perf_counter_ns()
         buffers = self._argument_buffers(computation, arguments)
         shape = _shape_in_layout(
@@ -212,11 +214,15 @@ class Client:
         """Runs all of them at the same time, each on a thread of its own, and holds their results, in order.
 
         They run in the environment (`phlox.runtime`) of the calling thread. Raises what the first of them raises that fails,
-        after all have ended.
+        after all have ended; TypeError for anything but instances.
         """
         from concurrent.futures import ThreadPoolExecutor  # here, since few programs need it and it loads slowly
 
         instances = list(computations)
+        for number, instance in enumerate(instances):
+            if not isinstance(instance, ComputationInstance):
+                given = type(instance).__name__
+                raise TypeError(f"ExecuteParallel: ComputationInstances are required, got {given} as number {number}")
         if not instances:
             return []
         environment = current_environment()
@@ -244,8 +250,9 @@ class Client:
         if not isinstance(computation, Computation):
             raise TypeError(f"Execute: a Computation, as ComputationBuilder.Build makes it, is required, got {computation!r}")
         place, parameters = f"Execute: computation {computation.name}", computation.hlo_computation.parameters
-        if isinstance(arguments, GlobalData):
-            raise TypeError(f"{place}: a sequence of arguments is required, got data {arguments.shape}")
+        if isinstance(arguments, str) or not isinstance(arguments, Sequence):
+            given = f"data {arguments.shape}" if isinstance(arguments, GlobalData) else type(arguments).__name__
+            raise TypeError(f"{place}: a sequence of arguments is required, got {given}")
         if len(arguments) != len(parameters):
             count = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
             raise ValueError(f"{place} takes {count}, {computation.GetProgramShape()}; {len(arguments)} given")

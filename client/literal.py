@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import ElementType, Layout, Shape, TupleShape, compatible, element_type_of, shape_of
-from ..hlo.shape import AnyShape
+from ..hlo.shape import AnyShape, array_of_value
 from ..hlo.text.literals import literal_text
 from .shapes import as_element_type, require_shape, with_layout
 
@@ -25,7 +25,7 @@ def array_of(values: Any, element_type: Any = None, what: str = "a literal") -> 
     Raises TypeError for values of a wider kind than the element type's (floats as integers), and ValueError for integers that
     it does not hold.
     """
-    array = np.asarray(values)
+    array = array_of_value(what, values)
     try:
         given = element_type_of(array.dtype)
     except TypeError as error:

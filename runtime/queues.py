@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import compatible, shape_of
-from ..hlo.shape import AnyShape
+from ..hlo.shape import AnyShape, array_of_value
 from .communicator import raise_if_run_has_failed
 from .locks import new_condition
 
@@ -145,7 +145,7 @@ def owned(value: Any, name: str) -> Any:
         return tuple([owned(element, name) for element in value])
     if value is None:
         return None
-    array = np.array(value)
+    array = np.array(array_of_value(name, value))
     try:
         shape_of(array)
     except (TypeError, ValueError, NotImplementedError) as error:

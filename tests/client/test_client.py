@@ -112,6 +112,14 @@ def test_transfer_in_process(client):
         client.TransferToServerInProcess([1.0])
     with pytest.raises(TypeError, match="the destination must be an array"):
         client.TransferInProcess(data, [0.0])
+    with pytest.raises(ValueError, match=r"the destination must be an array f64\[3\] to write to, got .*, read-only"):
+        client.TransferInProcess(data, np.broadcast_to(0.0, 3))
+    for transfer in (client.TransferToServer, client.TransferToServerInProcess, client.TransferToInfeed):
+        with pytest.raises(TypeError, match="an array without a mask is required"):
+            transfer(np.ma.array([1.0, 2.0], mask=[True, False]))
+    back = np.zeros((3, 2), ">f8")
+    client.TransferInProcess(data, back[:, 1])
+    np.testing.assert_array_equal(back, [[0, 9], [0, 1], [0, 2]] if client.Transfer(data).Get(0) else [[0, 0], [0, 1], [0, 2]])
 
 
 def test_unregistered_data_is_gone(client):
@@ -154,8 +162,13 @@ def test_arguments_are_checked(client):
         client.Execute(add, [one, vector])
     with pytest.raises(TypeError, match="argument 0 .*TransferToServer or Execute returned is required, got float"):
         client.Execute(add, [1.0, one])
-    with pytest.raises(TypeError, match="a sequence of arguments is required"):
-        client.Execute(add, one)
+    for wrong, given in ((one, r"data f32\[\]"), (None, "NoneType"), ("one", "str"), (iter([one, one]), "list_iterator")):
+        with pytest.raises(TypeError, match=f"a sequence of arguments is required, got {given}"):
+            client.Execute(add, wrong)
+    with pytest.raises(TypeError, match="an ExecutionProfile, or None, is required, got dict"):
+        client.Execute(add, [one, one], execution_profile={})
+    with pytest.raises(TypeError, match="ComputationInstances are required, got Computation as number 1"):
+        client.ExecuteParallel([ComputationInstance(add, [one, one]), add])
     with pytest.raises(TypeError, match="a Computation, as ComputationBuilder.Build makes it"):
         client.Execute(add.hlo_computation, [one, one])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from client_computations import SCALAR
 from phlox.client import LayoutUtil, Literal, LiteralUtil, ShapeUtil
-from phlox.hlo import BF16, C64, F32, F64, PRED, S8, S32, S64, U8, Layout
+from phlox.hlo import BF16, C64, F32, F64, PRED, S8, S32, S64, U8, Layout, Shape
 
 # --- shapes and layouts ---
 
@@ -56,6 +56,22 @@ def test_layouts():
         (lambda: LayoutUtil.MakeLayout([1, 2]), ValueError, "must hold 0 to 1 once each"),
         (lambda: LayoutUtil.MakeLayout([0, 1], [3]), ValueError, "2 padded_dimensions are required"),
         (lambda: ShapeUtil.MakeShapeWithLayout(F32, [2], [0, 1]), ValueError, "a layout of 1 dimensions"),
+        (lambda: Layout((0, 0)), ValueError, r"must hold 0 to 1 once each, got \(0, 0\)"),
+        (
+            lambda: Shape(F32, (2,), Layout((1, 0))),
+            ValueError,
+            r"a layout of 1 dimensions is required for f32\[2\], got \{1,0\}",
+        ),
+        (lambda: Shape(F32, (4,), Layout((0,), (3,))), ValueError, r"dimension 0 of f32\[4\] cannot be padded to 3"),
+        (lambda: Literal([1.0], 3), TypeError, "a layout, as LayoutUtil.MakeLayout makes it, is required, got int 3"),
+        (lambda: Literal(np.ma.array([1.0])), TypeError, "a literal: an array without a mask is required"),
+        (
+            lambda: Literal([[1.0], [2.0, 3.0]]),
+            ValueError,
+            "a literal: an array is required, the list given has elements",
+        ),
+        (lambda: LiteralUtil.CreateFromShape(3), TypeError, "CreateFromShape: the shape must be a shape"),
+        (lambda: Literal((1.0,)).Relayout(Shape(F32)), ValueError, r"the value is \(f64\[\]\), which cannot be had as f32\[\]"),
         (
             lambda: ShapeUtil.MakeShapeWithLayout(F32, [4], LayoutUtil.MakeLayout([0], [3])),
             ValueError,
@@ -139,6 +155,16 @@ def test_a_literal_has_its_own_copy():
     literal = Literal(array)
     array[0] = literal.value[1] = np.asarray(literal)[2] = 1
     assert literal == LiteralUtil.CreateR1([0.0, 0.0, 0.0])
+
+
+def test_literals_of_tuples_have_layouts():
+    column_major = ShapeUtil.MakeTupleShape([ShapeUtil.MakeShapeWithLayout(F32, [2, 3], [0, 1]), SCALAR])
+    zeros = LiteralUtil.CreateFromShape(column_major)
+    assert zeros.shape == column_major and not any(array.any() for array in zeros.arrays())
+    zeros.tuple_literals[0].Set((0, 1), 5.0)
+    assert zeros.tuple_literals[0].Linear().tolist() == [0, 0, 5, 0, 0, 0]
+    again = Literal(zeros.value).Relayout(column_major)
+    assert again == zeros and again.shape == column_major
 
 
 def test_equality_of_literals():

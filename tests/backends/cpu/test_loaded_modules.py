@@ -80,3 +80,51 @@ def test_tokens_are_none():
         y, token = load_hlo(TOKENS, backend)(None, x)
         assert token is None
         np.testing.assert_array_equal(x, y)
+
+
+SCALAR = "HloModule m\nENTRY e {{ x = {0}[] parameter(0)  ROOT y = {0}[] copy(x) }}"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize(("value", "expected"), [(2**70, 2.0**70), (-(2**70), -(2.0**70)), (2**127, 2.0**127), (True, 1.0)])
+def test_numbers_of_python_that_fit(backend, value, expected):
+    for element_type in ("bf16", "f32", "f64", "c64", "c128"):
+        assert load_hlo(SCALAR.format(element_type), backend=backend)(value) == expected
+
+
+@pytest.mark.parametrize("element_type", ["f16", "bf16", "f32", "f64", "c64", "c128"])
+@pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["positive", "negative"])
+def test_numbers_of_python_that_do_not_fit(element_type, value):
+    with pytest.raises(TypeError, match=rf"m, parameter 0 \(x\): {element_type}\[\] is required, the Python int -?1000"):
+        load_hlo(SCALAR.format(element_type), backend="reference")(value)
+
+
+MASKED = np.ma.array(np.float32([[1, 2, 3], [4, 5, 6]]), mask=[[True, False, False], [False, True, False]])
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((MASKED, 2.0), TypeError, r"parameter 0 \(x\): an array without a mask is required, a masked array given"),
+        (
+            ([[1.0, 2.0], [3.0]], 2.0),
+            ValueError,
+            r"parameter 0 \(x\): an array is required, the list given has elements of diff",
+        ),
+        ((np.ones((2, 3), np.float32),), TypeError, r"nested takes 2 arguments .*, 1 given"),
+    ],
+)
+def test_arguments_that_do_not_fit(backend, arguments, error, message):
+    with pytest.raises(error, match=message):
+        load_hlo(NESTED, backend=backend)(*arguments)
+
+
+def test_what_an_executable_refuses():
+    loaded = load_hlo(NESTED)
+    with pytest.raises(TypeError, match=r"parameter 0 \(x\): an array without a mask is required"):
+        loaded.executable(MASKED.copy(order="F"), np.float32(2))
+    with pytest.raises(TypeError, match="nested takes its arguments by position, not x, s by name"):
+        loaded(x=MASKED, s=2.0)
+    with pytest.raises(TypeError, match=r"parameter 0 \(t\): None is required for a token, float given"):
+        load_hlo(TOKENS)(1.0, np.zeros(3, np.float32))
