@@ -247,6 +247,26 @@ def test_machine_code_is_made_and_loaded_in_one_place(name):
     assert not used & {"create_mcjit_compiler", "add_object_file", "emit_object", "add_symbol", "add_global_mapping"}
 
 
+def set_on_instructions(source):
+    """The parts of an instruction's identity that a file sets outside of a constructor."""
+    tree = ast.parse(source)
+    constructors = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+    own = {node for constructor in constructors for node in ast.walk(constructor) if ast.unparse(node).startswith("self.")}
+    stored = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return {node.attr for node in stored if node not in own} & {"operation", "opcode", "operands", "attributes", "shape"}
+
+
+@pytest.mark.parametrize("path", [*MODULES.values(), *sorted((ROOT / "tests" / "support").glob("*.py"))], ids=lambda p: p.stem)
+def test_instructions_stay_as_they_are_made(path):
+    assert not set_on_instructions(path.read_text(encoding="utf-8"))
+
+
+def test_what_is_set_on_instructions_is_found():
+    source = "class A:\n    def __init__(self):\n        self.shape, self.opcode = 1, 2\n    def f(self, x):\n        "
+    assert not set_on_instructions(source + "return x.shape")
+    assert set_on_instructions(source + "self.shape = x.operands = 1; x.opcode += 1") == {"shape", "operands", "opcode"}
+
+
 def test_relative_imports_are_resolved():
     source = (
         "from .. import hlo\nfrom ..hlo import shape\nfrom . import registry\nimport numpy as np\nfrom .loading import load_hlo"

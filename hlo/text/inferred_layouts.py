@@ -5,10 +5,11 @@ Source: ``ShapeInference`` (``xla/service/shape_inference.cc``), which hands the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from ..instruction import Instruction
-from ..operation import ELEMENTWISE
+from ..operation import ELEMENTWISE, Operation
 from ..shape import AnyShape, Layout, Shape, TupleShape
 
 # The operand whose layout the result has, where it is not the first; and those that are not elementwise.
@@ -21,31 +22,33 @@ _OF_EACH = frozenset({"scatter", "sort"})
 _OF_THE_FIRST = frozenset({"batch-norm-grad", "batch-norm-training"})
 
 
-def inferred_layout(instruction: Instruction) -> AnyShape:
-    """The shape of an instruction whose shape was not stated, with the layout that XLA infers.
+def in_inferred_layout(
+    shape: AnyShape, record: Operation, operands: tuple[AnyShape, ...], attributes: Mapping[str, Any]
+) -> AnyShape:
+    """The result shape of an operation on operands of these shapes, with the layout that XLA infers where none is stated.
 
-    >>> from phlox.hlo import F32, make_instruction
-    >>> x = make_instruction("parameter", (), {"number": 0}, Shape(F32, (2, 3), Layout((0, 1))))
-    >>> print(inferred_layout(make_instruction("negate", (x,))))
+    >>> from phlox.hlo import F32, OPERATIONS
+    >>> x = Shape(F32, (2, 3), Layout((0, 1)))
+    >>> print(in_inferred_layout(Shape(F32, (2, 3)), OPERATIONS["negate"], (x,), {}))
     f32[2,3]{0,1}
-    >>> print(inferred_layout(make_instruction("transpose", (x,), {"dimensions": (1, 0)})))
+    >>> print(in_inferred_layout(Shape(F32, (3, 2)), OPERATIONS["transpose"], (x,), {"dimensions": (1, 0)}))
     f32[3,2]
     """
-    opcode, shape, operands = instruction.opcode, instruction.shape, instruction.operands
+    opcode = record.opcode
     if opcode in _OF_EACH or opcode in _OF_THE_FIRST:
         if not shape.is_tuple:
-            return _like(shape, operands[0].shape)
+            return _like(shape, operands[0])
         count = len(shape.elements) if opcode in _OF_EACH else 1
-        elements = [_like(element, operand.shape) for element, operand in zip(shape.elements[:count], operands)]
+        elements = [_like(element, operand) for element, operand in zip(shape.elements[:count], operands)]
         return TupleShape((*elements, *shape.elements[count:]))
-    source = _SOURCE.get(opcode, 0 if ELEMENTWISE in instruction.operation.traits else None)
+    source = _SOURCE.get(opcode, 0 if ELEMENTWISE in record.traits else None)
     if source is None or source >= len(operands):
         return shape
     if opcode == "transpose":
-        return _transposed(shape, operands[0].shape, instruction.attributes["dimensions"])
-    if opcode == "select" and not operands[0].shape.rank:
+        return _transposed(shape, operands[0], attributes["dimensions"])
+    if opcode == "select" and not operands[0].rank:
         source = 1
-    return _like(shape, operands[source].shape)
+    return _like(shape, operands[source])
 
 
 def _like(shape: AnyShape, other: AnyShape) -> AnyShape:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -16,18 +15,20 @@ from ..errors import HloError, HloSyntaxError, require
 from ..inference import KnownUses
 from ..instruction import Computation, Instruction, SourceLocation, complete_attributes, make_instruction, result_shape
 from ..operation import OPERATIONS, Operation
-from ..shape import AnyShape, compatible, leaves
+from ..shape import AnyShape, leaves
 from .annotations import UNIMPLEMENTED, check_form, is_annotation, operand_alias_error
 from .asynchronous import execution_thread, short_spelling, start_of
+from .body import Body
 from .equivalent_forms import equivalent
-from .inferred_layouts import inferred_layout
-from .known_instructions import OPERANDS, WITH_VALUES, KnownInstructions, named_operands
+from .inferred_layouts import in_inferred_layout
+from .known_instructions import WITH_VALUES, KnownInstructions
 from .late_binding import LateBinding, Start
 from .lexer import Cursor
 from .literals import parse_literal
 from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
+from .operands import OperandParser, named_operands
 from .phrases import phrase
-from .shapes import parse_optional_shape, parse_shape, starts_shape
+from .shapes import parse_optional_shape, parse_shape
 from .source_tables import SourceTables, parse_metadata
 
 MAX_OPERAND_DEPTH = 32  # of instructions that are written as operands of others
@@ -42,26 +43,6 @@ _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
 _ATTRIBUTE = phrase(r", \s*+ ([A-Za-z_] [\w.\-]*+) \s*+ = \s*+ (?!/)")
 
 
-@dataclass(eq=False)
-class Body:
-    """A computation that is being read: its header, where its next instruction stands, and what has been read."""
-
-    name: str
-    is_entry: bool
-    place: int  # of its name
-    stated_shape: AnyShape | None  # of the result, by its header
-    opening: int  # the place of its brace
-    position: int
-    instructions: list[Instruction] = field(default_factory=list)
-    by_name: dict[str, Instruction] = field(default_factory=dict)
-    root: Instruction | None = None
-    computation: Computation | None = None
-    execution_thread: str = ""
-    end: int = 0  # behind its closing brace and what is said of it there
-    elements: dict[tuple[Instruction, int], Instruction] = field(default_factory=dict)  # of tuples, by name#index
-    names_its_parameters: bool = True  # no: it is a single instruction, whose operands become the parameters
-
-
 class InstructionParser:
     """Reads instructions, one at a time, into a body."""
 
@@ -69,7 +50,7 @@ class InstructionParser:
         self.cursor, self.sources = cursor, sources
         self.late = LateBinding()
         self.asynchronous: set[Computation] = set()  # those that async-start calls
-        self.elements: dict[tuple[Instruction, int], Instruction] = {}  # as those of a body, by the instruction that is read
+        self.operands = OperandParser(cursor, self.right_hand_side)
         self.uses = KnownUses(result_shape)
         self.known = KnownInstructions(cursor, self.uses, sources)
         self.is_alike_everywhere = True  # so it is with the instruction that is being read
@@ -89,14 +70,14 @@ class InstructionParser:
             is_root, name = self._beginning(body)
         else:
             is_root, name, cursor.position = form["root"], form["name"], form.start("shape")
-        self.elements.clear()
+        self.operands.elements.clear()
         self.is_alike_everywhere = True
         instruction = self.right_hand_side(body, name, nested, form=form)
         if form is not None and self.is_alike_everywhere and not nested and cursor.position == form.end():
             self.known.remember(form, instruction)
         # Only a whole instruction is put into the body: one that calls a computation which is not read yet is read again.
         body.instructions += nested
-        body.elements.update(self.elements)
+        body.elements.update(self.operands.elements)
         if instruction not in self.late.waiting:
             body.instructions.append(instruction)
         body.by_name[name] = instruction
@@ -141,7 +122,7 @@ class InstructionParser:
             place = cursor.position
             record, half = self._operation(given)
             values = _in_parentheses(record.opcode)
-            operands = self._operands(body, nested, depth) if not values else self._values(values, shape, given)
+            operands = self.operands.read(body, nested, depth) if not values else self._values(values, shape, given)
         if half:
             self.is_alike_everywhere = False
         if half in ("update", "done"):
@@ -176,7 +157,10 @@ class InstructionParser:
                     self.late.require_bound(operands)
                 record.check_operand_count(len(operands))
                 attributes = complete_attributes(record, given)
-                result = self.uses.shape(record, tuple([operand.shape for operand in operands]), attributes, shape)
+                shapes = tuple([operand.shape for operand in operands])
+                result = self.uses.shape(record, shapes, attributes, shape)
+                if shape is None:
+                    result = in_inferred_layout(result, record, shapes, attributes)
                 instruction = Instruction(record, tuple(operands), attributes, result, name, source, annotations)
         except HloSyntaxError:
             raise
@@ -189,8 +173,6 @@ class InstructionParser:
                 make = partial(_make, record.opcode, name, source, annotations)
                 found = equivalent(record, tuple(operands), given, shape, name, make, nested)
             return found or cursor.fail(str(error), place)
-        if shape is None:
-            instruction.shape = inferred_layout(instruction)
         if record.opcode in _CHECKED_TOGETHER:
             self._check_together(instruction, place)
         return instruction
@@ -293,24 +275,6 @@ class InstructionParser:
         if begun != record.opcode:
             self.cursor.fail(f"{opcode}: the operand must come from {record.opcode}-start, it comes from {begun}-start", place)
 
-    def _operands(self, body: Body, nested: list[Instruction], depth: int) -> list[Instruction]:
-        """``(operand, operand, ...)``"""
-        cursor = self.cursor
-        match = OPERANDS.match(cursor.text, cursor.position)
-        if match is not None:
-            named = named_operands(match[1], body.by_name, cursor.shapes)
-            if None not in named:
-                cursor.position = match.end()
-                return list(named)
-        cursor.expect("(")
-        operands = []
-        while cursor.token != ")":
-            if operands:
-                cursor.expect(",")
-            operands.append(self._operand(body, nested, depth))
-        cursor.expect(")")
-        return operands
-
     def _values(
         self, kinds: dict[str, AttributeKind], shape: AnyShape | None, given: dict[str, object]
     ) -> list[Instruction]:  # fmt: skip
@@ -326,68 +290,6 @@ class InstructionParser:
                 given[name] = kind.parse(cursor)
         cursor.expect(")")
         return []
-
-    def _operand(self, body: Body, nested: list[Instruction], depth: int) -> Instruction:
-        """``name``, ``shape name``, ``name#index``, or an instruction, ``shape opcode(operands)``."""
-        cursor = self.cursor
-        first = cursor.position
-        if cursor.following() in ",)":
-            operand = body.by_name.get(cursor.token.removeprefix("%"))
-            if operand is not None:
-                cursor.advance()
-                return operand
-        stated = parse_shape(cursor) if starts_shape(cursor) else None
-        if cursor.following() == "(" and cursor.token[:1] != "%":
-            opcode = cursor.token
-            cursor.position = first
-            nested.append(self.right_hand_side(body, f"{opcode}.anon", nested, depth + 1))
-            return nested[-1]
-        place = cursor.position
-        if not body.names_its_parameters:
-            return self._new_parameter(body, stated)
-        name = cursor.name("an operand")
-        operand = body.by_name.get(name)
-        if operand is None:
-            cursor.fail(f"operand {name} is not defined before it is used", place)
-        if cursor.token == "#":
-            operand = self._element(body, operand, nested)
-        if stated is not None and not compatible(stated, operand.shape):
-            cursor.fail(f"operand {name} is stated to have shape {stated}, but it has {operand.shape}", place)
-        return operand
-
-    def _element(self, body: Body, value: Instruction, nested: list[Instruction]) -> Instruction:
-        """``name#1#0``: a get-tuple-element of a get-tuple-element, each made where it is first named."""
-        cursor = self.cursor
-        while cursor.accept("#"):
-            place = cursor.position
-            index = cursor.integer()
-            element = body.elements.get((value, index)) or self.elements.get((value, index))
-            if element is None:
-                try:
-                    name = f"{value.name}_{index}"
-                    element = make_instruction("get-tuple-element", (value,), {"index": index}, name=name)
-                except HloError as error:
-                    cursor.fail(str(error), place)
-                nested.append(element)
-                self.elements[value, index] = element
-            value = element
-        return value
-
-    def _new_parameter(self, body: Body, shape: AnyShape | None) -> Instruction:
-        """The parameter that an operand of a single instruction becomes: ``shape name`` or ``shape``."""
-        cursor = self.cursor
-        place = cursor.position
-        name = "" if cursor.token in (",", ")") else cursor.name("an operand")
-        if name in body.by_name:
-            return body.by_name[name]
-        if shape is None:
-            cursor.fail(f"an instruction that stands alone needs the shapes of its operands: 'shape {name}' expected", place)
-        number = {"number": len(body.instructions)}
-        parameter = make_instruction("parameter", (), number, shape, name or f"parameter.{len(body.instructions)}")
-        body.instructions.append(parameter)
-        if name:
-            body.by_name[name] = parameter
-        return parameter
 
     def _attributes(
         self, record: Operation, body: Body, given: dict[str, object], operands: list[Instruction], is_started: bool,

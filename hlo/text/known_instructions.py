@@ -7,24 +7,20 @@ from one to the next, the computation that it calls and its metadata, is read ap
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ..errors import HloError
 from ..inference import KnownUses
 from ..instruction import Instruction
 from ..operation import OPERATIONS
-from ..shape import AnyShape, compatible
+from ..shape import AnyShape
+from .body import Body
 from .lexer import Cursor
-from .phrases import ARRAY_SHAPE, COMMENT, COMMENTS, NAME, SHAPE, SIZES, STRING, WORD, phrase
+from .operands import named_operands
+from .phrases import NAME, OPERANDS, SHAPE, STRING, WORD, phrase
 from .shapes import parse_shape
 from .source_tables import SourceTables
 
-if TYPE_CHECKING:
-    from .instructions import Body
-
 _MOST = 10_000  # that are remembered
-
-_OPERANDS = rf"(?: [^(){{}}\[\]\"/=]++ | {SIZES} | {COMMENT} )*+"
 
 
 def _bracketed(depth: int) -> str:
@@ -39,12 +35,10 @@ _MORE_ATTRIBUTES = rf"(?: , \s*+ (?! metadata= ) {_ATTRIBUTE} )*+"
 # Behind an instruction something must stand that can only be the next one, or the end of the computation.
 INSTRUCTION = phrase(rf"""
     (?P<root> ROOT \s++ )?+ (?!ROOT=) (?: % | (?= [A-Za-z_] ) ) (?P<name> [\w.\-]++ ) \s*+ = \s*+
-    (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ ) \( (?P<inside> {_OPERANDS} ) \) \s*+
+    (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ ) \( (?P<inside> {OPERANDS} ) \) \s*+
     (?P<attributes> {_ATTRIBUTES} ) (?: , \s*+ (?P<caller> calls | to_apply ) = (?P<callee> {NAME} ) )?+
     (?: , \s*+ metadata= (?P<metadata> {_bracketed(0)} ) )?+ (?P<more> {_MORE_ATTRIBUTES} ) \s*+ (?= [%A-Za-z_}}] )
 """)
-OPERANDS = phrase(rf"\( ( {_OPERANDS} ) \) \s*+ (?!/)")
-_OPERAND = phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
 WITH_VALUES = frozenset(
     opcode for opcode, record in OPERATIONS.items() if any(kind.stands_in_parentheses for kind in record.attributes.values())
 )
@@ -116,39 +110,3 @@ def _details(
     if opcode not in WITH_VALUES:
         return opcode, attributes, caller, more
     return opcode, attributes, caller, more, inside, "" if opcode == "parameter" else shape
-
-
-def named_operands(
-    text: str, by_name: dict[str, Instruction], shapes: dict[str, AnyShape]
-) -> tuple[Instruction | None, ...]:  # fmt: skip
-    """The instructions that ``%a, f32[2] %b`` names; None for one that is not defined, or not of this shape."""
-    if "[" in text:
-        return _stated_operands(text, by_name, shapes)
-    if "/" in text:
-        text = COMMENTS.sub("", text)
-    if not text:
-        return ()
-    names = text[1:].split(", %") if text[0] == "%" else text.split(", ")
-    operands = tuple(map(by_name.get, names))
-    if None in operands:  # other blanks, perhaps, or some names with % and some without
-        operands = tuple([by_name.get(name.strip().removeprefix("%")) for name in text.split(",")])
-    return operands
-
-
-def _stated_operands(
-    text: str, by_name: dict[str, Instruction], shapes: dict[str, AnyShape]
-) -> tuple[Instruction | None, ...]:  # fmt: skip
-    operands: list[Instruction | None] = []
-    end = 0
-    while end < len(text):
-        match = _OPERAND.match(text, end)
-        operand = None if match is None else by_name.get(match[2].removeprefix("%"))
-        if operand is None or (match[1] and not _is_stated(shapes.get(match[1]), operand.shape)):
-            return (None,)
-        operands.append(operand)
-        end = match.end()
-    return tuple(operands)
-
-
-def _is_stated(stated: AnyShape | None, shape: AnyShape) -> bool:
-    return stated is shape or (stated is not None and compatible(stated, shape))

@@ -17,7 +17,8 @@ from ..instruction import Computation, Instruction, Module
 from ..shape import AnyShape, Shape, compatible
 from .annotations import check_aliases, check_form
 from .asynchronous import thread_name
-from .instructions import Body, InstructionParser
+from .body import Body
+from .instructions import InstructionParser
 from .lexer import END, Cursor
 from .phrases import COMMENT, NAME, SHAPE, phrase
 from .printer import entry_layout_text

@@ -48,3 +48,4 @@ def _tuple_shape(depth: int) -> str:
 SHAPE = f"(?: {ARRAY_SHAPE} | {_tuple_shape(2)} )"
 BALANCED = "(?: " + " | ".join(_balanced(pair, 3) for pair in ("{}", "()", "[]")) + " )"
 WORD = r"""[^\s,=(){}\[\]"/]++"""
+OPERANDS = rf"(?: [^(){{}}\[\]\"/=]++ | {SIZES} | {COMMENT} )*+"  # as long as none of them is an instruction

@@ -4,11 +4,54 @@ Every operation is exact, or rounds correctly, so that native code has to agree 
 """
 
 import numpy as np
-from phlox.hlo import BF16, C64, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U32, U64, Layout, Shape, scalar_computation
+from phlox.compile.traversal import on_operands, transform_computations
+from phlox.hlo import (
+    BF16,
+    C64,
+    F16,
+    F32,
+    F64,
+    PRED,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U32,
+    U64,
+    Instruction,
+    Layout,
+    Shape,
+    rebuild,
+    scalar_computation,
+)
+from phlox.hlo.instruction import tuple_of
 from phlox.xla_builder import XlaBuilder
 from random_programs import CONSTANTS, RandomProgram
 
 COMPLEX_CONSTANTS = (0, 1, -1, 1j, 2 - 3j, complex("nan"))
+
+
+def in_some_layout(random, shape):
+    order = list(range(shape.rank))
+    random.shuffle(order)
+    return Shape(shape.element_type, shape.dimensions, Layout(tuple(order)))
+
+
+def stating_layouts(module, random):
+    """The module with layouts stated for some of the values, which says nothing about them."""
+
+    def stated(instruction, operands):
+        shape = instruction.shape
+        if instruction.opcode == "tuple":
+            shape = tuple_of(operands)
+        elif instruction.opcode == "parameter" or shape.is_tuple or shape.rank < 2 or shape.layout or random.random() >= 0.15:
+            return on_operands(instruction, operands)
+        else:
+            shape = in_some_layout(random, shape)
+        return Instruction(instruction.operation, operands, instruction.attributes, shape, instruction.name)
+
+    return transform_computations(module, lambda computation: rebuild(computation, stated))
 
 
 class ControlFlowProgram(RandomProgram):
@@ -24,19 +67,6 @@ class ControlFlowProgram(RandomProgram):
         "many_updates", "sorted", "gathered", "scattered", "copied", "complex_parts",
         "onto_itself", "onto_itself", "other_bytes",
     )  # fmt: skip
-
-    def grow(self, steps):
-        """As by the base class; some of the values state a layout, which says nothing about them."""
-        known = len(self.pool)
-        super().grow(steps)
-        for value in self.pool[known:]:
-            if value.opcode != "parameter" and value.shape.rank > 1 and self.random.random() < 0.15:
-                value.shape = self._in_some_layout(value.shape)
-
-    def _in_some_layout(self, shape):
-        order = list(range(shape.rank))
-        self.random.shuffle(order)
-        return Shape(shape.element_type, shape.dimensions, Layout(tuple(order)))
 
     def full(self, shape):
         if shape.element_type.kind != "complex":
@@ -244,12 +274,12 @@ class ControlFlowProgram(RandomProgram):
         x = self.choose(lambda shape: shape.rank > 1)
         if x is None:
             return None
-        copy = self.b.emit("copy", x, shape=self._in_some_layout(x.shape))
+        copy = self.b.emit("copy", x, shape=in_some_layout(self.random, x.shape))
         sizes = list(x.shape.dimensions)
         self.random.shuffle(sizes)
         if self.random.random() < 0.3:
             sizes = [x.shape.size]
-        return self.b.emit("bitcast", copy, shape=self._in_some_layout(Shape(x.shape.element_type, tuple(sizes))))
+        return self.b.emit("bitcast", copy, shape=in_some_layout(self.random, Shape(x.shape.element_type, tuple(sizes))))
 
     def _named_anew(self, x):
         """The value itself, or another name for it."""

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from phlox.hlo import F32, PRED, S32, Layout, Shape, TupleShape, leaves
 from phlox.xla_builder import XlaBuilder
-from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram
+from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram, stating_layouts
 from random_programs import CONSTANTS
 
 
@@ -45,7 +45,7 @@ def control_flow_module(seed, steps):
     if random.random() < 0.2:
         results = [program.b.Tuple(results[: len(results) // 2]), *results[len(results) // 2 :]]
     root = results[0] if len(results) == 1 and random.random() < 0.5 else program.b.Tuple(results)
-    return program.b.build_module(root)
+    return stating_layouts(program.b.build_module(root), random)
 
 
 def module_arguments(module, seed):

@@ -31,7 +31,7 @@ from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.hlo.ops.numerics import convert as converted
 from phlox.hlo.window import make_window
 from phlox.xla_builder import XlaBuilder
-from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram
+from random_control_flow import COMPLEX_CONSTANTS, ControlFlowProgram, stating_layouts
 from random_programs import CONSTANTS
 
 S4, U4, F8, F8_FN = (ELEMENT_TYPES[name] for name in ("s4", "u4", "f8e5m2", "f8e4m3fn"))
@@ -295,7 +295,7 @@ def windows_and_casts_module(seed, steps):
     if random.random() < 0.3:
         results += [random.choice(results), random.choice(own)]
     root = results[0] if len(results) == 1 else program.b.Tuple(results)
-    return program.b.build_module(root)
+    return stating_layouts(program.b.build_module(root), random)
 
 
 @st.composite

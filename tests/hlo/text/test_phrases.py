@@ -9,11 +9,11 @@ from constructs import CONSTRUCTS
 from damaged_texts import DUMPS, EDITS, SAMPLES, TOKEN, WORDS, damaged
 from phlox import hlo
 from phlox.hlo import HloError, parse_module
-from phlox.hlo.text import instructions, known_instructions, lexer, literals, parser, shapes, source_tables
+from phlox.hlo.text import instructions, known_instructions, lexer, literals, operands, parser, shapes, source_tables
 
 NOTHING = re.compile(r"(?!)")
 PHRASES = [
-    (known_instructions, "INSTRUCTION"), (instructions, "OPERANDS"), (instructions, "_ATTRIBUTE"), (shapes, "_SHAPE"),
+    (known_instructions, "INSTRUCTION"), (operands, "_IN_PARENTHESES"), (instructions, "_ATTRIBUTE"), (shapes, "_SHAPE"),
     (shapes, "_PLAIN"), (parser, "_HEADING"), (parser, "_CLOSED"), (parser, "_PARAMETER"),
     (source_tables, "_FIELDS"), (lexer, "_IN_BRACKETS"), (hlo.attributes, "_INTEGERS"),
     (hlo.attributes, "_SLICES"),
