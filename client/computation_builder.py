@@ -7,17 +7,16 @@ differs here is what they take and return (handles in place of instructions) and
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import hlo
-from ..hlo import Instruction, Layout, Shape, SourceLocation
+from ..hlo import Instruction, Layout, Shape
 from ..hlo.errors import require
 from ..hlo.shape import AnyShape
+from ..hlo.source_lines import user_location
 from ..xla_builder import XlaBuilder
 from .client import Client
 from .computation import Computation
@@ -30,7 +29,6 @@ from .shapes import ShapeUtil, require_shape, with_layout
 
 # What C++ rejects at compile time (names, numbers and types of arguments) is raised at once; these wait for Build.
 _DEFERRED = (hlo.HloError, ValueError, NotImplementedError)
-_OWN_FOLDERS = tuple(str(Path(__file__).parent.parent / folder) for folder in ("client", "hlo"))
 
 
 class ComputationBuilder(ConstantMethods, EffectMethods):
@@ -74,7 +72,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         self._begin()
 
     def _begin(self) -> None:
-        self._builder = XlaBuilder(self.name, where=_user_location)
+        self._builder = XlaBuilder(self.name, where=user_location)
         self._result: Instruction | None = None
         self._result_is_set = False
 
@@ -105,7 +103,7 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         if self._dies_immediately:
             raise error
         if self._first_error is None:
-            place = _user_location()
+            place = user_location()
             if place is not None:
                 error.add_note(f"while computation {self.name} was built, at {place}")
             self._first_error = error.with_traceback(None)
@@ -338,11 +336,3 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         except _DEFERRED as error:
             self._parent._note_error(error)
             return None
-
-
-def _user_location() -> SourceLocation | None:
-    """The innermost line of the call stack that is not in this package or hlo."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS):
-        frame = frame.f_back
-    return None if frame is None else SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

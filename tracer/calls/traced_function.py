@@ -14,8 +14,8 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
+from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, TracerError, at
-from ..recording.source_lines import function_location
 from ..recording.trace import Capture, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 

@@ -11,10 +11,9 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
-from ..recording.callables import callable_name
+from ..recording.callables import callable_name, function_location
 from ..recording.errors import CarryTypeError, at
 from ..recording.operands import as_traced
-from ..recording.source_lines import function_location
 from ..recording.trace import PackedInputs, Trace
 
 # Values that may stand in loop states and branch results without being arrays; they must stay the same.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
-from ..recording.source_lines import user_location
 from ..recording.trace import Trace
 
 Instruction = hlo.Instruction

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ... import hlo
+
 _DESCRIPTION = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
@@ -46,3 +48,11 @@ def is_ordinary(function: Callable[..., Any]) -> bool:
         called = called.__call__
     tests = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
     return not any(test(called) for test in tests)
+
+
+def function_location(function: Callable[..., Any]) -> hlo.SourceLocation | None:
+    """Where a Python function is defined, None where that is not known."""
+    code = getattr(named(getattr(function, "__wrapped__", function)), "__code__", None)
+    if code is None:
+        return None
+    return hlo.SourceLocation(code.co_filename, code.co_firstlineno, code.co_qualname)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING
 
+from ...hlo.source_lines import user_location
 from .current_trace import current_trace
-from .source_lines import user_location
 
 if TYPE_CHECKING:
     from ... import hlo

@@ -16,10 +16,10 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ...hlo.source_lines import belongs_to_a_library, user_location
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
-from .source_lines import belongs_to_a_library, user_location
 
 if TYPE_CHECKING:
     from .errors import ConcretizationError

@@ -1,0 +1,50 @@
+"""Which line of the user's an instruction, or an error, comes from."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .instruction import SourceLocation
+
+_PACKAGE = Path(__file__).parents[1]
+_PROGRAMS = "command_line"  # which uses the compiler as others do
+# The package's folder may hold programs of users, too.
+_INTERNAL = tuple(
+    str(folder) + os.sep
+    for folder in (*(path.parent for path in _PACKAGE.glob("*/__init__.py")), Path(np.__file__).parent)
+    if folder != _PACKAGE / _PROGRAMS
+)
+_is_internal: dict[str, bool] = {}
+_locations: dict[tuple[str, int, str], SourceLocation] = {}
+
+
+def belongs_to_a_library(file: str) -> bool:
+    """Whether a file is phlox's own code or NumPy's, not the user's."""
+    found = _is_internal.get(file)
+    if found is None:
+        found = _is_internal[file] = file.startswith((*_INTERNAL, "<__array_function__"))
+    return found
+
+
+def user_location() -> SourceLocation | None:
+    """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
+    frame = sys._getframe(1)
+    internal = _is_internal
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        inside = internal.get(file)
+        if inside is None:
+            inside = belongs_to_a_library(file)
+        if not inside:
+            key = (file, frame.f_lineno, code.co_qualname)
+            location = _locations.get(key)
+            if location is None:
+                location = _locations[key] = SourceLocation(*key)
+            return location
+        frame = frame.f_back
+    return None
