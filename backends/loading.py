@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import hlo
 from ..hlo.shape import array_of_value
+from ..hlo.text.parser import parse_module
 from ..runtime import run_on_devices
 from .arguments import check_sizes, contiguous, named_leaves, pack
 from .module_signature import module_signature
@@ -53,8 +54,6 @@ def read_module(text_or_path: str | os.PathLike[str], fill_elided: int | None = 
 
     With a seed, ``fill_elided``, constants whose values the text leaves out have random values.
     """
-    from ..hlo.text.parser import parse_module
-
     if isinstance(text_or_path, str) and not _is_path(text_or_path):
         name, text = "<text>", text_or_path
     elif isinstance(text_or_path, str | os.PathLike):

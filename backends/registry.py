@@ -143,7 +143,7 @@ def make_callable_type(base: type) -> type:
     native call cannot be had (see `native_call_unavailable`) it takes all calls.
     """
     if native_call_unavailable() is None:
-        from .cpu.call import make_vectorcall_type
+        from .cpu.call import make_vectorcall_type  # which imports llvmlite
 
         return make_vectorcall_type(base)
 
@@ -156,7 +156,7 @@ def make_callable_type(base: type) -> type:
 def native_call_unavailable() -> str | None:
     """Why jitted functions cannot be called natively in this interpreter; None where they can."""
     try:
-        from .cpu.call import unsupported_reason
+        from .cpu.call import unsupported_reason  # which imports llvmlite, and that may be missing
     except ImportError as error:
         return str(error)
     return unsupported_reason()
@@ -166,7 +166,7 @@ def call_signature_types() -> ModuleType | None:
     """The module with CallSignature and the guards that it is made of; None where calls cannot be native."""
     if native_call_unavailable() is not None:
         return None
-    from .cpu import call
+    from .cpu import call  # which imports llvmlite
 
     return call
 
@@ -174,19 +174,19 @@ def call_signature_types() -> ModuleType | None:
 def remove_native_entries(instance: Any) -> None:
     """Send all further calls of an instance of `make_callable_type`'s types to its ``call_in_python``."""
     if native_call_unavailable() is None:
-        from .cpu.call import remove_entries
+        from .cpu.call import remove_entries  # which imports llvmlite
 
         remove_entries(instance)
 
 
 def _load_reference() -> Backend:
-    from .reference.backend import ReferenceBackend
+    from .reference.backend import ReferenceBackend  # when it is asked for
 
     return ReferenceBackend()
 
 
 def _load_cpu() -> Backend:
-    from .cpu.backend import CpuBackend
+    from .cpu.backend import CpuBackend  # when it is asked for
 
     return CpuBackend()
 

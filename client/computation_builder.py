@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import hlo
 from ..hlo import Instruction, Layout, Shape
+from ..hlo.convolution_dimensions import ConvolutionDimensions, DimensionLabels
 from ..hlo.errors import require
 from ..hlo.shape import AnyShape
 from ..hlo.source_lines import user_location
@@ -252,8 +253,6 @@ class ComputationBuilder(ConstantMethods, EffectMethods):
         kernel_second_spatial: int,
     ) -> Any:
         """The dimension numbers of a convolution in two dimensions; output as input. Raises ValueError where they conflict."""
-        from ..hlo.convolution_dimensions import ConvolutionDimensions, DimensionLabels
-
         spatial, kernel_spatial = (first_spatial, second_spatial), (kernel_first_spatial, kernel_second_spatial)
         data = batch, feature, spatial
         return DimensionLabels().check(

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import jit
 from .demo_picture import write_picture
+from .digits import initial_parameters, read_digits, train
 from .errors import FAILED, WRONG_USE, CommandError
 from .files import check_backend
 
@@ -66,9 +68,7 @@ def run(options: argparse.Namespace) -> int:
     check_installed()
     backend = check_backend(options.backend)
     data = load_data()
-    from . import digits
-
-    parameters = digits.initial_parameters()
+    parameters = initial_parameters()
     arguments = (parameters, data.images, data.labels, options.steps)
     print_introduction(data)
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     agree = difference <= TOLERANCE
     print(f"\n  largest difference between the two trained networks' parameters: {difference:.1e}")
 
-    answers = digits.read_digits(compiled.parameters, data.test_images)
+    answers = read_digits(compiled.parameters, data.test_images)
     write_picture(options.out, compiled.losses, len(data.images), data.test_images, data.test_digits, answers)
     print(f"  misread test digits: {np.count_nonzero(answers != data.test_digits)} of {len(answers)}, drawn in {options.out}")
     if not agree:
@@ -103,7 +103,7 @@ def check_installed() -> None:
 
 def load_data() -> Digits:
     """The 1,797 scanned digits that scikit-learn ships, split once for all."""
-    from sklearn.datasets import load_digits
+    from sklearn.datasets import load_digits  # which need not be installed
 
     images, shown = load_digits(return_X_y=True)
     order = np.random.default_rng(SPLIT_SEED).permutation(len(images))
@@ -120,9 +120,6 @@ def load_data() -> Digits:
 
 def train_with_phlox(arguments: tuple[Any, ...], backend: str) -> Training:
     """The training as one native call, its stages timed one by one."""
-    from .. import jit
-    from .digits import train
-
     start = time.perf_counter()
     jit(lambda x: x + x, backend=backend)(np.zeros(1))
     started = time.perf_counter()
@@ -135,8 +132,6 @@ def train_with_phlox(arguments: tuple[Any, ...], backend: str) -> Training:
 
 
 def train_with_numpy(arguments: tuple[Any, ...]) -> Training:
-    from .digits import train
-
     (parameters, losses), seconds = best_of(REPEATS, train, arguments)
     return Training(parameters, losses, seconds)
 
@@ -153,8 +148,6 @@ def best_of(repeats: int, function: Callable[..., Any], arguments: tuple[Any, ..
 
 def accuracy(parameters: Parameters, data: Digits) -> float:
     """The part of the test images that a network with these parameters reads correctly."""
-    from .digits import read_digits
-
     return float((read_digits(parameters, data.test_images) == data.test_digits).mean())
 
 

@@ -19,6 +19,7 @@ def write_picture(
 
     Raises CommandError where the file cannot be written.
     """
+    # Matplotlib need not be installed.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -57,6 +57,7 @@ def versions() -> dict[str, str]:
         "ml_dtypes": metadata.version("ml_dtypes"),
     }
     try:
+        # Here it may be missing.
         import llvmlite
         import llvmlite.binding
 
@@ -72,7 +73,7 @@ def processor() -> dict[str, str]:
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     rows = {"name": _processor_name(), "cores": f"{available} available"}
     try:
-        from llvmlite import binding
+        from llvmlite import binding  # which may be missing
 
         features = binding.get_host_cpu_features()
         vector = sorted(name for name, present in features.items() if present and name.startswith(VECTOR_FEATURES))

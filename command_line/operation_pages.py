@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..backends.registry import available_backends, get_backend
+from ..hlo.documentation import Support, pages
 from .errors import CommandError
-
-if TYPE_CHECKING:
-    from ..hlo.documentation import Support
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +37,6 @@ def run(options: argparse.Namespace) -> int:
 
 def operation_pages() -> dict[str, str]:
     """The text of every page, by file name, with a column for each backend that can be used here."""
-    from ..hlo.documentation import pages
-
     usable = [get_backend(name) for name, reason in available_backends().items() if reason is None]
 
     def support(opcode: str) -> Support:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING
 
+from ..backends.registry import get_backend
+from ..compile import available_passes, run_named_passes, run_passes
+from ..compile.pass_manager import Pass
 from .errors import WRONG_USE, CommandError
 from .files import check_backend, read_hlo_file
-
-if TYPE_CHECKING:
-    from ..compile.pass_manager import Pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..backends.registry import get_backend
-    from ..compile import available_passes, run_named_passes, run_passes
-
     pipeline = get_backend(check_backend(options.backend)).pipeline
     if options.list:
         passes = available_passes(pipeline)

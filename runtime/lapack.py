@@ -68,7 +68,7 @@ def _on_batches(letter: str, name: str, operands: tuple[np.ndarray, ...], attrib
 
 
 def _routine(name: str) -> Callable[..., Any]:
-    from scipy.linalg import blas, lapack
+    from scipy.linalg import blas, lapack  # which need not be installed
 
     function = getattr(lapack, name, None) or getattr(blas, name)
     return function

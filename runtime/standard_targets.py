@@ -12,6 +12,7 @@ import numpy as np
 
 from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
+from .lapack import find_lapack
 
 # Python functions of the process that made the dump, which the text names by a number or an address of that process only.
 _CALLBACKS = frozenset({
@@ -70,12 +71,6 @@ def _find_numpy(name: str) -> Target | None:
     return PythonTarget(name, call)
 
 
-def _find_lapack(name: str) -> Target | None:
-    from .lapack import find_lapack
-
-    return find_lapack(name)
-
-
-register_family("lapack_", _find_lapack)
+register_family("lapack_", find_lapack)
 register_family("numpy.linalg.", _find_numpy)
 register_family("", _find_standard)
