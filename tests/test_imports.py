@@ -171,7 +171,7 @@ def test_imports_inside_functions_say_why(folder):
 
 
 def test_unexplained_imports_are_found():
-    lines = ("import a", "def f():", " import b", " # because", " import c", " import d", " e()", " import g  # why", " import h")
+    lines = "import a;def f():; import b; # because; import c; import d; e(); import g  # why; import h".split(";")
     assert unexplained_imports("\n".join(lines)) == [3, 9]
 
 

@@ -3,18 +3,8 @@
 import numpy as np
 import pytest
 from client_computations import SCALAR, binary, value_of
-from phlox.client import ClientLibrary, ComputationBuilder, ShapeUtil
+from phlox.client import ComputationBuilder, ShapeUtil
 from phlox.hlo import F32, F64, S32, S64, HloError, Layout, ShapeError
-
-
-@pytest.fixture(params=["cpu", "reference"])
-def client(request):
-    return ClientLibrary.ClientLibraryOrDie(request.param)
-
-
-@pytest.fixture
-def builder():
-    return ComputationBuilder(ClientLibrary.ClientLibraryOrDie("reference"), "test")
 
 
 def test_errors_wait_for_build(builder):

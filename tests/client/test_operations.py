@@ -6,20 +6,10 @@ import numpy as np
 import phlox.client
 import pytest
 from client_computations import SCALAR, binary, value_of
-from phlox.client import ClientLibrary, ComputationBuilder, Literal, LiteralUtil, Padding, PaddingConfigDimension, ShapeUtil
+from phlox.client import ComputationBuilder, Literal, LiteralUtil, Padding, PaddingConfigDimension, ShapeUtil
 from phlox.hlo import F32, OPERATIONS, S8, S32, U8, U32
 from phlox.runtime import Environment, register_custom_call, unregister_custom_call
 from phlox.xla_builder import XlaBuilder
-
-
-@pytest.fixture(params=["cpu", "reference"])
-def client(request):
-    return ClientLibrary.ClientLibraryOrDie(request.param)
-
-
-@pytest.fixture
-def builder():
-    return ComputationBuilder(ClientLibrary.ClientLibraryOrDie("reference"), "test")
 
 
 def test_trace(client, capfd):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from comparisons import flattened
 from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from phlox import hlo
 from phlox.backends.cpu.fusion_policy import FUSION_POLICY
@@ -48,13 +49,9 @@ def fused(build, passes=("fuse",)):
         arguments.append(np.asarray(values).astype(shape.dtype))
     with np.errstate(all="ignore"):
         expected, actual = hlo.evaluate(module.entry, *arguments), hlo.evaluate(after.entry, *arguments)
-    for one, other in zip(hlo_leaves(actual), hlo_leaves(expected), strict=True):
+    for one, other in zip(flattened(actual), flattened(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-5)
     return after
-
-
-def hlo_leaves(value):
-    return [leaf for element in value for leaf in hlo_leaves(element)] if isinstance(value, tuple) else [value]
 
 
 def fusions(module):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from comparisons import assert_identical
 from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from phlox.compile.fusion import fusion_pass
 from phlox.compile.fusion_policy import is_degenerate_reshape
 from phlox.compile.traversal import is_control_flow
 from phlox.hlo.operation import ELEMENTWISE
-from random_programs import assert_identical, modules, results
+from random_programs import modules, results
 
 PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from comparisons import assert_identical
 from cpu_passes import SIMPLIFY_AND_FUSE, optimize
 from hypothesis import HealthCheck, given, settings
 from phlox import hlo
@@ -17,10 +18,6 @@ PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isi
 PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 
 
-def flattened(value):
-    return [array for element in value for array in flattened(element)] if isinstance(value, tuple) else [np.asarray(value)]
-
-
 def nested(shape, arrays):
     """The arrays, in the tuples of the shape."""
     return tuple(nested(element, arrays) for element in shape.elements) if shape.is_tuple else next(arrays)
@@ -30,21 +27,7 @@ def results(module, seed=0):
     """What the program means."""
     arrays = iter(module_arguments(module, seed))
     with np.errstate(all="ignore"):
-        return flattened(hlo.evaluate(module.entry, *(nested(p.shape, arrays) for p in module.entry.parameters)))
-
-
-def assert_identical(actual, expected, what):
-    """Equal to the last bit, but for the payloads of NaN."""
-    assert len(actual) == len(expected)
-    for one, other in zip(actual, expected):
-        one, other = np.asarray(one), np.asarray(other)
-        assert one.dtype == other.dtype and one.shape == other.shape, what
-        if not isinstance(one.dtype, np.dtypes.BoolDType) and one.dtype.kind not in "iuc":
-            one, other = one.astype(np.float64), other.astype(np.float64)
-        np.testing.assert_array_equal(one, other, what)
-        if one.dtype.kind == "f":
-            numbers = ~np.isnan(other)
-            np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers], what)
+        return hlo.evaluate(module.entry, *(nested(p.shape, arrays) for p in module.entry.parameters))
 
 
 def check_text(module):

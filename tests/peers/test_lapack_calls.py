@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from jax_dumps import flat
+from comparisons import flattened
 from phlox import load_hlo
 
 jax = pytest.importorskip("jax")
@@ -87,7 +87,7 @@ def program(request):
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_program(program, backend):
     arguments, text, expected = program
-    for result, wanted in zip(flat(load_hlo(text, backend)(*arguments)), expected, strict=True):
+    for result, wanted in zip(flattened(load_hlo(text, backend)(*arguments)), expected, strict=True):
         assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
 
@@ -99,7 +99,7 @@ def test_double_precision(backend):
         function = lambda a: (jnp.linalg.inv(a), jnp.linalg.eigvals(a), jnp.linalg.qr(a), jnp.linalg.eigh(a @ a.T)[0])  # noqa: E731
         lowered = jax.jit(function).lower(a)
         expected = [np.asarray(leaf) for leaf in jax.tree.leaves(lowered.compile()(a))]
-    for result, wanted in zip(flat(load_hlo(lowered.as_text(dialect="hlo"), backend)(a)), expected, strict=True):
+    for result, wanted in zip(flattened(load_hlo(lowered.as_text(dialect="hlo"), backend)(a)), expected, strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-9)
 

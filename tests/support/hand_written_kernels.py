@@ -42,6 +42,10 @@ class KernelError(Exception):
     pass
 
 
+def raise_error(code):
+    raise KernelError(code)
+
+
 def kernel(body, declarations=""):
     """Compiles a kernel; returns its address and an owner (the code stays loaded)."""
     text = f"define i32 @kernel(ptr %arguments, ptr %results) {{\n{body}\n}}\n{declarations}"
@@ -98,6 +102,9 @@ def copy_kernel(*sizes):
 
 def status_kernel(status):
     return kernel(f"ret i32 {status}")
+
+
+SUCCESS = status_kernel(0) if unsupported_reason() is None else None
 
 
 def function(signature, compiled, **bound):

@@ -1,6 +1,7 @@
 """What JAX makes of a function, as text, and whether phlox makes the same of the text."""
 
 import numpy as np
+from comparisons import flattened
 from phlox import load_hlo
 
 
@@ -15,13 +16,9 @@ def dumped(function, arguments):
     return jax.tree.leaves(arguments), texts, expected
 
 
-def flat(value):
-    return [leaf for element in value for leaf in flat(element)] if isinstance(value, tuple) else [value]
-
-
 def assert_runs(text, backend, arguments, expected, tolerance=2e-5):
     """Equal integers; floats within the tolerance, or within 1e-2 where they have 16 bits or fewer."""
-    results = flat(load_hlo(text, backend)(*arguments))
+    results = flattened(load_hlo(text, backend)(*arguments))
     for result, wanted in zip(results, expected, strict=True):
         result = np.asarray(result)
         assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)

@@ -1,8 +1,9 @@
 """Samples of operations in which every array states a layout, with copies between layouts and a bitcast behind."""
 
 import numpy as np
+from comparisons import flattened
 from environments import prepared_environment
-from operation_checks import assert_agrees, flattened, is_tame, module_of
+from operation_checks import assert_agrees, is_tame, module_of
 from phlox import hlo
 from phlox.backends.arguments import contiguous
 from phlox.backends.registry import get_backend

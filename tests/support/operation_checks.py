@@ -2,6 +2,7 @@
 
 import ml_dtypes
 import numpy as np
+from comparisons import flattened
 from environments import prepared_environment
 from paths import ROOT
 from phlox import hlo
@@ -18,15 +19,6 @@ from sample_values import value_of
 from ulp_table import EXACT_ON_TAME_VALUES, NORMWISE_ULP, errors_in_ulp, precise, ulp_bound
 
 GAPS = ROOT / "docs" / "gaps.md"
-
-
-def flattened(value):
-    """The arrays in nested tuples, in order; a token (None) has none."""
-    if isinstance(value, tuple):
-        return [array for element in value for array in flattened(element)]
-    if value is None:
-        return []
-    return [np.asarray(value, order="C")]
 
 
 def module_of(opcode, samples):

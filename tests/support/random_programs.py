@@ -6,7 +6,6 @@ matter.
 
 from random import Random
 
-import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 from phlox import hlo
@@ -302,16 +301,3 @@ def arguments(module, seed):
 def results(module, seed):
     with np.errstate(all="ignore"):
         return hlo.evaluate(module.entry, *arguments(module, seed))
-
-
-def assert_identical(actual, expected, what):
-    assert len(actual) == len(expected)
-    for one, other in zip(actual, expected):
-        one, other = np.asarray(one), np.asarray(other)
-        assert one.dtype == other.dtype and one.shape == other.shape, what
-        if one.dtype == ml_dtypes.bfloat16:  # whose NaN NumPy does not recognize
-            one, other = one.astype(np.float32), other.astype(np.float32)
-        np.testing.assert_array_equal(one, other, what)
-        if one.dtype.kind == "f":
-            numbers = ~np.isnan(other)
-            np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers], what)

@@ -73,3 +73,12 @@ def value_of(operand, random, tame=False, special_complex=False, nan=True):
         if not nan:
             values[np.isnan(values.astype(np.float64))] = 1
     return values.reshape(operand.dimensions)
+
+
+def normal_array(dtype, *sizes):
+    """Normally distributed numbers, real or complex, which depend on the sizes."""
+    random = np.random.default_rng(sum(sizes))
+    x = random.normal(size=sizes)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * random.normal(size=sizes)
+    return x.astype(dtype)

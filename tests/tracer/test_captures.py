@@ -5,12 +5,8 @@ import weakref
 
 import numpy as np
 import pytest
-from phlox.tracer import TracerError, jit
-
-
-def compiled(function):
-    return jit(function, backend="reference")
-
+from jitted_calls import compiled
+from phlox.tracer import TracerError
 
 # --- captured arrays ---
 

@@ -4,13 +4,10 @@ import copy
 
 import numpy as np
 import pytest
+from jitted_calls import compiled
 from phlox.compile.trip_count import known_trip_count
-from phlox.tracer import CarryTypeError, ConcretizationError, cond, fori_loop, jit, scan, switch, while_loop
+from phlox.tracer import CarryTypeError, ConcretizationError, cond, fori_loop, scan, switch, while_loop
 from phlox.tracer import map as map_
-
-
-def compiled(function):
-    return jit(function, backend="reference")
 
 
 def values(tree):

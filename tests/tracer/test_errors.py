@@ -4,12 +4,8 @@ import datetime
 
 import numpy as np
 import pytest
-from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop, jit
-
-
-def compiled(function=None, **options):
-    return jit(function, backend="reference", **options) if function else jit(backend="reference", **options)
-
+from jitted_calls import compiled
+from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
 
 HERE = r"test_errors\.py:\d+"
 

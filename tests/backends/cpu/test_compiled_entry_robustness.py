@@ -10,6 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from hand_written_kernels import (
+    SUCCESS,
     Base,
     Callable_,
     KernelError,
@@ -21,6 +22,7 @@ from hand_written_kernels import (
     kernel,
     load_kernel,
     native,
+    raise_error,
     same,
     status_kernel,
 )
@@ -36,16 +38,7 @@ from phlox.backends.cpu.call import (
     install_entry,
     make_vectorcall_type,
     remove_entries,
-    unsupported_reason,
 )
-
-
-def raise_error(code):
-    raise KernelError(code)
-
-
-SUCCESS = status_kernel(0) if unsupported_reason() is None else None
-
 
 # Errors
 

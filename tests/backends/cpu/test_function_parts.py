@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from comparisons import assert_identical
 from phlox import cond, fori_loop, hlo, jit, load_hlo
 from phlox.backends.cpu import function_parts, region_functions
 from phlox.backends.registry import get_backend
@@ -17,18 +18,6 @@ def in_small_parts(monkeypatch):
     monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 0)
     monkeypatch.setattr(function_parts, "_PART_LENGTH", 3)
     monkeypatch.setattr(region_functions, "_INLINE_WEIGHT", 0)
-
-
-def flattened(value):
-    return [array for element in value for array in flattened(element)] if isinstance(value, tuple) else [np.asarray(value)]
-
-
-def assert_identical(actual, expected):
-    """Equal to the last bit, but for the payloads of NaN."""
-    for one, other in zip(flattened(actual), flattened(expected), strict=True):
-        assert one.dtype == other.dtype and one.shape == other.shape
-        different = np.atleast_1d(one).view(np.uint8) != np.atleast_1d(other).view(np.uint8)
-        assert not different.any() or np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
 
 
 def compile_and_run(module):

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import phlox
 import pytest
+from comparisons import flattened
 from dynamic_programs import CASES, COMPUTATIONS, numbers, sizes_of
-from operation_checks import flattened, module_of, operations_without_native_code
+from operation_checks import module_of, operations_without_native_code
 from paths import SUPPORT
 from phlox import fori_loop, jit, register_custom_call
 from phlox.backends.cpu import native_program

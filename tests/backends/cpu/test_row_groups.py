@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from comparisons import check_compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox.backends.cpu import row_groups
-from phlox.backends.registry import get_backend
-from phlox.hlo import F64, Shape, evaluate, scalar_computation
+from phlox.hlo import F64, Shape, scalar_computation
 from phlox.xla_builder import XlaBuilder
 
 
@@ -14,15 +14,6 @@ from phlox.xla_builder import XlaBuilder
 def _group_small_arrays_too(monkeypatch):
     monkeypatch.setattr(row_groups, "_SMALLEST_ARRAY_BYTES", 0)
     monkeypatch.setattr(row_groups, "_BLOCK_BYTES", 256)
-
-
-def run_both(module, *arrays):
-    expected = evaluate(module.entry, *arrays)
-    executable = get_backend("cpu").compile(module)
-    found = executable(*arrays)
-    for f, e in zip(found, expected if isinstance(expected, tuple) else (expected,)):
-        np.testing.assert_allclose(f, e, rtol=1e-12, atol=1e-12)
-    return executable
 
 
 def softmax(rows, columns):
@@ -36,7 +27,7 @@ def softmax(rows, columns):
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 12, 30])
 def test_softmax(rows):
-    executable = run_both(softmax(rows, 20), np.random.default_rng(0).random((rows, 20)))
+    executable = check_compiled(softmax(rows, 20), np.random.default_rng(0).random((rows, 20)), atol=1e-12)
     if rows > 2:
         assert executable.llvm_ir().count('br label %"rows"') == 1
 
@@ -47,7 +38,7 @@ def test_a_whole_operand_written_in_the_group_is_not_read_early():
     doubled = b.Add(x, x)
     means = b.Reduce(doubled, b.constant(0.0), scalar_computation("add", F64), (0,))
     again = b.Mul(doubled, b.BroadcastInDim(means, (12, 20), (1,)))
-    run_both(b.build_module(b.Tuple([doubled, again])), np.random.default_rng(0).random((12, 20)))
+    check_compiled(b.build_module(b.Tuple([doubled, again])), np.random.default_rng(0).random((12, 20)), atol=1e-12)
 
 
 STEPS = (
@@ -95,4 +86,4 @@ def test_random_pipelines(steps, size):
         values.append(new)
     module = b.build_module(b.Tuple([values[-1], values[len(values) // 2]]))
     rng = np.random.default_rng(1)
-    run_both(module, rng.normal(size=shape), rng.normal(size=shape))
+    check_compiled(module, rng.normal(size=shape), rng.normal(size=shape), atol=1e-12)

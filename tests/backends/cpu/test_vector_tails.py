@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from operation_checks import assert_equal
-from phlox import hlo
-from phlox.backends.registry import get_backend
+from comparisons import check_compiled
 from phlox.hlo import BF16, F16, F32, S8, S16, S32, U8, Shape, scalar_computation
 from phlox.hlo.element_type import ELEMENT_TYPES
 from phlox.xla_builder import XlaBuilder
@@ -12,15 +10,6 @@ from phlox.xla_builder import XlaBuilder
 NARROW = (BF16, F16, S8, S16, U8, *(ELEMENT_TYPES[name] for name in ("s4", "u4", "f8e5m2", "f8e4m3fn", "f4e2m1fn")))
 SIZES = (1, 2, 3, 8, 9, 15, 16, 17, 18, 31, 32, 33, 64, 65)
 of_narrow = pytest.mark.parametrize("element_type", NARROW, ids=str)
-
-
-def check(module, *arguments):
-    with np.errstate(all="ignore"):
-        expected = hlo.evaluate(module.entry, *arguments)
-    results = get_backend("cpu").compile(module)(*(argument.copy() for argument in arguments))
-    for actual, wanted in zip(results, expected if isinstance(expected, tuple) else (expected,), strict=True):
-        assert actual.dtype == wanted.dtype and actual.shape == wanted.shape
-        assert_equal(actual.astype(np.float64), wanted.astype(np.float64), module.as_text())
 
 
 def small(shape, random, stop=4):
@@ -42,7 +31,7 @@ def test_rows_that_are_updated(element_type):
                 update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
             )
         )  # fmt: skip
-    check(b.build_module(b.Tuple(results)), *arguments)
+    check_compiled(b.build_module(b.Tuple(results)), *arguments)
 
 
 @of_narrow
@@ -55,7 +44,7 @@ def test_converted_rows_are_put_in_place(element_type):
         arguments += [small(x, random), small(y, random)]
         update = b.ConvertElementType(b.parameter(x), element_type), b.ConvertElementType(b.parameter(y), element_type)
         results.append(b.DynamicUpdateSlice(*update, [b.constant(1, S32), b.constant(0, S32)]))
-    check(b.build_module(b.Tuple(results)), *arguments)
+    check_compiled(b.build_module(b.Tuple(results)), *arguments)
 
 
 @of_narrow
@@ -67,4 +56,4 @@ def test_columns_of_products(element_type):
         x, y = Shape(element_type, (5, 2)), Shape(element_type, (2, size))
         arguments += [small(x, random, 2), small(y, random, 2)]
         results.append(b.Dot(b.parameter(x), b.parameter(y)))
-    check(b.build_module(b.Tuple(results)), *arguments)
+    check_compiled(b.build_module(b.Tuple(results)), *arguments)

@@ -11,6 +11,7 @@ from phlox.backends.registry import get_backend
 from phlox.compile.expansion.fourier_tables import filter_length, prime_factors, roots_of_unity
 from phlox.hlo import C64, C128, F32, F64, Shape
 from phlox.xla_builder import XlaBuilder
+from sample_values import normal_array
 
 BACKENDS = ["reference", "cpu"]
 PI = np.longdouble("3.14159265358979323846264338327950288")
@@ -34,14 +35,6 @@ def run(backend, x, fft_type, *lengths):
     return result
 
 
-def signal(dtype, *sizes):
-    random = np.random.default_rng(sum(sizes))
-    x = random.normal(size=sizes)
-    if np.dtype(dtype).kind == "c":
-        x = x + 1j * random.normal(size=sizes)
-    return x.astype(dtype)
-
-
 def assert_accurate(actual, exact, units=4):
     """The error's root mean square is at most so many units in the last place of the values' root mean square."""
     error = math.sqrt(np.mean(np.abs(actual - exact) ** 2)) / math.sqrt(np.mean(np.abs(exact) ** 2))
@@ -51,7 +44,7 @@ def assert_accurate(actual, exact, units=4):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_transforms_of_all_lengths(length, dtype):
-    x = signal(dtype, 2, length) if length < 10000 else signal(dtype, 1, length)
+    x = normal_array(dtype, 2, length) if length < 10000 else normal_array(dtype, 1, length)
     chosen, exact = direct(x)
     forward = run("cpu", x, "FFT", length)
     assert forward.dtype == dtype
@@ -63,7 +56,7 @@ def test_transforms_of_all_lengths(length, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_real_transforms_of_all_lengths(length, dtype):
-    x = signal(dtype, 2, length) if length < 10000 else signal(dtype, 1, length)
+    x = normal_array(dtype, 2, length) if length < 10000 else normal_array(dtype, 1, length)
     chosen, exact = direct(x)
     half = run("cpu", x, "RFFT", length)
     assert half.shape == (len(x), length // 2 + 1)
@@ -78,7 +71,7 @@ def test_real_transforms_of_all_lengths(length, dtype):
 @pytest.mark.parametrize("length", [1, 2, 7, 8, 33, 100, 135, 202])
 def test_what_inverse_real_transforms_do_not_read(backend, length):
     """The imaginary part of the mean, and that of the middle of an even length."""
-    spectrum = signal(np.complex64, 3, length // 2 + 1)
+    spectrum = normal_array(np.complex64, 3, length // 2 + 1)
     changed = spectrum.copy()
     changed[:, 0] += 5j
     if length % 2 == 0:
@@ -89,7 +82,7 @@ def test_what_inverse_real_transforms_do_not_read(backend, length):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("sizes", [(4, 6), (130, 2), (2, 5, 72)])
 def test_several_dimensions_are_transformed_one_by_one(backend, sizes):
-    x = signal(np.complex128, 2, *sizes)
+    x = normal_array(np.complex128, 2, *sizes)
     expected, scale = x, math.prod(sizes)
     for dimension in range(-len(sizes), 0):
         expected = np.moveaxis(direct(np.moveaxis(expected, dimension, -1))[1], -1, dimension)
@@ -125,7 +118,7 @@ ENTRY main {
     module = hlo.parse_module(text)
     printed = module.as_text()
     assert "fft(%x), fft_type=RFFT, fft_length={2,8}" in printed and "fft_type=IRFFT, fft_length={2,8}" in printed
-    x = signal(np.float32, 2, 8)
+    x = normal_array(np.float32, 2, 8)
     for backend in BACKENDS:
         (result,) = get_backend(backend).compile(module)(x)
         np.testing.assert_allclose(result, x, atol=1e-6)
@@ -205,7 +198,7 @@ CALLS = {
 def test_numpy_functions(name, backend):
     call = CALLS[name]
     for dtype in (np.complex64, np.complex128):
-        x = signal(dtype, 6, 8, 10) if "n" in name.split("fft")[1] else signal(dtype, 6, 8)
+        x = normal_array(dtype, 6, 8, 10) if "n" in name.split("fft")[1] else normal_array(dtype, 6, 8)
         expected, actual = call(x), jit(call, backend=backend)(x)
         assert actual.dtype == expected.dtype and actual.shape == expected.shape
         np.testing.assert_allclose(actual, expected, rtol=0, atol=20 * np.finfo(dtype).eps * np.abs(expected).max())
@@ -246,8 +239,8 @@ def test_numpy_errors(call, exception, message):
 @pytest.mark.parametrize("length", [5, 12, 67])
 def test_as_xla(length):
     jnp = pytest.importorskip("jax").numpy
-    x = signal(np.complex64, 3, length)
-    half = signal(np.complex64, 3, length // 2 + 1)
+    x = normal_array(np.complex64, 3, length)
+    half = normal_array(np.complex64, 3, length // 2 + 1)
     for backend in BACKENDS:
         np.testing.assert_allclose(run(backend, x, "FFT", length), jnp.fft.fft(x), atol=2e-5)
         np.testing.assert_allclose(run(backend, half, "IRFFT", length), jnp.fft.irfft(half, length), atol=2e-5)

@@ -9,6 +9,7 @@ from phlox import hlo, jit
 from phlox.backends.registry import get_backend
 from phlox.hlo import C128, F32, F64, Shape
 from phlox.xla_builder import XlaBuilder
+from sample_values import normal_array
 
 BACKENDS = ["reference", "cpu"]
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -22,26 +23,18 @@ def run(backend, opcode, *operands, **attributes):
     return result
 
 
-def random_array(dtype, *sizes):
-    random = np.random.default_rng(sum(sizes))
-    x = random.normal(size=sizes)
-    if np.dtype(dtype).kind == "c":
-        x = x + 1j * random.normal(size=sizes)
-    return x.astype(dtype)
-
-
 def adjoint(matrix):
     return np.conj(np.swapaxes(matrix, -1, -2))
 
 
 def positive_definite(dtype, *sizes):
-    x = random_array(dtype, *sizes)
+    x = normal_array(dtype, *sizes)
     return (x @ adjoint(x) + sizes[-1] * np.eye(sizes[-1])).astype(dtype)
 
 
 def triangular(dtype, lower, *sizes):
     """Well-conditioned triangles; what stands in the other triangle must not be read."""
-    matrix = random_array(dtype, *sizes) / sizes[-1] + 2 * np.eye(sizes[-1])
+    matrix = normal_array(dtype, *sizes) / sizes[-1] + 2 * np.eye(sizes[-1])
     other = np.triu(np.ones(sizes[-2:], bool), 1) if lower else np.tril(np.ones(sizes[-2:], bool), -1)
     return matrix.astype(dtype), np.where(other, np.nan, matrix).astype(dtype)
 
@@ -121,7 +114,7 @@ def test_solutions_solve_the_system(backend, dtype, left_side, lower):
             matrix[..., range(size), range(size)] = 1
         matrix = np.tril(matrix) if lower else np.triu(matrix)
         op = {"NO_TRANSPOSE": matrix, "TRANSPOSE": np.swapaxes(matrix, -1, -2), "ADJOINT": adjoint(matrix)}[transpose_a]
-        b = random_array(dtype, *batch, *((size, others) if left_side else (others, size)))
+        b = normal_array(dtype, *batch, *((size, others) if left_side else (others, size)))
         attributes = {"left_side": left_side, "lower": lower, "unit_diagonal": unit_diagonal, "transpose_a": transpose_a}
         x = run(backend, "triangular-solve", operand, b, **attributes)
         assert x.dtype == dtype and x.shape == b.shape
@@ -228,7 +221,7 @@ def test_numpy_cholesky_refuses(backend):
 def test_as_xla(transpose_a):
     linalg = pytest.importorskip("jax").lax.linalg
     _, a = triangular(np.complex64, True, 3, 7, 7)
-    b = random_array(np.complex64, 3, 4, 7)
+    b = normal_array(np.complex64, 3, 4, 7)
     options = {"transpose_a": transpose_a != "NO_TRANSPOSE", "conjugate_a": transpose_a == "ADJOINT"}
     expected = linalg.triangular_solve(a, b, left_side=False, lower=True, **options)
     for backend in BACKENDS:

@@ -12,15 +12,12 @@ from phlox import hlo
 from phlox.hlo import OPERATIONS, Module, Shape, ShapeError, TupleShape, evaluate_operation, make_instruction, shape_of
 from phlox.hlo.element_type import BF16, C64, C128, ELEMENT_TYPES, F16, F32, F64, PRED, S8, S32, S64, U8, U16, U32, U64
 from phlox.hlo.operation import ELEMENTWISE
+from retyped_samples import operand_shape
 
 INTEGER_TYPES = [element_type for element_type in ELEMENT_TYPES.values() if element_type.is_integer]
 FLOAT_TYPES = [BF16, F16, F32, F64]
 # Parameters are bound by whoever runs the computation; the random state is of the environment.
 WITHOUT_SAMPLES = {"parameter", "rng-get-and-update-state"}
-
-
-def shape_of_operand(operand):
-    return operand if isinstance(operand, (Shape, TupleShape)) else shape_of(operand)
 
 
 def value_of_operand(operand, random):
@@ -43,7 +40,7 @@ def value_of_operand(operand, random):
 
 def one_instruction(record, sample):
     """The module that does only this operation, on parameters."""
-    shapes = [shape_of_operand(operand) for operand in sample.operands]
+    shapes = [operand_shape(operand) for operand in sample.operands]
     operands = [make_instruction("parameter", (), {"number": i}, shape) for i, shape in enumerate(shapes)]
     instruction = make_instruction(record.opcode, operands, sample.attributes, sample.shape)
     return Module(record.opcode, hlo.Computation("main", (*operands, instruction), instruction))
@@ -110,7 +107,7 @@ class TestSamples:
     def test_unknown_attributes(self, record):
         sample = next(iter(record.samples()), None)
         if sample is not None:
-            operands = [make_instruction("parameter", (), {"number": 0}, shape_of_operand(o)) for o in sample.operands]
+            operands = [make_instruction("parameter", (), {"number": 0}, operand_shape(o)) for o in sample.operands]
             with pytest.raises(ShapeError, match=f"^{record.opcode}: no attribute named unknown"):
                 make_instruction(record.opcode, operands, {**sample.attributes, "unknown": 1}, sample.shape)
 
@@ -120,7 +117,7 @@ def test_elementwise_means_element_by_element(record):
     """Element i of the result is the operation on elements i."""
     random = np.random.default_rng(7)
     for sample in record.samples():
-        shapes = [shape_of_operand(operand) for operand in sample.operands]
+        shapes = [operand_shape(operand) for operand in sample.operands]
         result_shape = one_instruction(record, sample).entry.shape
         if result_shape.is_tuple or any(shape.dimensions != result_shape.dimensions for shape in shapes):
             continue

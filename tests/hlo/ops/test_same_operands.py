@@ -5,6 +5,7 @@ What is written in place must not be read afterwards under another name.
 
 import numpy as np
 import pytest
+from comparisons import flattened
 from operation_checks import assert_agrees, has_bound, is_tame, module_of, operations_without_native_code
 from phlox import cond, fori_loop, hlo, jit, load_hlo, scan, while_loop
 from phlox.backends.registry import get_backend
@@ -188,10 +189,6 @@ def moved_to_other_rows(x, i):
 
 
 PROGRAMS = [value for value in list(globals().values()) if getattr(value, "__module__", None) == __name__]
-
-
-def flattened(value):
-    return [leaf for element in value for leaf in flattened(element)] if isinstance(value, tuple) else [np.asarray(value)]
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from comparisons import flattened
 from paths import DATA
 from phlox import hlo, load_hlo
 from phlox.hlo import F32, S32, Layout, Module, Shape, TupleShape, parse_module
@@ -98,10 +99,6 @@ def dump(name):
     return (DATA / f"{name}.hlo").read_text()
 
 
-def flat(value):
-    return [leaf for element in value for leaf in flat(element)] if isinstance(value, tuple) else [value]
-
-
 def test_every_dump_is_tested():
     assert {path.stem for path in DATA.glob("*.hlo")} == DUMPS.keys()
 
@@ -111,8 +108,8 @@ def test_every_dump_is_tested():
 def test_dump_means_what_it_says(name, backend):
     arguments, expected = DUMPS[name]
     loaded = load_hlo(DATA / f"{name}.hlo", backend)
-    results = flat(loaded(*arguments))
-    expected = flat(expected)
+    results = flattened(loaded(*arguments))
+    expected = flattened(expected)
     shapes = hlo.leaves(loaded.module.entry.shape)
     assert len(results) == len(expected) == len(shapes)
     for result, wanted, shape in zip(results, expected, shapes):
@@ -352,12 +349,6 @@ def test_equality_counts_what_matters():
 
 # A function of XlaBuilder that writes atan2(x, 1); new in 2026, and not in every jaxlib yet; one of the preview of 2017.
 UNKNOWN_TO_XLA = {"atan", "collective-reduce", "digamma", "erf-inv", "lgamma", "shuffle", "trace"}
-
-
-@pytest.fixture(scope="module")
-def xla():
-    pytest.importorskip("jaxlib")
-    return pytest.importorskip("jaxlib._hlo")
 
 
 @pytest.mark.peer

@@ -94,12 +94,6 @@ def test_floats_are_read_as_written():
     assert math.copysign(1, values[1]) == -1
 
 
-@pytest.fixture(scope="module")
-def xla():
-    pytest.importorskip("jaxlib")
-    return pytest.importorskip("jaxlib._hlo")
-
-
 @pytest.mark.peer
 @pytest.mark.parametrize("element_type", ARRAY_TYPES, ids=str)
 def test_xla_reads_the_literals_that_are_meant(xla, element_type):
