@@ -24,6 +24,7 @@ from ...llvm.reductions import (
     splat_identity,
 )
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of, vector_strips
 
@@ -34,6 +35,25 @@ _PIECE_BYTES = 1 << 14
 _RUN = 64
 
 
+@samples(
+    """
+    x = f32[70,9] parameter(0)
+    zero = f32[] constant(0)
+    ROOT sum = f32[9] reduce(x, zero), dimensions={0}, to_apply=add_f32
+    """,
+    # Rows too long for registers.
+    """
+    x = f32[3,70,1000] parameter(0)
+    zero = f32[] constant(0)
+    ROOT sum = f32[3,1000] reduce(x, zero), dimensions={1}, to_apply=add_f32
+    """,
+    """
+    x = s16[70,1000] parameter(0)
+    init = s16[] parameter(1)
+    ROOT most = s16[1000] reduce(x, init), dimensions={0}, to_apply=maximum_s16
+    """,
+    calls=combining("add", "f32[]") + combining("maximum", "s16[]"),
+)
 def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array], store: Store) -> None:
     """Reduce columns, each of them into the outputs, or by ``store``."""
     if reduction.reduced and reduction.dimensions[-1] * outputs[0].shape.element_type.byte_size > _REGISTER_COLUMN_BYTES:

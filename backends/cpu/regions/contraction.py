@@ -22,6 +22,7 @@ from ...llvm.loops import loop_nest
 from ...llvm.reductions import Reduction
 from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import Target
 from .contraction_blocks import Blocks, panel_bytes
@@ -41,6 +42,40 @@ def _transposed_bytes(contraction: Contraction) -> int:
     return -(-contraction.rhs.byte_size // ALIGNMENT) * ALIGNMENT
 
 
+@samples(
+    """
+    x = f32[37,50] parameter(0)
+    y = f32[50,130] parameter(1)
+    ROOT dot = f32[37,130] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    """,
+    # A right operand that is transposed first, and one that is packed then.
+    """
+    x = f64[5,7,30] parameter(0)
+    y = f64[5,20,30] parameter(1)
+    ROOT dot = f64[5,7,20] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={2}
+    """,
+    """
+    x = f32[20,100] parameter(0)
+    y = f32[90,100] parameter(1)
+    ROOT dot = f32[20,90] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+    """,
+    # Products with a vector: of rows, and of columns.
+    """
+    x = f32[40,130] parameter(0)
+    y = f32[130] parameter(1)
+    ROOT dot = f32[40] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    """,
+    """
+    x = f64[40] parameter(0)
+    y = f64[40,130] parameter(1)
+    ROOT dot = f64[130] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+    """,
+    """
+    x = s32[3,4,7] parameter(0)
+    y = s32[7,5,6] parameter(1)
+    ROOT dot = s32[3,4,5,6] dot(x, y), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+    """,
+)
 @emits_nest("dot", scratch=scratch_bytes, weight=10)
 def emit_contraction(nest: Nest) -> None:
     """Compute a dot into a row-major output."""

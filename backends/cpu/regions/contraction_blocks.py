@@ -34,6 +34,7 @@ from ...llvm.types import (
     register_type,
     round_to_type,
 )
+from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import tail_mask
 
@@ -95,6 +96,23 @@ class Blocks:
         accumulators = (24 if target.vector_registers >= 32 else 8) // (4 if self.result_type.is_complex else 1)
         self.block_rows, self.block_vectors = _block_shape(rows, vectors, accumulators)
 
+    @samples(
+        """
+        x = f32[20,100] parameter(0)
+        y = f32[100,90] parameter(1)
+        ROOT dot = f32[20,90] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        """,
+        """
+        x = bf16[3,9] parameter(0)
+        y = bf16[9,5] parameter(1)
+        ROOT dot = f32[3,5] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        """,
+        """
+        x = c128[3,9] parameter(0)
+        y = c128[9,17] parameter(1)
+        ROOT dot = c128[3,17] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        """,
+    )
     def emit(self) -> None:
         b, c, lanes = self.builder, self.contraction, self.lanes
         with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch]) as batch:

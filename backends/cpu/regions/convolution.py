@@ -12,6 +12,7 @@ from ....compile.expansion.convolution import is_depthwise
 from ....hlo import PRED, Instruction
 from ....hlo.window import WindowDimension
 from ...llvm.arrays import Array, View
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from .contraction_blocks import Blocks, panel_bytes
 
@@ -35,6 +36,29 @@ def scratch_bytes(convolution: Instruction) -> int:
     return panel_bytes(convolution_views(convolution).contraction) if convolution.shape.size else 0
 
 
+@samples(
+    # The columns are the output features, or the places along the last spatial dimension.
+    """
+    x = f32[2,9,10,3] parameter(0)
+    k = f32[3,2,3,20] parameter(1)
+    ROOT y = f32[2,4,8,20] convolution(x, k), window={size=3x2 stride=2x1 rhs_dilate=1x2}, dim_labels=b01f_01io->b01f
+    """,
+    """
+    x = f64[1,1,4,40] parameter(0)
+    k = f64[1,3,3,1] parameter(1)
+    ROOT y = f64[1,1,2,38] convolution(x, k), window={size=3x3}, dim_labels=bf01_i01o->bf01
+    """,
+    """
+    x = f32[2,30,6] parameter(0)
+    k = f32[5,3,8] parameter(1)
+    ROOT y = f32[2,26,8] convolution(x, k), window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2
+    """,
+    """
+    x = f32[1,40,50] parameter(0)
+    k = f32[4,50,70] parameter(1)
+    ROOT y = f32[1,37,70] convolution(x, k), window={size=4}, dim_labels=b0f_0io->b0f
+    """,
+)
 @emits_nest("convolution", scratch=scratch_bytes, is_native=is_native)
 def emit_convolution(nest: Nest) -> None:
     """Compute a convolution into the output."""

@@ -12,8 +12,27 @@ from ...llvm.loops import loop_nest
 from ...llvm.memory import copy_memory
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
+from ..nest_samples import samples
 
 
+@samples(
+    """
+    x = f32[6,7] parameter(0)
+    y = f32[2,3] parameter(1)
+    i = s32[] parameter(2)
+    j = s32[] parameter(3)
+    ROOT z = f32[6,7] dynamic-update-slice(x, y, i, j)
+    """,
+    # Its operand is needed afterwards.
+    """
+    x = s8[6,5,4] parameter(0)
+    y = s8[3,5,4] parameter(1)
+    i = u64[] parameter(2)
+    zero = u64[] constant(0)
+    z = s8[6,5,4] dynamic-update-slice(x, y, i, zero, zero)
+    ROOT both = (s8[6,5,4], s8[6,5,4]) tuple(z, x)
+    """,
+)
 @emits("dynamic-update-slice")
 def dynamic_update_slice(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Write the update into the operand's own memory, or into a copy where the operand is needed afterwards."""

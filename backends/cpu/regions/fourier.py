@@ -24,6 +24,7 @@ from ...llvm.fourier_plan import has_small_factors, rows_and_columns, step_roots
 from ...llvm.index import Affine, Base, Component, least, multiply_base
 from ...llvm.loops import counted_loop
 from ...llvm.types import I8, I64, ComplexValue, register_bytes
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import WIDEST_VECTOR_BYTES
 from ..vectors import whole_lanes
@@ -86,6 +87,29 @@ def _column_bytes(layout: Layout) -> int:
     return 4 * longest * WIDEST_VECTOR_BYTES
 
 
+@samples(
+    """
+    x = c64[13,60] parameter(0)
+    ROOT y = c64[13,60] fft(x), fft_type=FFT, fft_length={60}
+    """,
+    # A table of rows and columns.
+    """
+    x = c64[3,286] parameter(0)
+    ROOT y = c64[3,286] fft(x), fft_type=IFFT, fft_length={286}
+    """,
+    """
+    x = c64[7] parameter(0)
+    ROOT y = c64[7] fft(x), fft_type=IFFT, fft_length={7}
+    """,
+    tolerance=1e-6,
+)
+@samples(
+    """
+    x = c128[2,1024] parameter(0)
+    ROOT y = c128[2,1024] fft(x), fft_type=FFT, fft_length={1024}
+    """,
+    tolerance=1e-14,
+)
 @emits_nest("fft", scratch=scratch_bytes, tables=tables, is_native=is_native)
 def emit_fourier(nest: Nest) -> None:
     """Transform the operand into the output."""

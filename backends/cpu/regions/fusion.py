@@ -11,6 +11,7 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.reductions import Reduction
 from ..emitter_table import emits, emits_elements
 from ..frame import Frame, Leaf, Values
+from ..nest_samples import combining, samples
 from ..region_functions import RegionFunctions
 from ..row_groups import Region
 from .loop import emit_loop
@@ -21,6 +22,28 @@ from .scan import fused_scan
 _MOST_CONCATENATED = 128
 
 
+@samples(
+    """
+    x = f32[40,50] parameter(0)
+    y = f32[40] parameter(1)
+    b = f32[40,50] broadcast(y), dimensions={0}
+    m = f32[40,50] multiply(x, b)
+    n = f32[40,50] subtract(m, x)
+    a = f32[40,50] abs(n)
+    ROOT both = (f32[40,50], f32[40,50]) tuple(n, a)
+    """,
+    """
+    x = f32[30] parameter(0)
+    ROOT y = f32[30] reverse(x), dimensions={0}
+    """,
+    """
+    x = s32[40,50] parameter(0)
+    zero = s32[] constant(0)
+    n = s32[40,50] multiply(x, x)
+    ROOT sum = s32[50] reduce(n, zero), dimensions={0}, to_apply=add_s32
+    """,
+    calls=combining("add", "s32[]"),
+)
 @emits("fusion")
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     computation = instruction.attributes["calls"]
@@ -40,11 +63,26 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
     return _in_row_groups(frame, instruction, computation, values, _emit_loop)
 
 
+@samples(
+    """
+    x = s32[40,50] parameter(0)
+    init = s32[] parameter(1)
+    ROOT sum = s32[] reduce(x, init), dimensions={0,1}, to_apply=add_s32
+    """,
+    calls=combining("add", "s32[]"),
+)
 @emits("reduce")
 def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return _reduction(frame, instruction, as_computation(instruction), values)
 
 
+@samples(
+    """
+    x = f32[] parameter(0)
+    y = f32[] parameter(1)
+    ROOT z = f32[] multiply(x, y)
+    """,
+)
 @emits_elements(
     concatenate=lambda concatenate: len(concatenate.operands) <= _MOST_CONCATENATED,
     select=lambda select: not select.shape.is_tuple,

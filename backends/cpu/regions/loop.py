@@ -20,11 +20,39 @@ from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I64, register_bytes
+from ..nest_samples import samples
 from ..target import Target
 from ..vectors import VectorLoop
 from .transpose import emit_transpose, transposed_source
 
 
+@samples(
+    """
+    x = f32[4,5,30] parameter(0)
+    y = f32[5,30] parameter(1)
+    b = f32[4,5,30] broadcast(y), dimensions={1,2}
+    ROOT z = f32[4,5,30] add(x, b)
+    """,
+    # Read across: tiles of the last dimension and another.
+    """
+    x = f64[37,50] parameter(0)
+    y = f64[50,37] parameter(1)
+    t = f64[37,50] transpose(y), dimensions={1,0}
+    ROOT z = f64[37,50] multiply(x, t)
+    """,
+    # Pieces of their own, and pieces that take turns in a vector.
+    """
+    x = f32[40,20] parameter(0)
+    y = f32[3,20] parameter(1)
+    n = f32[40,20] negate(x)
+    ROOT z = f32[43,20] concatenate(n, y), dimensions={0}
+    """,
+    """
+    x = c64[50,1] parameter(0)
+    y = c64[50,2] parameter(1)
+    ROOT z = c64[50,3] concatenate(x, y), dimensions={1}
+    """,
+)
 def emit_loop(
     builder: ir.IRBuilder,
     target: Target,

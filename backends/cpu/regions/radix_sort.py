@@ -17,6 +17,7 @@ from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I64, RegisterValue
+from ..nest_samples import samples
 
 # Shorter lines are merged faster than digits are counted.
 LEAST_ELEMENTS = 256
@@ -31,6 +32,25 @@ def _digits(key: SortKey) -> int:
     return max(8, key.element_type.bits) // 8
 
 
+@samples(
+    """
+    x = f64[300] parameter(0)
+    i = s32[300] parameter(1)
+    ROOT y = (f64[300], s32[300]) sort(x, i), dimensions={0}, is_stable=true, to_apply=less
+    """,
+    """
+    x = f64[300,3] parameter(0)
+    i = s32[300,3] parameter(1)
+    ROOT y = (f64[300,3], s32[300,3]) sort(x, i), dimensions={0}, is_stable=true, to_apply=less
+    """,
+    calls="""less {
+      a = f64[] parameter(0)
+      b = f64[] parameter(1)
+      i = s32[] parameter(2)
+      j = s32[] parameter(3)
+      ROOT z = pred[] compare(a, b), direction=LT, type=TOTALORDER
+    }""",
+)
 def emit_radix_sort(
     builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], spare: Sequence[Array], histograms: ir.Value
 ) -> None:

@@ -13,12 +13,26 @@ from ...llvm.index import Index
 from ...llvm.loops import loop_nest
 from ...llvm.reductions import Reduction
 from ...llvm.types import RegisterValue
+from ..nest_samples import combining, samples
 from ..target import Target
 from .column_reduction import emit_columns
 from .loop import reshaped_arguments
 from .row_reduction import emit_rows
 
 
+@samples(
+    """
+    x = s32[2,3,400,2,30] parameter(0)
+    zero = s32[] constant(0)
+    ROOT sum = s32[400,2] reduce(x, zero), dimensions={0,1,4}, to_apply=add_s32
+    """,
+    """
+    x = s32[5,0] parameter(0)
+    init = s32[] parameter(1)
+    ROOT sum = s32[5] reduce(x, init), dimensions={1}, to_apply=add_s32
+    """,
+    calls=combining("add", "s32[]"),
+)
 def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> list[RegisterValue]:
     """Reduce into the outputs, row-major arrays; where everything is reduced, the results are returned instead."""
     dimensions = reduction.dimensions

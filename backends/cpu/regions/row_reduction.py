@@ -19,6 +19,7 @@ from ...llvm.reductions import (
     splat_identity,
 )
 from ...llvm.types import ComplexValue, RegisterValue
+from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask
 
@@ -28,6 +29,33 @@ PARTIAL_VECTORS = 4
 BLOCK_STEPS = 32
 
 
+@samples(
+    """
+    x = f32[3,5,1003] parameter(0)
+    zero = f32[] constant(0)
+    ROOT sum = f32[5] reduce(x, zero), dimensions={0,2}, to_apply=add_f32
+    """,
+    """
+    x = f64[20] parameter(0)
+    init = f64[] parameter(1)
+    ROOT least = f64[] reduce(x, init), dimensions={0}, to_apply=minimum_f64
+    """,
+    # No identity is known: one after the other.
+    """
+    x = s32[4,33] parameter(0)
+    init = s32[] parameter(1)
+    ROOT largest = s32[4] reduce(x, init), dimensions={1}, to_apply=larger
+    """,
+    calls=combining("add", "f32[]")
+    + combining("minimum", "f64[]")
+    + """larger {
+      x = s32[] parameter(0)
+      y = s32[] parameter(1)
+      m = s32[] abs(x)
+      n = s32[] abs(y)
+      ROOT z = s32[] maximum(m, n)
+    }""",
+)
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     dimensions, kept = reduction.dimensions, reduction.kept
     identity = identity_of(reduction)

@@ -21,6 +21,7 @@ from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
+from ..nest_samples import running_sum, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of_scan, vector_strips
@@ -36,6 +37,26 @@ def is_native(scan: Instruction) -> bool:
     return elementwise_step(scan) is not None
 
 
+@samples(
+    # The carries of a few vectors stay in registers, or whole slices stream by.
+    """
+    x = s32[30,5] parameter(0)
+    init = s32[5] parameter(1)
+    ROOT y = (s32[30,5], s32[5]) scan(x, init), dimensions={0}, num_carries=1, to_apply=running_sum_s32_5
+    """,
+    """
+    x = s32[3,30,1000] parameter(0)
+    init = s32[3,1000] parameter(1)
+    ROOT y = (s32[3,30,1000], s32[3,1000]) scan(x, init), dimensions={1}, num_carries=1, is_reverse=true,
+      to_apply=running_sum_s32_3_1000
+    """,
+    """
+    x = s32[0,5] parameter(0)
+    init = s32[5] parameter(1)
+    ROOT y = (s32[0,5], s32[5]) scan(x, init), dimensions={0}, num_carries=1, to_apply=running_sum_s32_5
+    """,
+    calls=running_sum("s32[5]") + running_sum("s32[3,1000]"),
+)
 @emits("scan", is_native=is_native)
 def scan(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return fused_scan(frame, instruction, as_computation(instruction), values)

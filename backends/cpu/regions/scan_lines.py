@@ -17,6 +17,7 @@ from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.scans import Scan
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
+from ..nest_samples import running_sum, samples
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of_scan
 
@@ -24,6 +25,30 @@ from ..vectors import VectorLoop, lanes_of_scan
 _BLOCK = 256
 
 
+@samples(
+    """
+    x = s32[1003] parameter(0)
+    init = s32[] parameter(1)
+    ROOT y = (s32[1003], s32[]) scan(x, init), dimensions={0}, num_carries=1, is_reverse=true, to_apply=running_sum_s32
+    """,
+    calls=running_sum("s32[]"),
+)
+@samples(
+    """
+    x = f32[600] parameter(0)
+    init = f32[] parameter(1)
+    ROOT y = (f32[600], f32[]) scan(x, init), dimensions={0}, num_carries=1, to_apply=decaying
+    """,
+    calls="""decaying {
+      x = f32[] parameter(0)
+      carry = f32[] parameter(1)
+      half = f32[] constant(0.5)
+      rest = f32[] multiply(carry, half)
+      sum = f32[] add(rest, x)
+      ROOT both = (f32[], f32[]) tuple(sum, sum)
+    }""",
+    tolerance=1e-6,
+)
 def emit_lines(scan: Scan, target: Target) -> None:
     """Each line on its own."""
     with loop_nest(scan.builder, scan.slice_sizes) as place:

@@ -15,6 +15,7 @@ from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scans import Scan
 from ...llvm.types import RegisterValue
+from ..nest_samples import running_sum, samples
 from ..target import Target
 from ..vectors import lanes_of_scan, tail_mask, whole_lanes
 from .loop import dimension_read_across
@@ -47,6 +48,22 @@ def plan_tiles(scan: Scan, target: Target) -> Tiles | None:
     return Tiles(size, rows, across is None or rows == last, scan.along == last) if size > 1 else None
 
 
+@samples(
+    """
+    x = s32[37,50] parameter(0)
+    init = s32[37] parameter(1)
+    ROOT y = (s32[37,50], s32[37]) scan(x, init), dimensions={1}, num_carries=1, to_apply=running_sum_s32_37
+    """,
+    # Reads and writes go in different directions.
+    """
+    x = s32[300,200] parameter(0)
+    init = s32[200] parameter(1)
+    t = s32[200,300] transpose(x), dimensions={1,0}
+    ROOT y = (s32[200,300], s32[200]) scan(t, init), dimensions={1}, num_carries=1, is_reverse=true,
+      to_apply=running_sum_s32_200
+    """,
+    calls=running_sum("s32[37]") + running_sum("s32[200]"),
+)
 def emit_tiles(scan: Scan, tiles: Tiles) -> None:
     """All tiles; those side by side before the next ones along the scanned dimension."""
     b, sizes, size = scan.builder, scan.sizes, tiles.size

@@ -18,11 +18,31 @@ from ...llvm.start_indices import moved, widened
 from ...llvm.types import I64
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
+from ..nest_samples import combining, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 
 
+@samples(
+    """
+    x = s32[10,20] parameter(0)
+    i = s32[7,1] parameter(1)
+    u = s32[7,20] parameter(2)
+    ROOT y = s32[10,20] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, to_apply=add_s32
+    """,
+    # Its operand is needed afterwards.
+    """
+    x = s32[10] parameter(0)
+    i = s32[30] parameter(1)
+    u = s32[30] parameter(2)
+    y = s32[10] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, to_apply=add_s32
+    ROOT both = (s32[10], s32[10]) tuple(x, y)
+    """,
+    calls=combining("add", "s32[]"),
+)
 @emits("scatter")
 def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Update the operands' own memory, or copies where they are needed afterwards; scalars by way of the stack."""

@@ -20,6 +20,7 @@ from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop
@@ -88,6 +89,28 @@ def _radix_key(instruction: Instruction) -> SortKey | None:
     return sort_key(instruction.attributes["to_apply"]) if _line_size(instruction) >= LEAST_ELEMENTS else None
 
 
+@samples(
+    # No key is known: runs are merged.
+    """
+    x = f32[5,100] parameter(0)
+    i = s32[5,100] parameter(1)
+    ROOT y = (f32[5,100], s32[5,100]) sort(x, i), dimensions={1}, is_stable=true, to_apply=smaller
+    """,
+    """
+    x = f32[100,5] parameter(0)
+    i = s32[100,5] parameter(1)
+    ROOT y = (f32[100,5], s32[100,5]) sort(x, i), dimensions={0}, is_stable=true, to_apply=smaller
+    """,
+    calls="""smaller {
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      i = s32[] parameter(2)
+      j = s32[] parameter(3)
+      m = f32[] abs(a)
+      n = f32[] abs(b)
+      ROOT z = pred[] compare(m, n), direction=LT
+    }""",
+)
 @emits_nest("sort", scratch=scratch_bytes)
 def emit_sort(nest: Nest) -> None:
     """Sort the operands into the outputs."""

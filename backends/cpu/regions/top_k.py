@@ -15,6 +15,7 @@ from ...llvm.loops import counted_loop, loop_nest, while_loop
 from ...llvm.memory import stack_memory
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 
 # As many are kept in a list by insertion; and of no fewer than this many times as many elements.
@@ -28,6 +29,16 @@ def is_native(topk: Instruction) -> bool:
     return 0 < k <= _FEW and k * _OF_MANY <= shape.dimensions[-1] and shape.element_type.has_order_of_bytes
 
 
+@samples(
+    """
+    x = f32[5,1003] parameter(0)
+    ROOT y = (f32[5,7], s32[5,7]) topk(x), k=7, largest=true
+    """,
+    """
+    x = s16[40] parameter(0)
+    ROOT y = (s16[10], s32[10]) topk(x), k=10, largest=false
+    """,
+)
 @emits_nest("topk", is_native=is_native)
 def emit_top_k(nest: Nest) -> None:
     """The k best elements of each line of a row-major operand, and their positions; k is at least 1."""

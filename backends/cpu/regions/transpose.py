@@ -15,6 +15,7 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.types import I32, ComplexValue, RegisterValue
+from ..nest_samples import samples
 from ..target import Target
 
 LARGEST_TILE = 16
@@ -61,6 +62,20 @@ class _Tiles:
         self.across, self.tile = across, tile
         self.last = output.shape.rank - 1
 
+    @samples(
+        """
+        x = f32[33,65] parameter(0)
+        ROOT y = f32[65,33] transpose(x), dimensions={1,0}
+        """,
+        """
+        x = s8[17,16,19,18] parameter(0)
+        ROOT y = s8[18,16,17,19] transpose(x), dimensions={3,1,0,2}
+        """,
+        """
+        x = c64[20,3,40] parameter(0)
+        ROOT y = c64[40,3,20] transpose(x), dimensions={2,1,0}
+        """,
+    )
     def emit(self) -> None:
         b, sizes, tile = self.builder, self.output.shape.dimensions, self.tile
         others = [d for d in range(self.last) if d != self.across]

@@ -18,6 +18,7 @@ from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
+from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import combined_lanes
@@ -133,6 +134,24 @@ def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, colu
     return _Rows(builder, element_type, lanes, max(columns, size))
 
 
+@samples(
+    """
+    a = f32[3,9,9] parameter(0)
+    b = f32[3,9,20] parameter(1)
+    ROOT x = f32[3,9,20] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE
+    """,
+    """
+    a = c64[9,9] parameter(0)
+    b = c64[9,1] parameter(1)
+    ROOT x = c64[9,1] triangular-solve(a, b), left_side=true, lower=false, transpose_a=ADJOINT
+    """,
+    """
+    a = f32[30,30] parameter(0)
+    b = f32[30,1] parameter(1)
+    ROOT x = f32[30,1] triangular-solve(a, b), left_side=true, lower=false, transpose_a=NO_TRANSPOSE
+    """,
+    tolerance=1e-4,
+)
 @emits_nest("triangular-solve", is_native=is_native_triangular_solve)
 def emit_triangular_solve(nest: Nest) -> None:
     """Solve ``matrix x = right`` into the output, one row of x after the other."""
@@ -260,6 +279,21 @@ def _row_times_vector(
     )
 
 
+@samples(
+    """
+    x = f64[3,40,21] parameter(0)
+    a = f64[3,21,21] dot(x, x), lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+    ROOT u = f64[3,21,21] cholesky(a), lower=false
+    """,
+    # No factors.
+    """
+    a = f64[4,3,3] parameter(0)
+    minus = f64[4,3,3] negate(a)
+    square = f64[4,3,3] multiply(a, minus)
+    ROOT u = f64[4,3,3] cholesky(square), lower=false
+    """,
+    tolerance=1e-12,
+)
 @emits_nest("cholesky", is_native=is_native_cholesky)
 def emit_cholesky(nest: Nest) -> None:
     """The upper triangular factor u of each matrix, u^H u = matrix, row by row; NaN where there is none."""

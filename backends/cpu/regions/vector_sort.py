@@ -19,6 +19,7 @@ from ...llvm.index import Affine, Component, least, multiply_base
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
 from ...llvm.types import I8, I32, I64, RegisterValue, integer_constant, lane_numbers, vector_of
+from ..nest_samples import combining, samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import VectorLoop, tail_mask
 
@@ -56,6 +57,25 @@ def plan_vector_sort(sort: Instruction, size: int) -> VectorSort | None:
     return VectorSort(key, size, 32 if key_bits + position_bits <= 32 else 64, position_bits)
 
 
+@samples(
+    """
+    x = s32[1000] parameter(0)
+    ROOT y = s32[1000] sort(x), dimensions={0}, to_apply=compare_s32
+    """,
+    """
+    x = s8[37,3] parameter(0)
+    i = s64[37,3] parameter(1)
+    ROOT y = (s8[37,3], s64[37,3]) sort(x, i), dimensions={0}, is_stable=true, to_apply=greater
+    """,
+    calls=combining("compare", "s32[]", "pred[]", ", direction=LT")
+    + """greater {
+      a = s8[] parameter(0)
+      b = s8[] parameter(1)
+      i = s64[] parameter(2)
+      j = s64[] parameter(3)
+      ROOT z = pred[] compare(a, b), direction=GT
+    }""",
+)
 def emit_vector_sort(
     builder: ir.IRBuilder,
     target: Target,

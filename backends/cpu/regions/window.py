@@ -19,6 +19,7 @@ from ...llvm.index import Affine, Component, Index, add_base, i64
 from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.types import I1, I64, RegisterValue, broadcast_lanes, register_bytes
 from ...llvm.windows import interior, select_all, visit_window
+from ..nest_samples import combining, samples
 from ..nests import Nest, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
@@ -44,6 +45,24 @@ class ReduceWindow:
         return emit_scalar_computation(builder, self.to_apply, [*accumulators, *elements], lanes)
 
 
+@samples(
+    """
+    x = f32[2,30,40] parameter(0)
+    init = f32[] parameter(1)
+    ROOT y = f32[2,15,38] reduce-window(x, init), window={size=1x2x3 stride=1x2x1}, to_apply=maximum_f32
+    """,
+    """
+    x = f32[13,40] parameter(0)
+    init = f32[] parameter(1)
+    ROOT y = f32[16,29] reduce-window(x, init), window={size=3x23 pad=2_3x5_6 lhs_dilate=1x1}, to_apply=maximum_f32
+    """,
+    """
+    x = f32[13] parameter(0)
+    init = f32[] parameter(1)
+    ROOT y = f32[27] reduce-window(x, init), window={size=3 pad=2_2 lhs_dilate=2}, to_apply=maximum_f32
+    """,
+    calls=combining("maximum", "f32[]"),
+)
 @emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2)
 def emit_reduce_window(nest: Nest) -> None:
     """Reduce the elements at each place of the window into the outputs."""
@@ -101,6 +120,15 @@ def _emit_place(
 # --- select-and-scatter ---
 
 
+@samples(
+    """
+    x = s32[8,18] parameter(0)
+    source = s32[4,6] parameter(1)
+    init = s32[] parameter(2)
+    ROOT y = s32[8,18] select-and-scatter(x, source, init), window={size=2x3 stride=2x3}, select=compare_s32, scatter=add_s32
+    """,
+    calls=combining("compare", "s32[]", "pred[]", ", direction=GE") + combining("add", "s32[]"),
+)
 @emits_nest("select-and-scatter", scalars=lambda instruction: 1)
 def emit_select_and_scatter(nest: Nest) -> None:
     """Send the elements of the source to where each window's chosen element lies."""
