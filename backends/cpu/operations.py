@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...compile.aliasing import is_free_reshape
 from ...hlo import Instruction
 from ..llvm.arrays import Array
-from ..llvm.elemental import constant_value
 from ..llvm.memory import copy_memory
+from ..llvm.scalar_computations import constant_value
 from ..llvm.types import TOKEN_VALUE
 from .emitter_table import emits
 from .frame import Frame, Leaf, Values

@@ -5,6 +5,8 @@ They are functions of their own, called for one element at a time. Whoever emits
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from ...hlo import TOKEN, Computation, Instruction, leaves
@@ -13,11 +15,11 @@ from .elementwise import ELEMENTWISE_EMITTERS
 from .module import Module
 from .types import RegisterValue
 
-# Operations, besides the elementwise ones, that registers are enough for where all shapes are scalars.
-IN_REGISTERS = frozenset({
-    "parameter", "constant", "tuple", "get-tuple-element", "reshape", "broadcast", "copy", "transpose", "bitcast",
-    "bitcast-convert", "call", "fusion", "while", "conditional",
-})  # fmt: skip
+ScalarValue = RegisterValue | list  # nested lists for tuples
+ScalarEmitter = Callable[[ir.IRBuilder, Instruction, list[ScalarValue], int], ScalarValue]
+
+# What emits operations that are not elementwise in registers, where all shapes are scalars; `scalar_computations` fills it.
+IN_REGISTERS: dict[str, ScalarEmitter] = {}
 
 
 def holds_arrays(computation: Computation) -> bool:
@@ -26,7 +28,10 @@ def holds_arrays(computation: Computation) -> bool:
 
 
 def _takes_memory(instruction: Instruction) -> bool:
-    if instruction.opcode not in IN_REGISTERS and instruction.opcode not in ELEMENTWISE_EMITTERS:
+    if (
+        not any(instruction.opcode in table for table in (IN_REGISTERS, ELEMENTWISE_EMITTERS))
+        and instruction.opcode != "parameter"
+    ):
         return True
     if instruction.opcode == "constant" and instruction.shape.is_tuple:
         return True

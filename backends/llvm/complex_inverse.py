@@ -30,13 +30,11 @@ from .arithmetic import (
 from .complex_algebra import branch_for_rare, has_infinite_part, in_double, principal_root, scaled
 from .complex_exponential import log_modulus
 from .complex_trigonometric import complex_cosh, complex_sinh
-from .elementary import ELEMENTARY_FUNCTIONS
+from .elementary import inverse_hyperbolic, inverse_trigonometric, logarithm
 from .types import ComplexValue
 
 # Where a part is larger, 1 + z is z, and 1 / z**2 is nothing beside 1.
 LARGE = 2.0**60
-
-_asinh, _atan2, _log_plus_one = (ELEMENTARY_FUNCTIONS[name] for name in ("asinh", "atan2", "log-plus-one"))
 
 
 def _is_large(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -63,12 +61,12 @@ def _difference_of_products(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, c: 
 
 def _arcsine(builder: ir.IRBuilder, single: bool, x: ir.Value, y: ir.Value) -> ComplexValue:
     s, t = _roots(builder, single, x, y)
-    real = _atan2(builder, x, _difference_of_products(builder, s.real, t.real, s.imag, t.imag))
-    imag = _asinh(builder, _difference_of_products(builder, s.real, t.imag, s.imag, t.real))
+    real = inverse_trigonometric.atan2(builder, x, _difference_of_products(builder, s.real, t.real, s.imag, t.imag))
+    imag = inverse_hyperbolic.asinh(builder, _difference_of_products(builder, s.real, t.imag, s.imag, t.real))
     usual = ComplexValue(real, imag)
 
     def large() -> ComplexValue:
-        angle = _atan2(builder, x, absolute(builder, y))
+        angle = inverse_trigonometric.atan2(builder, x, absolute(builder, y))
         return ComplexValue(angle, copysign(builder, _log_doubled_modulus(builder, single, x, y), y))
 
     result = branch_for_rare(builder, _is_large(builder, x, y), usual, large)
@@ -78,12 +76,12 @@ def _arcsine(builder: ir.IRBuilder, single: bool, x: ir.Value, y: ir.Value) -> C
 
 def _arccosine(builder: ir.IRBuilder, single: bool, x: ir.Value, y: ir.Value) -> ComplexValue:
     s, t = _roots(builder, single, x, y)
-    angle = _atan2(builder, s.real, t.real)
-    imag = _asinh(builder, _difference_of_products(builder, t.real, s.imag, t.imag, s.real))
+    angle = inverse_trigonometric.atan2(builder, s.real, t.real)
+    imag = inverse_hyperbolic.asinh(builder, _difference_of_products(builder, t.real, s.imag, t.imag, s.real))
     usual = ComplexValue(add(builder, angle, angle), imag)
 
     def large() -> ComplexValue:
-        angle = _atan2(builder, absolute(builder, y), x)
+        angle = inverse_trigonometric.atan2(builder, absolute(builder, y), x)
         return ComplexValue(angle, copysign(builder, _log_doubled_modulus(builder, single, x, y), negate(builder, y)))
 
     result = branch_for_rare(builder, _is_large(builder, x, y), usual, large)
@@ -100,9 +98,9 @@ def _area_tangent(builder: ir.IRBuilder, single: bool, x: ir.Value, y: ir.Value)
     near = builder.and_(compare(builder, "==", magnitude, 1.0), compare(builder, "<", height, 2.0**-60))
     quotient = builder.select(near, divide(builder, 2.0, height), quotient)
     factor = select(builder, near, constant(x.type, 0.5), 0.25)
-    real = multiply(builder, _log_plus_one(builder, quotient), factor)
+    real = multiply(builder, logarithm.log_plus_one(builder, quotient), factor)
     cosine = fma(builder, below, add(builder, magnitude, 1.0), negate(builder, square))
-    imag = multiply(builder, _atan2(builder, add(builder, y, y), cosine), 0.5)
+    imag = multiply(builder, inverse_trigonometric.atan2(builder, add(builder, y, y), cosine), 0.5)
     usual = ComplexValue(copysign(builder, real, x), imag)
 
     def large() -> ComplexValue:

@@ -7,35 +7,28 @@ which indices its operands are needed and emits those first. Data movement is in
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from llvmlite import ir
 
-from ...hlo import Computation, Instruction, component_type
-from ...hlo.operation import CONTROL_FLOW, ELEMENTWISE, FUNCTION_CALL
+from ...hlo import Instruction, component_type
+from ...hlo.operation import ELEMENTWISE
 from ...hlo.shape import row_major_strides
 from ...hlo.slices import slice_dimensions
 from . import index as indices
 from . import start_indices
 from .arrays import Array
-from .called_computations import emit_called, holds_arrays
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
-from .scalar_calls import emit_scalar_call, is_function
-from .scalar_control_flow import emit_scalar_conditional, emit_scalar_while
+from .scalar_computations import constant_value, emit_scalar_computation, same_bits
 from .types import (
     I64,
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
-    from_memory,
     integer_constant,
-    memory_type,
     register_type,
     round_to_type,
     scalar_register_type,
-    to_memory,
-    vector_of,
 )
 
 Binding = Array | RegisterValue
@@ -119,17 +112,6 @@ class ElementalEmitter:
         if isinstance(component, Affine) and component.stride == 0:
             return Affine(indices.clamp_base(self.builder, component.base, 0, size - 1))
         return component
-
-
-def constant_value(builder: ir.IRBuilder, instruction: Instruction, lanes: int) -> RegisterValue:
-    """A rank-0 constant in every lane."""
-    element_type, literal = instruction.shape.element_type, instruction.attributes["literal"]
-    scalar = scalar_register_type(element_type)
-    if element_type.is_complex:
-        parts = (broadcast_lanes(builder, scalar(float(part)), lanes) for part in (literal.real, literal.imag))
-        return ComplexValue(*parts)
-    number = float(literal) if element_type.is_float else int(literal)
-    return broadcast_lanes(builder, scalar(number), lanes)
 
 
 @index_rule("constant")
@@ -362,67 +344,10 @@ def _gather(emitter, instruction, index, mask):
 @index_rule("bitcast-convert")
 def _bitcast_convert(emitter, instruction, index, mask):
     (operand,) = instruction.operands
-    return _same_bits(emitter.builder, instruction, emitter.emit(operand, index, mask), emitter.lanes)
-
-
-def _same_bits(b: ir.IRBuilder, instruction: Instruction, value: RegisterValue, lanes: int) -> RegisterValue:
-    """A bitcast-convert between types of one width."""
-    source, target = instruction.operands[0].shape.element_type, instruction.shape.element_type
-    if source.bits != target.bits:
-        raise NotImplementedError("bitcast-convert between widths has no native code inside a loop nest")
-    if isinstance(value, ComplexValue):
-        return value
-    bits = b.bitcast(to_memory(b, source, value), vector_of(memory_type(target), lanes))
-    return from_memory(b, target, bits)
+    return same_bits(emitter.builder, instruction, emitter.emit(operand, index, mask), emitter.lanes)
 
 
 @index_rule("map")
 def _map(emitter, instruction, index, mask):
     operands = [emitter.emit(operand, index, mask) for operand in instruction.operands]
     return emit_scalar_computation(emitter.builder, instruction.attributes["to_apply"], operands, emitter.lanes)[0]
-
-
-def emit_scalar_computation(
-    builder: ir.IRBuilder, computation: Computation, arguments: list[RegisterValue], lanes: int
-) -> list[RegisterValue]:
-    """A computation on scalars, applied in every lane; its results, a list of one unless it returns a tuple."""
-    if holds_arrays(computation):
-        return emit_called(builder, computation, arguments, lanes)
-    values: dict[Instruction, RegisterValue | list] = {}
-    for instruction in computation.instructions:
-        opcode = instruction.opcode
-        operands = [values[operand] for operand in instruction.operands]
-        if opcode == "parameter":
-            values[instruction] = arguments[instruction.attributes["number"]]
-        elif opcode == "constant":
-            values[instruction] = constant_value(builder, instruction, lanes)
-        elif opcode == "tuple":
-            values[instruction] = operands
-        elif opcode == "get-tuple-element":
-            values[instruction] = operands[0][instruction.attributes["index"]]
-        elif opcode in ("reshape", "broadcast", "copy", "transpose"):
-            values[instruction] = operands[0]  # between rank-0 shapes these change nothing
-        elif opcode in ("bitcast", "bitcast-convert"):
-            values[instruction] = _same_bits(builder, instruction, operands[0], lanes)
-        elif instruction.has_trait(FUNCTION_CALL):
-            (callee,) = instruction.called_computations
-            emit = partial(emit_scalar_call, emit=emit_scalar_computation) if is_function(callee) else emit_scalar_computation
-            results = emit(builder, callee, operands, lanes)
-            values[instruction] = results if callee.shape.is_tuple else results[0]
-        elif instruction.has_trait(CONTROL_FLOW):
-            values[instruction] = _scalar_control_flow(builder, instruction, operands, lanes)
-        else:
-            values[instruction] = emit_elementwise(builder, instruction, operands, lanes)
-    root = values[computation.root]
-    return root if computation.shape.is_tuple else [root]
-
-
-def _scalar_control_flow(builder: ir.IRBuilder, instruction: Instruction, operands: list, lanes: int) -> RegisterValue | list:
-    def emit(computation: Computation, arguments: list) -> list:
-        return emit_scalar_computation(builder, computation, arguments, 1)
-
-    if lanes > 1:
-        raise NotImplementedError(f"{instruction.opcode} in a computation on scalars has no native code for several at once")
-    if instruction.opcode == "while":
-        return emit_scalar_while(builder, instruction, operands[0], emit)
-    return emit_scalar_conditional(builder, instruction, operands, emit)

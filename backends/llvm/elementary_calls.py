@@ -11,8 +11,8 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Module
-from ...hlo.operation import ELEMENTWISE
-from .elementary import ELEMENTARY_FUNCTIONS
+from ...hlo.operation import ELEMENTWISE, GIVEN
+from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .module import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
 from .types import I32, ComplexValue, RegisterValue, flatten, type_suffix, unflatten
 
@@ -22,8 +22,6 @@ _COMPLEX_FUNCTIONS = ELEMENTARY_FUNCTIONS.keys() | {"abs", "divide"}
 _INLINE_APPLICATIONS = 2
 _WEIGHT_OF_COMPLEX = 2
 _WEIGHT_IN_REDUCTION = 2
-# Functions that are about as short as a call.
-SHORT_FUNCTIONS = frozenset({"sqrt", "rsqrt"})
 
 
 def is_called(instruction: Instruction) -> bool:
@@ -55,10 +53,6 @@ def _weight(computation: Computation) -> int:
     return weight * _WEIGHT_IN_REDUCTION if reduces else weight
 
 
-# Operations, besides the elementwise ones, that lose nothing where vectors are several registers long.
-_LENGTH_INDIFFERENT = frozenset({"parameter", "constant", "broadcast", "slice"})
-
-
 def calls_on_vectors(module: ir.Module, computation: Computation) -> bool:
     """Whether the computation calls elementary functions of real numbers, and may do so for `VECTORS_PER_CALL` vectors."""
     shared = shared_functions_of(module)
@@ -66,10 +60,13 @@ def calls_on_vectors(module: ir.Module, computation: Computation) -> bool:
         return False
     instructions = [instruction for instruction in computation.instructions if not instruction.shape.is_tuple]
     return any(map(is_called, instructions)) and all(
-        (ELEMENTWISE in instruction.operation.traits or instruction.opcode in _LENGTH_INDIFFERENT)
-        and not instruction.shape.element_type.is_complex
-        for instruction in instructions
+        _is_indifferent_to_length(instruction) and not instruction.shape.element_type.is_complex for instruction in instructions
     )
+
+
+def _is_indifferent_to_length(instruction: Instruction) -> bool:
+    """Whether nothing is lost where vectors are several registers long."""
+    return not {ELEMENTWISE, GIVEN}.isdisjoint(instruction.operation.traits) or instruction.opcode in ("broadcast", "slice")
 
 
 def lanes_for_calls(module: ir.Module, computation: Computation, lanes: int, size: int) -> int:

@@ -16,7 +16,7 @@ from llvmlite import ir
 from ...hlo import ElementType, Instruction
 from . import complex_arithmetic, conversion, elementary_calls
 from .arithmetic import any_lane, constant, intrinsic
-from .elementary import ELEMENTARY_FUNCTIONS
+from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .loops import while_loop
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
@@ -55,11 +55,31 @@ class ElementwiseContext:
 Emitter = Callable[..., RegisterValue]
 ELEMENTWISE_EMITTERS: dict[str, Emitter] = {}
 
+# Whether there is nothing to round or to wrap in the result of an operation, by its type.
+IsExact = Callable[[ElementType], bool]
+_IS_EXACT: dict[str, IsExact] = {}
 
-def emitter(*opcodes: str) -> Callable[[Emitter], Emitter]:
+
+def _never(result_type: ElementType) -> bool:
+    return False
+
+
+def _selects(result_type: ElementType) -> bool:
+    """The result is an element of an operand."""
+    return True
+
+
+def _in_16_bits(result_type: ElementType) -> bool:
+    """The type has zeros of both signs, and more than a few numbers."""
+    return result_type.bits == 16
+
+
+def emitter(*opcodes: str, is_exact: IsExact = _never) -> Callable[[Emitter], Emitter]:
+    """Decorator: the function emits these operations on register values."""
+
     def register(function: Emitter) -> Emitter:
-        for opcode in opcodes:
-            ELEMENTWISE_EMITTERS[opcode] = function
+        ELEMENTWISE_EMITTERS.update(dict.fromkeys(opcodes, function))
+        _IS_EXACT.update(dict.fromkeys(opcodes, is_exact))
         return function
 
     return register
@@ -77,42 +97,29 @@ def emit_elementwise(
     if emit is None:
         raise NotImplementedError(f"operation {opcode} has no native code")
     result = emit(context, *operands)
-    if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _is_exact(opcode, context.result_type):
+    if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _IS_EXACT[opcode](context.result_type):
         return result
     return round_to_type(builder, context.result_type, result)
-
-
-# Operations whose result is an element of an operand.
-_SELECTING = frozenset({"maximum", "minimum", "clamp", "select"})
-# Operations whose result is exact in the operand's type, if that has zeros of both signs and more than a few numbers.
-_EXACT = frozenset({"abs", "negate", "sign", "floor", "ceil", "round-nearest-afz", "round-nearest-even"})
-
-
-def _is_exact(opcode: str, result_type: ElementType) -> bool:
-    """Whether there is nothing to round or to wrap."""
-    return opcode in _SELECTING or opcode in _EXACT and result_type.bits == 16
 
 
 def _float_intrinsic(name: str) -> Emitter:
     return lambda context, *operands: intrinsic(context.builder, name, *operands)
 
 
-for _opcode, _name in (
-    ("ceil", "ceil"), ("floor", "floor"), ("round-nearest-afz", "round"), ("round-nearest-even", "roundeven"),
-):  # fmt: skip
-    ELEMENTWISE_EMITTERS[_opcode] = _float_intrinsic(_name)
+_FLOAT_INTRINSICS = {"ceil": "ceil", "floor": "floor", "round-nearest-afz": "round", "round-nearest-even": "roundeven"}
+
+for _opcode, _name in _FLOAT_INTRINSICS.items():
+    emitter(_opcode, is_exact=_in_16_bits)(_float_intrinsic(_name))
 
 
+# Each elementary function is the emitter of its operation, except for those below that do integers, too, or are short.
+@emitter(*ELEMENTARY_FUNCTIONS)
 def _call_elementary(context: ElementwiseContext, *operands: ir.Value) -> ir.Value:
     opcode = context.instruction.opcode
     return elementary_calls.apply(context.builder, opcode, ELEMENTARY_FUNCTIONS[opcode], operands, operands[0])
 
 
-# Each elementary function is the emitter of its operation, except for those below that do integers, too, or are short.
-ELEMENTWISE_EMITTERS |= dict.fromkeys(ELEMENTARY_FUNCTIONS, _call_elementary)
-
-
-@emitter(*elementary_calls.SHORT_FUNCTIONS)
+@emitter(*SHORT_FUNCTIONS)
 def _inline_elementary(context, x):
     return ELEMENTARY_FUNCTIONS[context.instruction.opcode](context.builder, x)
 
@@ -133,14 +140,14 @@ def _binary(context, x, y):
     return getattr(context.builder, _BINARY[context.instruction.opcode][context.operand_type.kind])(x, y)
 
 
-@emitter("negate")
+@emitter("negate", is_exact=_in_16_bits)
 def _negate(context, x):
     if context.operand_type.is_float:
         return context.builder.fneg(x)
     return context.builder.sub(integer_constant(x.type, 0), x)
 
 
-@emitter("abs")
+@emitter("abs", is_exact=_in_16_bits)
 def _abs(context, x):
     if context.operand_type.is_float:
         return intrinsic(context.builder, "fabs", x)
@@ -150,7 +157,7 @@ def _abs(context, x):
     return context.builder.select(negative, context.builder.sub(integer_constant(x.type, 0), x), x)
 
 
-@emitter("sign")
+@emitter("sign", is_exact=_in_16_bits)
 def _sign(context, x):
     b = context.builder
     if context.operand_type.is_float:
@@ -286,7 +293,7 @@ def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.
     return b.select(negative, reciprocal, product)
 
 
-@emitter("maximum", "minimum")
+@emitter("maximum", "minimum", is_exact=_selects)
 def _extremum(context, x, y):
     b, name, kind = context.builder, context.instruction.opcode, context.operand_type.kind
     if kind == "float":
@@ -298,7 +305,7 @@ def _extremum(context, x, y):
     return b.select(compare(relation, x, y), x, y)
 
 
-@emitter("clamp")
+@emitter("clamp", is_exact=_selects)
 def _clamp(context, low, x, high):
     b, kind = context.builder, context.result_type.kind
     if kind == "float":
@@ -359,7 +366,7 @@ def _total_order_key(context: ElementwiseContext, x: ir.Value) -> ir.Value:
     return b.xor(bits, b.lshr(sign, integer_constant(bits.type, 1)))
 
 
-@emitter("select")
+@emitter("select", is_exact=_selects)
 def _select(context, condition, on_true, on_false):
     b = context.builder
     if isinstance(on_true, ComplexValue):
@@ -383,9 +390,6 @@ def _imag(context, x):
     return constant(x.type, 0.0)
 
 
-for _opcode, _emit in (
-    ("convert", conversion.convert),
-    ("reduce-precision", conversion.reduce_precision),
-    ("stochastic-convert", conversion.stochastic_convert),
-):
-    ELEMENTWISE_EMITTERS[_opcode] = _emit
+emitter("convert")(conversion.convert)
+emitter("reduce-precision")(conversion.reduce_precision)
+emitter("stochastic-convert")(conversion.stochastic_convert)

@@ -12,10 +12,11 @@ from ...compile.fused_computations import result_roots
 from ...hlo import Computation, ElementType, Instruction
 from ...hlo.ops.elementwise import ADD
 from .arithmetic import constant, intrinsic
-from .elemental import Binding, ElementalEmitter, emit_scalar_computation
+from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
 from .loops import carried_loop
+from .scalar_computations import emit_scalar_computation
 from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
 
 

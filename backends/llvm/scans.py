@@ -9,8 +9,9 @@ from ...compile.scan_steps import elementwise_step
 from ...hlo import Computation, leaves, make_instruction
 from . import index as indices
 from .arrays import Array
-from .elemental import Binding, ElementalEmitter, emit_scalar_computation
+from .elemental import Binding, ElementalEmitter
 from .index import Base, Component, Index
+from .scalar_computations import emit_scalar_computation
 from .types import RegisterValue
 
 Mask = ir.Value | None

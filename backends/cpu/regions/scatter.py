@@ -11,9 +11,9 @@ from llvmlite import ir
 from ....hlo import Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array
-from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Component
 from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.start_indices import moved, widened
 from ...llvm.types import I64
 from ..emitter_table import emits

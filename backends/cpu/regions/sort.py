@@ -14,10 +14,10 @@ from llvmlite import ir
 from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
-from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Component, Index, i64, least
 from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
 from ...llvm.memory import copy_memory
+from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..nest_samples import samples

@@ -14,9 +14,9 @@ from llvmlite import ir
 from ....hlo import ElementType, Instruction, scalar_computation
 from ...llvm.arithmetic import constant, fma, square_root
 from ...llvm.arrays import Array
-from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest

@@ -14,9 +14,9 @@ from ....hlo import Computation, Shape
 from ....hlo.window import WindowDimension
 from ...llvm import index as indices
 from ...llvm.arrays import Array
-from ...llvm.elemental import emit_scalar_computation
 from ...llvm.index import Affine, Component, Index, add_base, i64
 from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, RegisterValue, broadcast_lanes, register_bytes
 from ...llvm.windows import interior, select_all, visit_window
 from ..nest_samples import combining, samples

@@ -27,9 +27,9 @@ from . import (
     root,
     trigonometric,
 )
-from .table import ELEMENTARY_FUNCTIONS
+from .table import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 
 __all__ = [
-    "ELEMENTARY_FUNCTIONS", "error_function", "exponential", "gamma", "hyperbolic", "inverse_error_function",
+    "ELEMENTARY_FUNCTIONS", "SHORT_FUNCTIONS", "error_function", "exponential", "gamma", "hyperbolic", "inverse_error_function",
     "inverse_hyperbolic", "inverse_trigonometric", "logarithm", "power", "remainder", "root", "trigonometric",
 ]  # fmt: skip

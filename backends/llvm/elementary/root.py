@@ -19,19 +19,19 @@ from ..arithmetic import (
     to_bits,
 )
 from .double_double import two_product
-from .table import elementary
+from .table import elementary, short_elementary
 
 # (1 - h)**(-1/3) to third order
 INVERSE_CUBE_ROOT = (1.0, 1 / 3, 2 / 9, 14 / 81)
 
 
-@elementary
+@short_elementary
 def sqrt(builder, x):
     """Return the correctly rounded square root of x."""
     return square_root(builder, x)
 
 
-@elementary
+@short_elementary
 def rsqrt(builder, x):
     """Return 1 / sqrt(x); -inf for -0, as IEEE 754 says of rSqrt."""
     y = divide(builder, 1.0, square_root(builder, x))
