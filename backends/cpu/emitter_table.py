@@ -20,16 +20,19 @@ EMITTERS: dict[str, Emitter] = {}
 _SHARED: dict[str, Emitter] = {}
 _FORMS: dict[str, Callable[[Instruction], bool]] = {}
 _SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {}
+_JOINING_ROW_GROUPS: set[str] = set()
 
 
 def emits(
     opcode: str,
     scratch: Callable[[Instruction], int] | None = None,
     is_native: Callable[[Instruction], bool] | None = None,
+    joins_row_groups: bool = False,
 ) -> Callable[[Emitter], Emitter]:
     """Decorator: the function emits this operation.
 
     Its instructions need ``scratch`` bytes of memory for themselves; ``is_native`` says which of them it can emit, if not all.
+    With ``joins_row_groups`` it hands its regions to the row groups, and else what they hold is emitted before.
     """
 
     def register(emit: Emitter) -> Emitter:
@@ -40,6 +43,8 @@ def emits(
             _SCRATCH_BYTES[opcode] = scratch
         if is_native is not None:
             _FORMS[opcode] = is_native
+        if joins_row_groups:
+            _JOINING_ROW_GROUPS.add(opcode)
         return emit
 
     return register
@@ -74,6 +79,11 @@ def emitter_of(instruction: Instruction) -> Emitter:
     if not has_code(instruction):
         raise NotImplementedError(f"{instruction!r} has no native code; the reference backend runs it")
     return EMITTERS.get(instruction.opcode, _SHARED["elements"])
+
+
+def joins_row_groups(instruction: Instruction) -> bool:
+    """Whether the instruction's emitter hands its regions to the row groups, or makes them emit what they hold."""
+    return instruction.opcode in _JOINING_ROW_GROUPS
 
 
 def scratch_bytes(instruction: Instruction) -> int:

@@ -14,7 +14,7 @@ from llvmlite import ir
 from ...compile.aliasing import Value, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
-from ...hlo.operation import ELEMENTWISE
+from ...hlo.operation import ELEMENTWISE, GIVEN
 from ..llvm.arrays import Array, stack_array
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.memory import copy_memory
@@ -22,7 +22,7 @@ from ..llvm.module import Module as LlvmModule
 from ..llvm.module import SharedFunctions
 from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, check_supported
 from .arena import Arena, BorrowedArena
-from .emitter_table import emitter_of
+from .emitter_table import emitter_of, joins_row_groups
 from .function_parts import Argument, FunctionParts, NativeFunction
 from .region_functions import RegionFunctions
 from .row_groups import RowGroups
@@ -261,7 +261,7 @@ class Frame:
     @staticmethod
     def _leaves_memory_alone(instruction: Instruction) -> bool:
         """Whether emitting the instruction only names values, computes scalars from scalars, or goes through the row groups."""
-        if instruction.opcode in ("constant", "fusion", "reduce") or only_names(instruction):
+        if GIVEN in instruction.operation.traits or joins_row_groups(instruction) or only_names(instruction):
             return True
         inputs = (shape for operand in instruction.operands for shape in leaves(operand.shape))
         is_elementwise = ELEMENTWISE in instruction.operation.traits

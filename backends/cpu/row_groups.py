@@ -108,7 +108,7 @@ def _row_positions(region: Region, rows: int) -> dict[Instruction, int] | None:
         for operand, needed in _needed(instruction, position):
             if positions.setdefault(operand, needed) != needed or operand.shape.dimensions[needed] != rows:
                 return None
-        if instruction.opcode not in _ROW_OPERATIONS and ELEMENTWISE not in instruction.operation.traits:
+        if not _works_by_rows(instruction):
             return None
     if any(positions.get(parameter, 0) != 0 for parameter in computation.parameters):
         return None
@@ -116,25 +116,58 @@ def _row_positions(region: Region, rows: int) -> dict[Instruction, int] | None:
     return None if reached_whole else positions
 
 
-_ROW_OPERATIONS = frozenset(("parameter", "broadcast", "reduce", "reshape", "constant", "iota", "transpose", "tuple"))
+# For an instruction and the position of the rows in it: which operands carry them, and in which dimension.
+Needed = list[tuple[Instruction, int]]
 
 
-def _needed(instruction: Instruction, position: int) -> list[tuple[Instruction, int]]:
-    """Which operands carry the rows of an instruction, and in which dimension. An impossible one stands for failure."""
-    opcode, operands = instruction.opcode, instruction.operands
-    if ELEMENTWISE in instruction.operation.traits:
-        return [(operand, position) for operand in operands if operand.shape.rank]
-    if opcode == "broadcast":
-        dimensions = instruction.attributes["dimensions"]
-        return [(operands[0], dimensions.index(position))] if position in dimensions else []
-    if opcode == "transpose":
-        return [(operands[0], instruction.attributes["dimensions"][position])]
-    if opcode == "reduce":
-        kept = [d for d in range(operands[0].shape.rank) if d not in instruction.attributes["dimensions"]]
-        return [(operand, kept[position]) for operand in operands[: len(operands) // 2]]
-    if opcode == "reshape" and position == 0 and operands[0].shape.rank:
-        return [(operands[0], 0)]
+def _of_none(instruction: Instruction, position: int) -> Needed:
     return []
+
+
+def _of_elementwise(instruction: Instruction, position: int) -> Needed:
+    return [(operand, position) for operand in instruction.operands if operand.shape.rank]
+
+
+def _of_broadcast(broadcast: Instruction, position: int) -> Needed:
+    dimensions = broadcast.attributes["dimensions"]
+    return [(broadcast.operands[0], dimensions.index(position))] if position in dimensions else []
+
+
+def _of_transpose(transpose: Instruction, position: int) -> Needed:
+    return [(transpose.operands[0], transpose.attributes["dimensions"][position])]
+
+
+def _of_reduce(reduce: Instruction, position: int) -> Needed:
+    operands = reduce.operands
+    kept = [d for d in range(operands[0].shape.rank) if d not in reduce.attributes["dimensions"]]
+    return [(operand, kept[position]) for operand in operands[: len(operands) // 2]]
+
+
+def _of_reshape(reshape: Instruction, position: int) -> Needed:
+    (operand,) = reshape.operands
+    return [(operand, 0)] if position == 0 and operand.shape.rank else []
+
+
+# Operations that work row by row, besides the elementwise ones.
+_NEEDED: dict[str, Callable[[Instruction, int], Needed]] = {
+    "parameter": _of_none,
+    "constant": _of_none,
+    "iota": _of_none,
+    "tuple": _of_none,
+    "broadcast": _of_broadcast,
+    "transpose": _of_transpose,
+    "reduce": _of_reduce,
+    "reshape": _of_reshape,
+}
+
+
+def _works_by_rows(instruction: Instruction) -> bool:
+    return ELEMENTWISE in instruction.operation.traits or instruction.opcode in _NEEDED
+
+
+def _needed(instruction: Instruction, position: int) -> Needed:
+    is_elementwise = ELEMENTWISE in instruction.operation.traits
+    return (_of_elementwise if is_elementwise else _NEEDED.get(instruction.opcode, _of_none))(instruction, position)
 
 
 def _reached_without_rows(computation: Computation, positions: dict[Instruction, int]) -> bool:

@@ -194,7 +194,7 @@ def scalar_computation_less():
 
 # --- who lists operations by hand ---
 
-FOLDERS = ("compile", "tracer", "runtime", "command_line", "client", "backends/reference")
+FOLDERS = ("compile", "tracer", "runtime", "command_line", "client", "backends")
 # The forms that a pass itself defines, and names for all operations.
 MAY_LIST = {"compile/layout_normalization.py", "compile/fusion_plan.py"}
 

@@ -44,7 +44,7 @@ _MOST_CONCATENATED = 128
     """,
     calls=combining("add", "s32[]"),
 )
-@emits("fusion")
+@emits("fusion", joins_row_groups=True)
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     computation = instruction.attributes["calls"]
     if any(inside.opcode == "scan" for inside in computation.instructions):
@@ -71,7 +71,7 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
     """,
     calls=combining("add", "s32[]"),
 )
-@emits("reduce")
+@emits("reduce", joins_row_groups=True)
 def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return _reduction(frame, instruction, as_computation(instruction), values)
 
