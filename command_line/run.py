@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from .. import hlo
 from ..backends.arguments import flatten, pack, parameter_leaves
 from ..backends.loading import LoadedModule, random_arguments
-from ..runtime import Communicator
+from ..runtime import Communicator, DeadlockError, Environment, HostQueue, QueueClosedError
 from .errors import WRONG_USE, CommandError
 from .files import check_backend, read_hlo_file
 
@@ -26,7 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="arguments: arrays arr_0, arr_1, ... as numpy.savez names them, or the parameters' names (default: random values)",
     )
     parser.add_argument("--backend", metavar="NAME", help="the backend that runs it (default: PHLOX_BACKEND, or cpu)")
-    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="of the random values (default: 0)")
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        default=0,
+        help="of the random values, and of those that the program draws (default: 0)",
+    )
     parser.add_argument(
         "--fill-elided",
         action="store_true",
@@ -66,31 +74,52 @@ def _run(options: argparse.Namespace, module: hlo.Module, backend: str) -> int:
     start = time.perf_counter()
     loaded = LoadedModule(module, backend)
     compiled = time.perf_counter()
+    environment = _environment(options.seed)
     try:
-        result = loaded(*arguments)
+        with environment.active():
+            result = loaded(*arguments)
     except (TypeError, ValueError) as error:
         raise CommandError(str(error), WRONG_USE) from error
+    except (QueueClosedError, DeadlockError, TimeoutError) as error:
+        raise CommandError(str(error)) from error
     finished = time.perf_counter()
 
     results = [leaf for leaf in flatten(result) if leaf is not None]  # tokens have no value
     print(f"results of {module.name}:")
     _print_arrays(_result_titles(loaded), results)
+    for number in range(len(environment.outfeed)):
+        sent = flatten(environment.outfeed.get())
+        _print_arrays([f"outfeed {number}: {hlo.shape_of(array)}" for array in sent], sent)
     print(f"backend {backend}: compiled in {1e3 * (compiled - start):.1f} ms, run in {1e3 * (finished - compiled):.3f} ms")
     if options.out:
         _write(options.out, results)
     return 0
 
 
+def _environment(seed: int) -> Environment:
+    """One in which nothing feeds the program, so that it does not wait for that, and what it sends is kept until its end."""
+    environment = Environment(seed=seed, outfeed=HostQueue("outfeed", capacity=sys.maxsize))
+    environment.infeed.close()
+    return environment
+
+
 def read_arguments(path: str, module: hlo.Module) -> list[Any]:
     """The arguments of the module's entry computation, from an .npz file; raises CommandError where they do not fit."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
+        with open(path, "rb") as file:
+            start = file.read(6)
+        if start == b"\x93NUMPY":
             raise CommandError(f"{path}: an .npz file of arrays is required, an .npy file of one array given", WRONG_USE)
-        with loaded as archive:
+        if not start.startswith(b"PK"):
+            raise CommandError(
+                f"{path}: an .npz file of arrays is required, a file that begins with {start!r} given", WRONG_USE
+            )
+        with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise CommandError(f"{path} cannot be read as an .npz file: {error}", WRONG_USE) from error
+    # A RuntimeError for encrypted files, and its subclass NotImplementedError for unknown compressions.
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CommandError(f"{path} cannot be read as an .npz file: {reason}", WRONG_USE) from error
     leaves = parameter_leaves(module)
     positional = [f"arr_{number}" for number in range(len(leaves))]
     named = [parameter.name for parameter in module.entry.parameters]

@@ -14,6 +14,8 @@ from cpu_passes import CPU_PASSES
 from paths import ROOT
 from phlox.__main__ import main
 from phlox.command_line import info
+from phlox.command_line.errors import CommandError
+from phlox.command_line.run import read_arguments
 from phlox.hlo.text.parser import parse_module
 
 PACKAGE = Path(phlox.__file__).parent
@@ -146,7 +148,11 @@ def test_run_with_arguments_that_do_not_fit(capsys, scale, tmp_path, arrays, mes
 def test_run_with_unreadable_arguments(capsys, scale, tmp_path):
     (tmp_path / "text.npz").write_text("no archive")
     np.save(tmp_path / "one.npy", np.zeros(3))
-    messages = {"text.npz": "cannot be read", "one.npy": "an .npz file of arrays is required", "no.npz": "cannot be read"}
+    messages = {
+        "text.npz": "begins with b'no arc' given",
+        "one.npy": "an .npz file of arrays is required",
+        "no.npz": "cannot be read",
+    }
     for name, message in messages.items():
         code, _, error = run_command(capsys, "run", scale, "--backend", "reference", "--args", tmp_path / name)
         assert code == 2 and message in error
@@ -249,3 +255,60 @@ def test_as_a_process(tmp_path):
     with open(writer, "wb") as closed:
         cut_off = process("info", stdout=closed)
     assert (cut_off.returncode, cut_off.stderr) == (1, "")
+
+
+FED = """
+HloModule fed
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  token = token[] after-all()
+  sent = token[] outfeed(x, token)
+  fed = (f32[2], token[]) infeed(sent)
+  ROOT y = f32[2] get-tuple-element(fed), index=0
+}
+"""
+
+
+def test_what_a_program_sends_is_printed_and_what_it_waits_for_is_named(capsys, tmp_path):
+    path = tmp_path / "fed.hlo"
+    path.write_text(FED)
+    code, _, error = run_command(capsys, "run", path)
+    assert code == 1
+    assert f"{path}: infeed: the queue is closed and empty; the program waits for a value of shape f32[2]" in error
+    path.write_text(FED.replace("infeed(sent)", "tuple(x, token)"))
+    np.savez(tmp_path / "x.npz", np.float32([1.5, 2.5]))
+    code, out, _ = run_command(capsys, "run", path, "--args", tmp_path / "x.npz")
+    assert code == 0 and "  outfeed 0: f32[2]\n    [1.5 2.5]\n" in out
+
+
+def test_the_seed_is_that_of_the_programs_random_numbers(capsys, tmp_path):
+    path, results = tmp_path / "random.hlo", tmp_path / "results.npz"
+    path.write_text(
+        "HloModule m\n"
+        "ENTRY e { a = f32[] constant(0)  b = f32[] constant(1)  ROOT r = f32[4] rng(a, b), distribution=rng_uniform }"
+    )
+    drawn = []
+    for seed in (1, 1, 2):
+        assert run_command(capsys, "run", path, "--seed", seed, "--out", results)[0] == 0
+        drawn.append(np.load(results)["arr_0"].tolist())
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_files_of_arguments_are_refused(capsys, scale, tmp_path, save):
+    path = tmp_path / "arguments.npz"
+    save(path, x=np.float32([1, 2, 3]), factor=np.float32(2))
+    data = path.read_bytes()
+    for place in range(0, len(data), 5):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        try:
+            read_arguments(str(path), parse_module(SCALE))
+        except CommandError as error:
+            assert str(path) in str(error) and error.exit_code == 2
+    for size in range(0, len(data), 50):
+        path.write_bytes(data[:size])
+        with pytest.raises(CommandError, match="npz file"):
+            read_arguments(str(path), parse_module(SCALE))
+    code, _, error = run_command(capsys, "run", scale, "--args", scale)
+    assert code == 2 and "an .npz file of arrays is required, a file that begins with b'\\nHloMo' given" in error
