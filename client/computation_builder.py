@@ -1,7 +1,7 @@
 """The builder of computations, with the preview's way of reporting errors: the first one is kept, and raised by Build.
 
-Source: "C++ interface" of XLA's compiler preview of 2017. The operations are the methods of `phlox.xla_builder.XlaBuilder`; what
-differs here is what they take and return (handles in place of instructions) and when they raise.
+Source: "C++ interface" of XLA's compiler preview of 2017. The operations are the methods of `phlox.xla_builder.XlaBuilder`;
+what differs here is what they take and return (handles in place of instructions) and when they raise.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _DEFERRED = (hlo.HloError, ValueError, NotImplementedError)
 class ComputationBuilder(ConstantMethods, EffectMethods):
     """Builds one computation for a client.
 
-    The operations are methods, named as in XLA: those of `phlox.xla_builder.XlaBuilder`, with data handles for instructions. The
-    one that was enqueued last is the computation's result, unless SetReturnValue names another.
+    The operations are methods, named as in XLA: those of `phlox.xla_builder.XlaBuilder`, with data handles for instructions.
+    The one that was enqueued last is the computation's result, unless SetReturnValue names another.
 
     An operation that breaks a constraint raises nothing: the builder keeps the first error, ignores what follows, and Build
     raises it, with a note of the line where it arose. After ``set_die_immediately_on_error(True)`` it is raised at once, as
