@@ -70,7 +70,7 @@ class AttributeKind:
         raise NotImplementedError
 
 
-def _index(value: Any) -> int:
+def as_index(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
@@ -81,7 +81,7 @@ class Integer(AttributeKind):
     """``index=2``"""
 
     def check(self, value: Any) -> int:
-        return _index(value)
+        return as_index(value)
 
     def print(self, value: int) -> str:
         return str(value)
@@ -211,7 +211,7 @@ class IntegerList(AttributeKind):
             items = tuple(value)
         except TypeError:
             raise ShapeError(f"a sequence of integers is required, {value!r} given") from None
-        return tuple([_index(item) for item in items])
+        return tuple([as_index(item) for item in items])
 
     def print(self, value: tuple[int, ...]) -> str:
         return "{" + ",".join(map(str, value)) + "}"
@@ -232,7 +232,7 @@ class SliceDimensions(AttributeKind):
     """``slice={[0:4], [1:9:2]}``: start, limit and stride for each dimension."""
 
     def check(self, value: Any) -> tuple[SliceDimension, ...]:
-        return tuple([SliceDimension(*map(_index, item)) for item in value])
+        return tuple([SliceDimension(*map(as_index, item)) for item in value])
 
     def print(self, value: tuple[SliceDimension, ...]) -> str:
         parts = [f"[{d.start}:{d.limit}" + (f":{d.stride}" if d.stride != 1 else "") + "]" for d in value]
@@ -265,7 +265,7 @@ class PaddingDimensions(AttributeKind):
     """``padding=1_2x0_0_3``: low, high and interior padding for each dimension."""
 
     def check(self, value: Any) -> tuple[PaddingDimension, ...]:
-        return tuple(PaddingDimension(*map(_index, item)) for item in value)
+        return tuple(PaddingDimension(*map(as_index, item)) for item in value)
 
     def print(self, value: tuple[PaddingDimension, ...]) -> str:
         return "x".join(f"{d.low}_{d.high}" + (f"_{d.interior}" if d.interior else "") for d in value)

@@ -42,12 +42,12 @@ class Builder:
         self._enclosing: list[Builder] = []
 
     def __enter__(self) -> Builder:
-        self._enclosing.append(_current.builder)
-        _current.builder = self
+        self._enclosing.append(current.builder)
+        current.builder = self
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _current.builder = self._enclosing.pop()
+        current.builder = self._enclosing.pop()
 
     def append(self, instruction: Instruction) -> Instruction:
         self.instructions.append(instruction)
@@ -112,17 +112,17 @@ class _Current(threading.local):
     builder: Builder = UnattachedBuilder("")
 
 
-_current = _Current()
+current = _Current()
 
 
 def current_builder() -> Builder:
     """The builder into which this thread writes."""
-    return _current.builder
+    return current.builder
 
 
 def set_current_builder(builder: Builder | None) -> None:
     """For recordings that are left in other ways than by a ``with`` block; None is no builder at all."""
-    _current.builder = _Current.builder if builder is None else builder
+    current.builder = _Current.builder if builder is None else builder
 
 
 @cache

@@ -238,7 +238,7 @@ class Module:
 
     def as_text(self, **options: Any) -> str:
         """The module in XLA's HLO text."""
-        from .text.printer import module_text
+        from .text.printer import module_text  # which stands above
 
         return module_text(self, **options)
 
@@ -246,14 +246,14 @@ class Module:
         return self.as_text()
 
     def _repr_svg_(self) -> str:
-        from .drawing import module_svg
+        from .drawing import module_svg  # which stands above
 
         return module_svg(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Module):
             return NotImplemented
-        from .equality import same_computation
+        from .equality import same_computation  # which stands above
 
         return same_computation(self.entry, other.entry) and self.attributes == other.attributes
 

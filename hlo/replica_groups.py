@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .attributes import AttributeKind, Cursor, Integer, IntegerList, _index, braced_list
+from .attributes import AttributeKind, Cursor, Integer, IntegerList, as_index, braced_list
 from .errors import ShapeError, require
 from .mesh_groups import MeshGroups, checked_mesh, parse_mesh
 
@@ -74,7 +74,7 @@ class ReplicaGroups(AttributeKind):
             return _checked_iota(value)
         if isinstance(value, MeshGroups):
             return checked_mesh(value)
-        groups = tuple(tuple(map(_index, group)) for group in _sequence(value))
+        groups = tuple(tuple(map(as_index, group)) for group in _sequence(value))
         numbers = [number for group in groups for number in group]
         require(all(groups), f"no group may be empty, got {groups}")
         require(min(numbers, default=0) >= 0, f"the numbers in groups must not be negative, got {groups}")
@@ -116,7 +116,7 @@ class SourceTargetPairs(AttributeKind):
     always_printed = True
 
     def check(self, value: Any) -> tuple[tuple[int, int], ...]:
-        pairs = tuple(tuple(map(_index, pair)) for pair in _sequence(value))
+        pairs = tuple(tuple(map(as_index, pair)) for pair in _sequence(value))
         for pair in pairs:
             require(len(pair) == 2, f"pairs of a source and a target are required, got {pair}")
             require(min(pair) >= 0, f"sources and targets must not be negative, got {pair}")
@@ -191,7 +191,7 @@ def participants(groups: AnyGroups, mode: str, device: Device, replica_count: in
 
 
 def _checked_iota(value: IotaGroups) -> IotaGroups:
-    sizes, reshape, transpose = (tuple(map(_index, part)) for part in value)
+    sizes, reshape, transpose = (tuple(map(as_index, part)) for part in value)
     require(len(sizes) == 2, f"groups [number,size] are required, got [{_joined(sizes)}]")
     positive = all(size > 0 for size in (*sizes, *reshape))
     require(positive and bool(reshape), f"sizes above 0 are required, got [{_joined(sizes)}]<=[{_joined(reshape)}]")

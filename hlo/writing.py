@@ -15,7 +15,7 @@ import keyword
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .builder import Builder, Where, _current
+from .builder import Builder, Where, current
 from .element_type import PRED, ElementType
 from .errors import require
 from .instruction import Computation, Instruction, complete_attributes
@@ -31,7 +31,7 @@ def emit(opcode: str, *operands: Any, shape: AnyShape | None = None, **attribute
     >>> emit("negate", constant(2.0, F32))
     <f32[] negate(%constant)>
     """
-    return _current.builder.emit(opcode, *operands, shape=shape, **attributes)
+    return current.builder.emit(opcode, *operands, shape=shape, **attributes)
 
 
 def computation(
@@ -50,12 +50,12 @@ def computation(
 
 def append(instruction: Instruction) -> Instruction:
     """An instruction that is made already, as the next one."""
-    return _current.builder.append(instruction)
+    return current.builder.append(instruction)
 
 
 def parameter(shape: AnyShape, name: str = "") -> Instruction:
     """The next parameter of the computation."""
-    return _current.builder.parameter(shape, name)
+    return current.builder.parameter(shape, name)
 
 
 def constant(value: Any, element_type: ElementType | None = None) -> Instruction:
@@ -63,7 +63,7 @@ def constant(value: Any, element_type: ElementType | None = None) -> Instruction
 
     Arrays and NumPy's scalars are converted to it as ``astype`` does. Raises OverflowError for a Python int that does not fit.
     """
-    return _current.builder.constant(value, element_type)
+    return current.builder.constant(value, element_type)
 
 
 def full_like(x: Instruction, value: Any) -> Instruction:
@@ -211,7 +211,7 @@ def _function(record: Operation) -> Callable[..., Instruction]:
                 if not isinstance(operand, Instruction):
                     operands = _with_constants(record, operands)
                     break
-        return _current.builder.emit(opcode, *operands, shape=shape, **attributes)
+        return current.builder.emit(opcode, *operands, shape=shape, **attributes)
 
     write.__name__ = write.__qualname__ = function_name(opcode)
     write.__doc__ = record.documentation

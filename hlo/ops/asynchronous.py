@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import CalledComputation, Integer
+from ..builder import Builder, scalar_computation
 from ..element_type import F32, S32, TOKEN, U32
 from ..errors import require
 from ..operation import BOUNDS, EFFECTFUL, HOST_CALL, RENAMES, InvalidSample, Sample, operation
@@ -58,8 +59,6 @@ def _(*arguments, calls, run, shape):
 
 @async_start.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     add = scalar_computation("add", F32)
     x, y = np.float32(2), np.float32(3)
     operands = TupleShape((Shape(F32), Shape(F32)))

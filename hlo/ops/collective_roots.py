@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation
+from ..builder import scalar_computation
 from ..element_type import F32, S32
 from ..errors import require
 from ..operation import APPLIES, InvalidSample, Sample, operation
@@ -123,8 +124,6 @@ def _():
 
 @collective_reduce.sampling
 def _():
-    from ..builder import scalar_computation
-
     add = {"to_apply": scalar_computation("add", F32)}
     x = np.float32([1, 2])
     yield Sample([x], {**add, "replica_groups": ((0,),)}, expected=x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import CalledComputation, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import BF16, F32, S32, U32
 from ..errors import require
 from ..operation import APPLIES, HOST_CALL, InvalidSample, Sample, operation
@@ -130,8 +131,6 @@ def _(*operands, to_apply, run, shape, **attributes):
 @all_reduce.sampling
 @all_reduce_start.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     add, maximum = scalar_computation("add", F32), scalar_computation("maximum", BF16)
     x, y = np.float32([1.0, 2.5]), np.float32([[3.0], [5.25]])
     yield Sample([x], {"to_apply": add}, expected=x)
@@ -254,8 +253,6 @@ def _require_count(instruction, count, large, small):
 
 @reduce_scatter.sampling
 def _():
-    from ..builder import scalar_computation
-
     add = scalar_computation("add", F32)
     x = np.float32([1.0, 2.25])
     one_group = {"dimensions": (0,), "to_apply": add, "replica_groups": ((0,),)}

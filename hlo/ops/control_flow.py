@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import CalledComputation, CalledComputations, Choice, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import F32, PRED, S32
 from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, BOUNDS, CONTROL_FLOW, FUNCTION_CALL, InvalidSample, Sample, operation
@@ -40,8 +41,6 @@ def _(state, *, condition, body, run):
 
 @while_.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     state = TupleShape((Shape(S32), Shape(F32, (10,))))
     b = Builder("below_1000")
     count = b.emit("get-tuple-element", b.parameter(state, "state"), index=0)
@@ -114,8 +113,6 @@ def _(predicate, *operands, true_computation, false_computation, branch_computat
 
 @conditional.sampling
 def _():
-    from ..builder import Builder
-
     def unary(opcode):
         b = Builder(opcode)
         return b.build(b.emit(opcode, b.parameter(Shape(F32, (3,)), "x")))
@@ -156,8 +153,6 @@ def _(*arguments, to_apply, is_composite, run):
 
 @call.sampling
 def _():
-    from ..builder import scalar_computation
-
     add = scalar_computation("add", F32)
     yield Sample([np.float32(2), np.float32(3)], {"to_apply": add}, expected=np.float32(5))
     yield InvalidSample([Shape(F32)], {"to_apply": add}, "to_apply must take")
@@ -186,8 +181,6 @@ def _(*arguments, kind, calls, run):
 
 @fusion.sampling
 def _():
-    from ..builder import Builder
-
     b = Builder("fused")
     x, y = b.parameter(Shape(F32, (3, 20)), "x"), b.parameter(Shape(F32, (3, 20)), "y")
     fused = b.build(b.emit("add", b.emit("negate", x), y))
@@ -229,8 +222,6 @@ def _(*operands, dimensions, to_apply, run):
 
 @map_.sampling
 def _():
-    from ..builder import scalar_computation
-
     multiply = scalar_computation("multiply", F32)
     operands, products = np.array([[1, 2, 3], [4, 5, 6]], np.float32), np.array([4, 10, 18], np.float32)
     yield Sample(list(operands), {"to_apply": multiply}, expected=products)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String
+from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String, braced_list
 from ..element_type import F32, F64, S32
 from ..errors import HloError, require
 from ..operation import EFFECTFUL, HOST_CALL, KEPT, InvalidSample, Sample, operation
@@ -21,6 +21,7 @@ class LiteralText(RawText):
     """``literal=s32[2]{0} {1, 2}``: a shape and a value of it, kept as they are spelled."""
 
     def parse(self, cursor) -> str:
+        # Text is made for all operations, which stand below it.
         from ..text.shapes import parse_shape, starts_shape
 
         start = cursor.position
@@ -87,7 +88,7 @@ def _stated_shapes(constraints, operand_shapes):
     plain = [shape.without_layout() for shape in operand_shapes]
     if not constraints:
         return plain
-    from ..attributes import braced_list
+    # Text is made for all operations, which stand below it.
     from ..text.lexer import Cursor
     from ..text.shapes import parse_shape
 

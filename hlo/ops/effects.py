@@ -29,11 +29,13 @@ class StatedShape(AttributeKind):
         return value if value is None else _without_row_major(value)
 
     def print(self, value: AnyShape) -> str:
+        # Text is made for all operations, which stand below it.
         from ..text.shapes import full_shape_text
 
         return full_shape_text(value)
 
     def parse(self, cursor) -> AnyShape:
+        # Text is made for all operations, which stand below it.
         from ..text.shapes import parse_shape
 
         return parse_shape(cursor)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import BF16, C64, F32, F64, PRED, S8, S32, S64, U8, U32, U64
 from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, DATA_MOVEMENT, InvalidSample, Sample, operation
@@ -380,8 +381,6 @@ def _(*operands, to_apply, run, **attributes):
 
 @scatter.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     def second(element_type):
         b = Builder("assign")
         b.parameter(Shape(element_type), "current")
@@ -475,8 +474,6 @@ def _():
 
 def _sum_and_maximum():
     """The computation of a scatter of two operands: the sum of floats and the maximum of integers."""
-    from ..builder import Builder
-
     b = Builder("sum_and_maximum")
     total, largest, value, number = (b.parameter(Shape(t)) for t in (F32, S32, F32, S32))
     return b.build(b.emit("tuple", b.emit("add", total, value), b.emit("maximum", largest, number)))

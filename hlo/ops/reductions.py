@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from ..attributes import CalledComputation, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import F32, F64, PRED, S32, U8
 from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
@@ -87,8 +88,6 @@ def _vectorized(computation, run, count):
 
 @reduce.sampling
 def _():
-    from ..builder import scalar_computation
-
     for element_type in (F32, S32, F64, U8):
         for dimensions in ((0,), (1,), (2,), (0, 2), (0, 1, 2), ()):
             attributes = {"dimensions": dimensions, "to_apply": scalar_computation("add", element_type)}
@@ -128,8 +127,6 @@ def _():
 
 def _argmax_computation():
     """The first position of the largest value, as JAX writes it."""
-    from ..builder import Builder
-
     b = Builder("argmax")
     best, best_index, value, index = (
         b.parameter(Shape(t), name) for t, name in ((F32, "a"), (S32, "i"), (F32, "b"), (S32, "j"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, Choice, Integer, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import F32, S32
 from ..errors import require
 from ..operation import InvalidSample, Sample, operation
@@ -108,8 +109,6 @@ def _(*operands, dimensions, num_carries, is_reverse, is_associative, to_apply, 
 
 @scan.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     def running(opcode: str, carry: Shape):
         """(x, carry) -> both the output and the carry."""
         b = Builder(f"running_{opcode}")

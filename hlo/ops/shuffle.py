@@ -30,6 +30,7 @@ class ShapedLiteral(AttributeKind):
         return array
 
     def print(self, value: np.ndarray) -> str:
+        # Text is made for all operations, which stand below it.
         from ..text.literals import literal_text
         from ..text.shapes import full_shape_text
 
@@ -38,6 +39,7 @@ class ShapedLiteral(AttributeKind):
         return f"{full_shape_text(shape)} {literal_text(value, shape)}"
 
     def parse(self, cursor: Cursor) -> np.ndarray:
+        # Text is made for all operations, which stand below it.
         from ..text.literals import parse_literal
         from ..text.shapes import parse_shape
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, Integer, IntegerList
+from ..builder import Builder, scalar_computation
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8, U16, element_type_of
 from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, InvalidSample, Sample, operation
@@ -135,8 +136,6 @@ def _ordered(x):
 
 @sort.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     def comparator(direction, *element_types, type=""):
         """Compares the elements of the first operand."""
         b = Builder("_".join([direction.lower(), *(t.name for t in element_types)]))

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from ..attributes import CalledComputation
+from ..builder import Builder, scalar_computation
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8
 from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
@@ -151,8 +152,6 @@ def _(operand, source, init_value, *, window, select, scatter, run, shape):
 
 @reduce_window.sampling
 def _():
-    from ..builder import scalar_computation
-
     def sample(shape, opcode, init, window, expected=None, element_type=F32):
         array = Shape(element_type, shape) if isinstance(shape, tuple) else np.array(shape, element_type.dtype)
         attributes = {"window": window, "to_apply": scalar_computation(opcode, element_type)}
@@ -221,8 +220,6 @@ def _():
 
 def _sum_and_product():
     """The sum of integers and the product of floats, in one computation."""
-    from ..builder import Builder
-
     b = Builder("sum_and_product")
     total, factor, term, value = (b.parameter(Shape(t), n) for t, n in ((S32, "a"), (F64, "b"), (S32, "c"), (F64, "d")))
     return b.build(b.emit("tuple", b.emit("add", total, term), b.emit("multiply", factor, value)))
@@ -230,8 +227,6 @@ def _sum_and_product():
 
 @select_and_scatter.sampling
 def _():
-    from ..builder import Builder, scalar_computation
-
     def comparison(element_type, direction):
         b = Builder(f"{direction.lower()}_{element_type.name}")
         first, second = (b.parameter(Shape(element_type), name) for name in "ab")
