@@ -20,7 +20,7 @@ from .loops import carried_loop, counted_loop
 from .types import I8, I64, ComplexValue, broadcast_lanes, memory_type, vector_of
 
 
-def product(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
+def complex_product(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
     b = builder
     real = fma(b, b.fneg(x.imag), y.imag, b.fmul(x.real, y.real))
     return ComplexValue(real, fma(b, x.imag, y.real, b.fmul(x.real, y.imag)))
@@ -86,7 +86,7 @@ class FourierColumn:
                 into = b.add(q, place)
                 outputs = self._butterfly(inputs)
                 for j, value in enumerate(outputs):
-                    turned = product(b, value, turns[j - 1]) if j else value
+                    turned = complex_product(b, value, turns[j - 1]) if j else value
                     self._write(target, b.add(into, b.mul(done, I64(j))), turned)
                 return nothing
 

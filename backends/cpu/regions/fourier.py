@@ -19,7 +19,7 @@ from ....compile.expansion.fourier_tables import LONGEST
 from ....hlo import C64, C128, Instruction, Shape, component_type
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
-from ...llvm.fourier_column import FourierColumn, product
+from ...llvm.fourier_column import FourierColumn, complex_product
 from ...llvm.fourier_plan import has_small_factors, rows_and_columns, step_roots, table_roots
 from ...llvm.index import Affine, Base, Component, least, multiply_base
 from ...llvm.loops import counted_loop
@@ -146,7 +146,7 @@ def emit_fourier(nest: Nest) -> None:
             def keep(frequency: Base, value: ComplexValue) -> None:
                 index = (Affine(frequency), place)
                 turn = ComplexValue(*(turns.load(b, (Affine(part), *index), lanes) for part in (0, 1)))
-                for part, number in enumerate(product(b, value, turn)):
+                for part, number in enumerate(complex_product(b, value, turn)):
                     table.store(b, (Affine(part), *index), number, lanes)
 
             FourierColumn(b, real, lanes, rows, inverse, halves(rows), roots[0]).transform(
