@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from phlox.backends import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -27,6 +28,13 @@ class Checkout:
 def pytest_configure(config):
     # A conftest's own hooks are not asked about the folders above it.
     config.pluginmanager.register(Checkout(), "checkout")
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Lets a test register backends; they are gone afterwards."""
+    monkeypatch.setattr(registry, "_loaders", dict(registry._loaders))
+    monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
 
 @pytest.fixture

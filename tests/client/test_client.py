@@ -23,7 +23,7 @@ from phlox.runtime import Environment
 
 
 @pytest.fixture(params=["cpu", "reference", device_with_memory.NAME])
-def client(request):
+def client(request, registered):
     if request.param == device_with_memory.NAME:
         device_with_memory.register()
     return ClientLibrary.ClientLibraryOrDie(request.param)

@@ -13,7 +13,7 @@ from phlox.hlo import BF16, Layout
 
 
 @pytest.fixture
-def client():
+def client(registered):
     device_with_memory.register()
     return Client(device_with_memory.NAME)
 
@@ -122,7 +122,7 @@ def test_threads_share_the_memory(client, memory):
     assert memory.bytes_in_use == 0
 
 
-def test_the_librarys_client_is_that_of_the_backend_that_there_is():
+def test_the_librarys_client_is_that_of_the_backend_that_there_is(registered):
     device_with_memory.register()
     first = ClientLibrary.ClientLibraryOrDie(device_with_memory.NAME)
     assert first is ClientLibrary.ClientLibraryOrDie(device_with_memory.NAME)

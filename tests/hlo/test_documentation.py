@@ -7,7 +7,7 @@ import pytest
 from cpu_passes import optimize
 from paths import ROOT
 from phlox.__main__ import main
-from phlox.backends.registry import available_backends, get_backend, register_backend
+from phlox.backends.registry import get_backend, register_backend
 from phlox.command_line.operation_pages import operation_pages
 from phlox.hlo import ELEMENT_TYPES, OPERATIONS, Computation, Module, Shape, TupleShape, make_instruction, shape_of
 from phlox.hlo.accepted_types import accepted_types, in_words
@@ -145,7 +145,7 @@ def test_gaps_are_listed():
             assert word is not None or (opcode, name) in listed, f"{opcode} is a gap of backend {name}"
 
 
-def test_a_backend_adds_a_column():
+def test_a_backend_adds_a_column(registered):
     class Nothing:
         name = "nothing"
 
@@ -153,16 +153,9 @@ def test_a_backend_adds_a_column():
             return None
 
     register_backend("nothing", Nothing)
-    try:
-        index = operation_pages()["README.md"]
-    finally:
-        from phlox.backends import registry
-
-        registry._loaders.pop("nothing")
-        registry._loaded.pop("nothing")
+    index = operation_pages()["README.md"]
     assert re.search(r"^\| operation \| .* \| nothing \|$", index, re.MULTILINE)
     assert re.search(r"^\| \[add\]\(elementwise.md#add\) \| .*native \| gap \|$", index, re.MULTILINE)
-    assert "nothing" not in available_backends()
 
 
 # --- what the pages are made of ---

@@ -26,13 +26,6 @@ def affine():
 # --- the registry ---
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Lets a test register backends; they are gone afterwards."""
-    monkeypatch.setattr(registry, "_loaders", dict(registry._loaders))
-    monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
-
-
 def test_the_environment_names_the_default_backend(monkeypatch):
     monkeypatch.setenv("PHLOX_BACKEND", "reference")
     assert get_backend().name == "reference"
