@@ -38,6 +38,7 @@ from .shape import AnyShape, Shape, has_dynamic_dimensions, leaves
 
 # Traits. ELEMENTWISE: element i of the result depends on element i of each operand only, all of one shape.
 # TRANSCENDENTAL: elementwise, and not a matter of a few additions and multiplications.
+# SELECTING: elementwise, and every element of the result is one of an operand, unchanged.
 # DATA_MOVEMENT: every element of the result is an element of an operand, found by index arithmetic alone.
 # GIVEN: the value is there before the computation runs, in memory that is not the computation's own.
 # FOLDABLE: its value may be computed while compiling, as that of all that are elementwise or move data.
@@ -52,6 +53,7 @@ ELEMENTWISE = "elementwise"
 TRANSCENDENTAL = "transcendental"
 COMMUTATIVE = "commutative"
 ASSOCIATIVE = "associative"
+SELECTING = "selecting"
 DATA_MOVEMENT = "data movement"
 FOLDABLE = "foldable"
 GIVEN = "given"

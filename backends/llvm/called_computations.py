@@ -28,12 +28,10 @@ def holds_arrays(computation: Computation) -> bool:
 
 
 def _takes_memory(instruction: Instruction) -> bool:
-    if (
-        not any(instruction.opcode in table for table in (IN_REGISTERS, ELEMENTWISE_EMITTERS))
-        and instruction.opcode != "parameter"
-    ):
+    opcode = instruction.opcode
+    if opcode != "parameter" and opcode not in IN_REGISTERS and opcode not in ELEMENTWISE_EMITTERS:
         return True
-    if instruction.opcode == "constant" and instruction.shape.is_tuple:
+    if opcode == "constant" and instruction.shape.is_tuple:
         return True
     return any(shape.rank or shape.element_type is TOKEN for shape in leaves(instruction.shape))
 

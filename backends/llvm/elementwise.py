@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...hlo import ElementType, Instruction
+from ...hlo.operation import SELECTING
 from . import complex_arithmetic, conversion, elementary_calls
 from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
@@ -55,31 +56,17 @@ class ElementwiseContext:
 Emitter = Callable[..., RegisterValue]
 ELEMENTWISE_EMITTERS: dict[str, Emitter] = {}
 
-# Whether there is nothing to round or to wrap in the result of an operation, by its type.
-IsExact = Callable[[ElementType], bool]
-_IS_EXACT: dict[str, IsExact] = {}
+# Operations whose result is exact in the operand's type, if that has zeros of both signs and more than a few numbers.
+_EXACT_IN_16_BITS: set[str] = set()
 
 
-def _never(result_type: ElementType) -> bool:
-    return False
-
-
-def _selects(result_type: ElementType) -> bool:
-    """The result is an element of an operand."""
-    return True
-
-
-def _in_16_bits(result_type: ElementType) -> bool:
-    """The type has zeros of both signs, and more than a few numbers."""
-    return result_type.bits == 16
-
-
-def emitter(*opcodes: str, is_exact: IsExact = _never) -> Callable[[Emitter], Emitter]:
+def emitter(*opcodes: str, exact_in_16_bits: bool = False) -> Callable[[Emitter], Emitter]:
     """Decorator: the function emits these operations on register values."""
 
     def register(function: Emitter) -> Emitter:
         ELEMENTWISE_EMITTERS.update(dict.fromkeys(opcodes, function))
-        _IS_EXACT.update(dict.fromkeys(opcodes, is_exact))
+        if exact_in_16_bits:
+            _EXACT_IN_16_BITS.update(opcodes)
         return function
 
     return register
@@ -97,9 +84,15 @@ def emit_elementwise(
     if emit is None:
         raise NotImplementedError(f"operation {opcode} has no native code")
     result = emit(context, *operands)
-    if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _IS_EXACT[opcode](context.result_type):
+    if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _is_exact(context):
         return result
     return round_to_type(builder, context.result_type, result)
+
+
+def _is_exact(context: ElementwiseContext) -> bool:
+    """Whether there is nothing to round or to wrap."""
+    instruction = context.instruction
+    return instruction.has_trait(SELECTING) or instruction.opcode in _EXACT_IN_16_BITS and context.result_type.bits == 16
 
 
 def _float_intrinsic(name: str) -> Emitter:
@@ -109,7 +102,7 @@ def _float_intrinsic(name: str) -> Emitter:
 _FLOAT_INTRINSICS = {"ceil": "ceil", "floor": "floor", "round-nearest-afz": "round", "round-nearest-even": "roundeven"}
 
 for _opcode, _name in _FLOAT_INTRINSICS.items():
-    emitter(_opcode, is_exact=_in_16_bits)(_float_intrinsic(_name))
+    emitter(_opcode, exact_in_16_bits=True)(_float_intrinsic(_name))
 
 
 # Each elementary function is the emitter of its operation, except for those below that do integers, too, or are short.
@@ -140,14 +133,14 @@ def _binary(context, x, y):
     return getattr(context.builder, _BINARY[context.instruction.opcode][context.operand_type.kind])(x, y)
 
 
-@emitter("negate", is_exact=_in_16_bits)
+@emitter("negate", exact_in_16_bits=True)
 def _negate(context, x):
     if context.operand_type.is_float:
         return context.builder.fneg(x)
     return context.builder.sub(integer_constant(x.type, 0), x)
 
 
-@emitter("abs", is_exact=_in_16_bits)
+@emitter("abs", exact_in_16_bits=True)
 def _abs(context, x):
     if context.operand_type.is_float:
         return intrinsic(context.builder, "fabs", x)
@@ -157,7 +150,7 @@ def _abs(context, x):
     return context.builder.select(negative, context.builder.sub(integer_constant(x.type, 0), x), x)
 
 
-@emitter("sign", is_exact=_in_16_bits)
+@emitter("sign", exact_in_16_bits=True)
 def _sign(context, x):
     b = context.builder
     if context.operand_type.is_float:
@@ -293,7 +286,7 @@ def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.
     return b.select(negative, reciprocal, product)
 
 
-@emitter("maximum", "minimum", is_exact=_selects)
+@emitter("maximum", "minimum")
 def _extremum(context, x, y):
     b, name, kind = context.builder, context.instruction.opcode, context.operand_type.kind
     if kind == "float":
@@ -305,7 +298,7 @@ def _extremum(context, x, y):
     return b.select(compare(relation, x, y), x, y)
 
 
-@emitter("clamp", is_exact=_selects)
+@emitter("clamp")
 def _clamp(context, low, x, high):
     b, kind = context.builder, context.result_type.kind
     if kind == "float":
@@ -366,7 +359,7 @@ def _total_order_key(context: ElementwiseContext, x: ir.Value) -> ir.Value:
     return b.xor(bits, b.lshr(sign, integer_constant(bits.type, 1)))
 
 
-@emitter("select", is_exact=_selects)
+@emitter("select")
 def _select(context, condition, on_true, on_false):
     b = context.builder
     if isinstance(on_true, ComplexValue):

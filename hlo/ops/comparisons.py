@@ -12,7 +12,7 @@ import numpy as np
 from ..attributes import Choice
 from ..element_type import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U32, element_type_of
 from ..errors import require
-from ..operation import ELEMENTWISE, InvalidSample, Sample, operation
+from ..operation import ELEMENTWISE, SELECTING, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
 from . import numerics
 from .constraints import PRED_SCALAR, require_array, require_kind, require_same_shape, with_dynamic_dimensions_of
@@ -70,7 +70,7 @@ def _():
     yield InvalidSample([Shape(S32), Shape(U32)], {"direction": "LT"}, "must have the same shape")
 
 
-@operation("clamp", "min", "operand", "max", builder="Clamp", traits={ELEMENTWISE})
+@operation("clamp", "min", "operand", "max", builder="Clamp", traits={ELEMENTWISE, SELECTING})
 def clamp(min, operand, max):
     """Clamp(min, operand, max): the operand moved into [min, max]; the bounds may be scalars.
 
@@ -108,7 +108,7 @@ def _():
     yield InvalidSample([Shape(F32), Shape(F32, (3,)), Shape(S32)], {}, "max must have the operand's shape")
 
 
-@operation("select", "pred", "on_true", "on_false", builder="Select", traits={ELEMENTWISE})
+@operation("select", "pred", "on_true", "on_false", builder="Select", traits={ELEMENTWISE, SELECTING})
 def select(pred, on_true, on_false):
     """Select(pred, on_true, on_false): the element of on_true where pred holds, of on_false elsewhere; pred may be a scalar.
 

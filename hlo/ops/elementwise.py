@@ -37,6 +37,7 @@ from ..operation import (
     ASSOCIATIVE,
     COMMUTATIVE,
     ELEMENTWISE,
+    SELECTING,
     TRANSCENDENTAL,
     Identity,
     InvalidSample,
@@ -332,12 +333,12 @@ POWER = _binary(
 )  # fmt: skip
 MAXIMUM = _binary(
     "maximum", "Max", "the larger; NaN if either is; +0 is larger than -0",
-    ("pred", *INTEGERS, "float"), numerics.maximum, _ALGEBRA, identities.of_maxima,
+    ("pred", *INTEGERS, "float"), numerics.maximum, (*_ALGEBRA, SELECTING), identities.of_maxima,
     example=(_f32(1, 2, -0.0), _f32(3, -1, 0), _f32(3, 2, 0)),
 )  # fmt: skip
 MINIMUM = _binary(
     "minimum", "Min", "the smaller; NaN if either is; -0 is smaller than +0",
-    ("pred", *INTEGERS, "float"), numerics.minimum, _ALGEBRA, identities.of_minima,
+    ("pred", *INTEGERS, "float"), numerics.minimum, (*_ALGEBRA, SELECTING), identities.of_minima,
     example=(_f32(1, 2, -0.0), _f32(3, -1, 0), _f32(1, -1, -0.0)),
 )  # fmt: skip
 ATAN2 = _binary(

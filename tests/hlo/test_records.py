@@ -10,8 +10,8 @@ from paths import ROOT
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
 from phlox.compile.dynamic_padding.padder import HANDLERS
-from phlox.hlo import ELEMENT_TYPES, F32, OPERATIONS, Sample, Shape, ShapeError, evaluate_operation, scalar_computation
-from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, TRANSCENDENTAL, operation
+from phlox.hlo import ELEMENT_TYPES, F32, OPERATIONS, PRED, Sample, Shape, ShapeError, evaluate_operation, scalar_computation
+from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, SELECTING, TRANSCENDENTAL, operation
 from phlox.tracer.calls.cost import cost_analysis
 from phlox.xla_builder import XlaBuilder
 
@@ -135,6 +135,24 @@ def test_associative_operations_have_an_identity(record):
         has_none = element_type.name == "f8e8m0fnu" and record.opcode == "add"
         has_none |= element_type.is_complex and record.opcode == "multiply"
         assert (record.identity(element_type) is None) == has_none, element_type
+
+
+# --- selection ---
+
+
+@pytest.mark.parametrize("element_type", TYPES, ids=str)
+@pytest.mark.parametrize("record", [record for record in OPERATIONS.values() if SELECTING in record.traits], ids=str)
+def test_what_selects_returns_elements_of_operands(record, element_type):
+    """With all of the telling values in all places; a condition is pred."""
+    values, types = telling_values(element_type), [element_type] * len(record.operand_names)
+    if record.operand_names[0] == "pred":
+        types[0] = PRED
+    grids = np.meshgrid(*(telling_values(t) for t in types), indexing="ij")
+    try:
+        result = evaluate_operation(record.opcode, *(grid.ravel() for grid in grids))
+    except ShapeError:
+        return  # the operation does not take this type
+    assert ELEMENTWISE in record.traits and set(bits(result)) <= set(bits(values))
 
 
 # --- cost ---

@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ....hlo import Shape
-from ....hlo.operation import ASSOCIATIVE
+from ....hlo.operation import ASSOCIATIVE, SELECTING
 from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import lanes_for_calls
@@ -65,9 +65,8 @@ def _is_exact(scan: Scan) -> bool:
     operation = scan.step_results[0]
     if tuple(reversed(operation.operands)) != tuple(scan.step.parameters) or operation.shape.element_type.is_complex:
         return False
-    if operation.shape.element_type.is_float:
-        return operation.opcode in ("maximum", "minimum")  # the others round
-    return operation.has_trait(ASSOCIATIVE)
+    rounds = operation.shape.element_type.is_float and not operation.has_trait(SELECTING)
+    return operation.has_trait(ASSOCIATIVE) and not rounds
 
 
 def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
