@@ -1,4 +1,4 @@
-"""What the fusion pass asks a backend: which operations fuse, and the limits."""
+"""What passes ask a backend about fusions: which operations fuse, and the limits."""
 
 from __future__ import annotations
 

@@ -4,51 +4,60 @@ from __future__ import annotations
 
 from ..hlo import Computation, Instruction, Module, leaves, rebuild
 from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE, GIVEN, TUPLING
+from .fusion_policy import FusionPolicy
 from .inlining import inlined
-from .pass_manager import module_pass
+from .pass_manager import Pass
 from .traversal import has_effects, on_operands, transform_computations
 from .trip_count import known_trip_count
 
 _MOST_ROUNDS = 8
 _MOST_INSTRUCTIONS = 512  # of all rounds together
-_FREELY_FUSED = frozenset({ELEMENTWISE, GIVEN, TUPLING})
 _SMALL = 64  # elements; whatever happens to fewer takes no time
 
 
-@module_pass("unroll-loops")
-def unroll_loops(module: Module) -> Module:
-    """Replaces a loop of a few rounds, whose body does nothing but elementwise work on arrays, by its rounds.
+def unrolling_pass(policy: FusionPolicy) -> Pass:
+    """The pass ``unroll-loops`` for a backend that fuses so."""
 
-    A round in a loop reads and writes its state in memory; unrolled, the rounds become one fusion that keeps it in registers.
-    """
-    return transform_computations(module, _unroll)
+    def unroll_loops(module: Module) -> Module:
+        """Replaces a loop of a few rounds, whose body does nothing but elementwise work on arrays, by its rounds.
+
+        A round in a loop reads and writes its state in memory; unrolled, the rounds become one fusion that keeps it in
+        registers.
+        """
+        return transform_computations(module, lambda computation: _unroll(computation, policy))
+
+    return Pass("unroll-loops", unroll_loops)
 
 
-def _unroll(computation: Computation) -> Computation:
+def _unroll(computation: Computation, policy: FusionPolicy) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
-        return _unrolled(current) if current.opcode == "while" and _is_worth_it(current) else current
+        return _unrolled(current) if current.opcode == "while" and _is_worth_it(current, policy) else current
 
     if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
     return rebuild(computation, transform)
 
 
-def _is_worth_it(loop: Instruction) -> bool:
+def _is_worth_it(loop: Instruction, policy: FusionPolicy) -> bool:
     body, condition = loop.attributes["body"], loop.attributes["condition"]
     if not any(leaf.rank for leaf in leaves(loop.shape)) or any(map(has_effects, condition.instructions)):
         return False
     trip_count = known_trip_count(loop)
     if trip_count is None or trip_count.count > _MOST_ROUNDS:
         return False
-    return trip_count.count * len(body.instructions) <= _MOST_INSTRUCTIONS and all(map(_fuses, body.instructions))
+    if trip_count.count * len(body.instructions) > _MOST_INSTRUCTIONS:
+        return False
+    return all(_fuses(instruction, policy) for instruction in body.instructions)
 
 
-def _fuses(instruction: Instruction) -> bool:
+def _fuses(instruction: Instruction, policy: FusionPolicy) -> bool:
     """Whether the instruction becomes part of a fusion with whatever stands before and behind it, or is small."""
     traits = instruction.operation.traits
-    if not _FREELY_FUSED.isdisjoint(traits) or instruction.opcode in ("broadcast", "iota"):
+    if GIVEN in traits or TUPLING in traits:
         return True
+    if ELEMENTWISE in traits or instruction.opcode in ("broadcast", "iota"):
+        return not instruction.shape.dimensions or policy.is_fusible(instruction)
     sizes = (shape.size for value in (instruction, *instruction.operands) for shape in leaves(value.shape))
     return DATA_MOVEMENT in traits and max(sizes) <= _SMALL
 

@@ -68,8 +68,8 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
     return register
 
 
-def run_steps(module: Module, steps: Iterable[Step]) -> dict[str, Module]:
-    """The module after each of the steps, by the step's name; the same object where a step changed nothing.
+def run_steps(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Module]]:
+    """Each step's name, and the module after it; the same object where a step changed nothing.
 
     Raises ValueError for a name that no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the
     language (the message names the pass).
@@ -77,21 +77,9 @@ def run_steps(module: Module, steps: Iterable[Step]) -> dict[str, Module]:
     >>> from phlox import hlo
     >>> f = hlo.computation("f", [hlo.Shape(hlo.F32, (3,))], lambda x: hlo.negate(hlo.negate(x)))
     >>> after = run_steps(hlo.Module("f", f), ["simplify", "dce"])
-    >>> {name: one.entry.root.opcode for name, one in after.items()}
+    >>> {name: one.entry.root.opcode for name, one in after}
     {'simplify': 'parameter', 'dce': 'parameter'}
     """
-    return dict(_after_each(module, steps))
-
-
-def run_passes(module: Module, steps: Iterable[Step]) -> Module:
-    """The module after all of the steps; see `run_steps`."""
-    result = module
-    for _, after in _after_each(module, steps):
-        result = after
-    return result
-
-
-def _after_each(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Module]]:
     runner = _Runner()
     runner.begin(module)
     for step in steps:
@@ -102,6 +90,14 @@ def _after_each(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Mo
             module = runner.run(step, module)
         yield step.name, module
     runner.finish(module)
+
+
+def run_passes(module: Module, steps: Iterable[Step]) -> Module:
+    """The module after all of the steps; see `run_steps`."""
+    result = module
+    for _, after in run_steps(module, steps):
+        result = after
+    return result
 
 
 def _run_to_fixed_point(runner: _Runner, module: Module, group: FixedPoint) -> Module:

@@ -1,6 +1,7 @@
 """All passes that know no backend, by name, and the group of them that any pipeline has.
 
-What knows a backend is made for its pipeline: `expansion.expansion_pass`, `fusion.fusion_pass`, `loop_rolling.rolling_pass`.
+What knows a backend is made for its pipeline: `expansion.expansion_pass`, `fusion.fusion_pass`, `loop_rolling.rolling_pass`,
+`loop_unrolling.unrolling_pass`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from . import (  # noqa: F401  (importing a pass registers it)
     layout_normalization,
     loop_invariant_code_motion,
     loop_simplification,
-    loop_unrolling,
     simplification,
     verification,
 )
@@ -28,25 +28,23 @@ from .expansion import collectives  # noqa: F401
 from .pass_manager import NORMALIZE_LAYOUTS, PAD_DYNAMIC_DIMENSIONS, PASSES, FixedPoint, Pass, Step, run_passes
 from .traversal import has_dynamic_shapes
 
-# HLO to simpler HLO; any backend gains from it, and its result is as readable as its input.
-SIMPLIFICATION: tuple[Step, ...] = (
-    "inline-calls",
-    "canonicalize",
-    FixedPoint(
-        "simplification",
-        (
-            "simplify",
-            "fold-constants",
-            "cse",
-            "simplify-loops",
-            "unroll-loops",
-            "simplify-conditionals",
-            "hoist-loop-invariants",
-            "dce",
-        ),
-        rounds=4,
-    ),
-)
+
+def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
+    """HLO to simpler HLO, by what any backend gains from; its result is as readable as its input.
+
+    ``of_loops`` are a backend's own passes for loops, which make more to simplify.
+    """
+    passes = (
+        "simplify",
+        "fold-constants",
+        "cse",
+        "simplify-loops",
+        *of_loops,
+        "simplify-conditionals",
+        "hoist-loop-invariants",
+        "dce",
+    )
+    return "inline-calls", "canonicalize", FixedPoint("simplification", passes, rounds=4)
 
 
 def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:
@@ -55,7 +53,8 @@ def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:
     >>> list(available_passes())[:2]
     ['canonicalize', 'cse']
     """
-    return dict(sorted((PASSES | {step.name: step for step in pipeline if isinstance(step, Pass)}).items()))
+    steps = (each for step in pipeline for each in (step.passes if isinstance(step, FixedPoint) else (step,)))
+    return dict(sorted((PASSES | {step.name: step for step in steps if isinstance(step, Pass)}).items()))
 
 
 def run_named_passes(module: Module, names: Iterable[str], pipeline: Iterable[Step] = ()) -> Module:

@@ -29,6 +29,7 @@ from .target import Target, host_target
 
 # Calls that run more instructions than this may take long.
 _MANY_INSTRUCTIONS = 1 << 18
+_KEPT_STEPS = {"pad-dynamic-dimensions", "fuse", "insert-copies"}  # the program of each of the others goes as the next is there
 
 
 class CpuBackend:
@@ -53,7 +54,7 @@ class CpuBackend:
             return self._compiled(module, call)
 
     def _compiled(self, module: Module, call: CallSignature | None) -> CpuExecutable | PaddedExecutable:
-        after = run_steps(module, PIPELINE)
+        after = {name: result for name, result in run_steps(module, PIPELINE) if name in _KEPT_STEPS}
         padded = after["pad-dynamic-dimensions"]
         if not isinstance(padded, PaddedModule):
             return self._emitted(module, after, call)

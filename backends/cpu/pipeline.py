@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ...compile import SIMPLIFICATION
+from ...compile import simplification_steps
 from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.loop_rolling import rolling_pass
+from ...compile.loop_unrolling import unrolling_pass
 from ...compile.pass_manager import Step
 from .fusion_policy import FUSION_POLICY
 from .support import is_native
@@ -15,7 +16,7 @@ from .support import is_native
 _LOOP_NESTS: tuple[Step, ...] = (
     "expand-collectives",
     expansion_pass(is_native),
-    *SIMPLIFICATION,
+    *simplification_steps(unrolling_pass(FUSION_POLICY)),
     fusion_pass(FUSION_POLICY),
     "insert-copies",
 )

@@ -1,10 +1,15 @@
 """What is known about loops, and the passes that rewrite them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cpu_passes import optimize
 from phlox import hlo
-from phlox.compile import run_named_passes
+from phlox.backends.cpu.fusion_policy import FUSION_POLICY
+from phlox.backends.cpu.pipeline import PIPELINE
+from phlox.compile import run_named_passes, run_passes
+from phlox.compile.loop_unrolling import unrolling_pass
 from phlox.compile.trip_count import TripCount, known_trip_count, loop_invariant_elements
 from phlox.hlo import F32, Shape, TupleShape
 from phlox.xla_builder import XlaBuilder
@@ -230,7 +235,7 @@ def swapping(rounds, body):
 
 def test_short_elementwise_loops_are_unrolled():
     module = with_result(swapping(5, lambda c, s: c.Sub(c.Mul(s[1], s[1]), s[2])), 1, 2)
-    after = run_named_passes(module, ["unroll-loops", "simplify", "dce"])
+    after = run_named_passes(module, ["unroll-loops", "simplify", "dce"], PIPELINE)
     hlo.verify(after)
     assert "while" not in opcodes(after.entry)
     assert_same_program(module.entry, after.entry)
@@ -250,7 +255,14 @@ def test_short_elementwise_loops_are_unrolled():
     ids=["many rounds", "moves elements", "scalars only"],
 )
 def test_other_loops_are_not_unrolled(module):
-    assert run_named_passes(module, ["unroll-loops"]) is module
+    assert run_named_passes(module, ["unroll-loops"], PIPELINE) is module
+
+
+def test_what_a_backend_does_not_fuse_is_not_unrolled():
+    module = swapping(5, lambda c, s: c.Sub(s[1], s[2]))
+    policy = replace(FUSION_POLICY, is_fusible=lambda instruction: instruction.opcode != "subtract")
+    assert run_passes(module, [unrolling_pass(policy)]) is module
+    assert run_passes(module, [unrolling_pass(FUSION_POLICY)]) is not module
 
 
 def test_loops_that_may_not_end_stay_inside():

@@ -3,19 +3,17 @@
 from dataclasses import replace
 
 from comparisons import assert_identical
-from cpu_passes import SIMPLIFY_AND_FUSE, optimize
+from cpu_passes import SINGLE_PASSES, optimize
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phlox import hlo
 from phlox.backends.cpu.fusion_policy import FUSION_POLICY
-from phlox.compile import FixedPoint
 from phlox.compile.fusion import fusion_pass
 from phlox.compile.fusion_policy import is_degenerate_reshape
 from phlox.compile.traversal import is_control_flow
 from phlox.hlo.operation import ELEMENTWISE
 from random_programs import modules, results
 
-PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck))
 
 
@@ -24,12 +22,12 @@ PROPERTY = settings(deadline=None, derandomize=True, max_examples=40, suppress_h
 def test_every_pass_keeps_the_meaning(module):
     hlo.verify(module)
     expected = [results(module, seed) for seed in range(2)]
-    for name in PASS_NAMES:
-        before, module = module, optimize(module, [name])
+    for step in SINGLE_PASSES:
+        before, module = module, optimize(module, [step])
         if module is not before:
             hlo.verify(module)
             for seed in range(2):
-                assert_identical(results(module, seed), expected[seed], f"after {name}")
+                assert_identical(results(module, seed), expected[seed], f"after {step}")
     assert_fused_form(module)
 
 

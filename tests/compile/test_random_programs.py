@@ -6,15 +6,13 @@
 import numpy as np
 import pytest
 from comparisons import assert_identical
-from cpu_passes import SIMPLIFY_AND_FUSE, optimize
+from cpu_passes import SINGLE_PASSES, optimize
 from hypothesis import HealthCheck, given, settings
 from phlox import hlo
 from phlox.backends.registry import get_backend
-from phlox.compile import FixedPoint
 from random_control_flow_modules import control_flow_module, control_flow_modules, module_arguments
 from random_windows_and_casts import windows_and_casts_module, windows_and_casts_modules
 
-PASS_NAMES = [name for step in SIMPLIFY_AND_FUSE for name in (step.passes if isinstance(step, FixedPoint) else (step,))]
 PROPERTY = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 
 
@@ -38,11 +36,11 @@ def check_text(module):
 
 def check_passes(module):
     expected = results(module)
-    for name in PASS_NAMES:
-        before, module = module, optimize(module, [name])
+    for step in SINGLE_PASSES:
+        before, module = module, optimize(module, [step])
         if module is not before:
             hlo.verify(module)
-            assert_identical(results(module), expected, f"after {name}")
+            assert_identical(results(module), expected, f"after {step}")
 
 
 def check_native_code(module):

@@ -10,9 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import phlox
 import pytest
-from cpu_passes import optimize
+from cpu_passes import SIMPLIFY, optimize
 from phlox import load_hlo
-from phlox.compile import SIMPLIFICATION
 from phlox.hlo import F32, S32, Shape, parse_module
 from phlox.runtime import Channels, Environment, HostQueue, QueueClosedError
 from phlox.xla_builder import XlaBuilder
@@ -260,7 +259,7 @@ def test_every_pass_keeps_effects(environment, name):
     """Each prefix of the pipeline, run by the reference."""
     text, notes = PROGRAMS[name]
     steps = ["expand-collectives", "expand"]
-    for step in SIMPLIFICATION:
+    for step in SIMPLIFY:
         steps += [step] if isinstance(step, str) else [*step.passes, *step.passes]
     for count in range(1, len(steps) + 1):
         optimized = optimize(parse_module(text), tuple(steps[:count]))

@@ -1,10 +1,13 @@
 """The CPU backend's passes, some of them, by name."""
 
 from phlox.backends.cpu.pipeline import PIPELINE
-from phlox.compile import SIMPLIFICATION, available_passes, run_passes
+from phlox.compile import FixedPoint, available_passes, run_passes, simplification_steps
 
 CPU_PASSES = available_passes(PIPELINE)
-SIMPLIFY_AND_FUSE = (*SIMPLIFICATION, "fuse")
+SIMPLIFY = simplification_steps(CPU_PASSES["unroll-loops"])
+SIMPLIFY_AND_FUSE = (*SIMPLIFY, "fuse")
+# One by one, those that are repeated once.
+SINGLE_PASSES = [each for step in SIMPLIFY_AND_FUSE for each in (step.passes if isinstance(step, FixedPoint) else (step,))]
 
 
 def optimize(module, steps=SIMPLIFY_AND_FUSE):
