@@ -139,6 +139,7 @@ class Operation:
     ``opcode`` is the spelling in HLO text, ``builder`` the method name in XLA's ``XlaBuilder``; ``aliases`` are methods that
     build it, too, from other arguments. ``operand_names`` names the operands; a last name that starts with ``*`` takes any
     number. ``attributes`` maps names, in printing order, to their kinds.
+
     ``dynamic`` is what it does with dynamic dimensions. ``cost`` is about how many cheap vector instructions one element of the
     result takes, its operands' elements given; None for operations that need loops of their own. ``updated_operand`` is the
     number of the operand of which the (one) result is a copy with some elements replaced. ``identity(element_type)`` is the

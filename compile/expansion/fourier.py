@@ -1,8 +1,8 @@
 """Fourier transforms as complex ones along the last dimension, and those as ones of lengths with small factors.
 
-Source of the algorithms: Bluestein, "A linear filtering approach to the
-computation of discrete Fourier transform" (1970), for lengths with a large prime factor; a real signal of even length as a
-complex one of half the length (Press et al., "Numerical Recipes", 12.3).
+Source of the algorithms: Bluestein, "A linear filtering approach to the computation of discrete Fourier transform" (1970), for
+lengths with a large prime factor; a real signal of even length as a complex one of half the length (Press et al., "Numerical
+Recipes", 12.3).
 """
 
 from __future__ import annotations
