@@ -118,8 +118,8 @@ def _has_plain_state(rounds: Rounds) -> bool:
 def build_loop(rounds: Rounds, value_of: Callable[[int], Instruction], differing: Differing) -> dict[int, Instruction]:
     """Emit the loop; the values by position that are used behind it. ``value_of`` gives those of positions before it."""
     handed_on = {offset: (offset, initial) for offset, initial in rounds.carried}
-    zeros = {offset: _zeros(rounds.instruction(0, offset).shape) for offset in rounds.final if offset not in handed_on}
-    tables = {offset: _zeros(_table_shape(rounds, offset)) for offset in rounds.collected}
+    zeros = {offset: hlo.full_like(rounds.instruction(0, offset), 0) for offset in rounds.final if offset not in handed_on}
+    tables = {offset: hlo.full(_table_shape(rounds, offset), 0) for offset in rounds.collected}
     carried = {(offset, initial): value_of(initial) for offset, initial in rounds.carried}
     fixed = {position: value_of(position) for position in rounds.fixed}
     init = hlo.tuple(hlo.constant(np.int64(0)), *carried.values(), *zeros.values(), *tables.values(), *fixed.values())
@@ -140,11 +140,6 @@ def build_loop(rounds: Rounds, value_of: Callable[[int], Instruction], differing
         row = hlo.slice(whole[offset], [number] + [0] * (len(sizes) - 1), [number + 1, *sizes[1:]])
         results[position] = hlo.reshape(row, sizes[1:])
     return results
-
-
-def _zeros(shape: Shape) -> Instruction:
-    zero = hlo.constant(0, shape.element_type)
-    return hlo.broadcast(zero, shape.dimensions, ()) if shape.dimensions else zero
 
 
 def _table_shape(rounds: Rounds, offset: int) -> Shape:

@@ -50,6 +50,7 @@ from .writing import (
     conjugate,
     emit,
     eq,
+    full,
     full_like,
     function_name,
     ge,
@@ -75,7 +76,7 @@ __all__ = [
     "HloError", "HloSyntaxError", "Instruction", "InvalidSample", "Layout", "Module", "Operation", "Sample", "Shape",
     "ShapeError", "SourceLocation", "TupleShape", "UnattachedBuilder", "VerificationError", "append", "arguments_of",
     "array_leaves", "broadcast_in_dim", "compatible", "component_type", "computation", "conjugate", "current_builder",
-    "element_type_of", "emit", "eq", "evaluate", "evaluate_operation", "full_like", "function_name", "ge", "gt",
+    "element_type_of", "emit", "eq", "evaluate", "evaluate_operation", "full", "full_like", "function_name", "ge", "gt",
     "in_preferred_type", "le", "leaves", "lt", "make_instruction", "module_text", "ne", "ops", "parse_module", "post_order",
     "rebuild", "scalar_computation", "set_current_builder", "shape_of", "verify",
 ]  # fmt: skip

@@ -66,15 +66,20 @@ def constant(value: Any, element_type: ElementType | None = None) -> Instruction
     return current.builder.constant(value, element_type)
 
 
-def full_like(x: Instruction, value: Any) -> Instruction:
-    """Equal elements in the type and the dimensions of x; the value is a number, or a scalar instruction of any type.
+def full(shape: Shape, value: Any) -> Instruction:
+    """Equal elements in this type and these dimensions; the value is a number, or a scalar instruction of any type.
 
     >>> from phlox.hlo import F32
-    >>> full_like(iota(Shape(F32, (3,)), 0), 2)
+    >>> full(Shape(F32, (3,)), 2)
     <f32[3] broadcast(%constant)>
     """
-    scalar = value if isinstance(value, Instruction) else constant(value, x.shape.element_type)
-    return broadcast(scalar, x.shape.dimensions, ()) if x.shape.dimensions else scalar
+    scalar = value if isinstance(value, Instruction) else constant(value, shape.element_type)
+    return broadcast(scalar, shape.dimensions, ()) if shape.dimensions else scalar
+
+
+def full_like(x: Instruction, value: Any) -> Instruction:
+    """As `full`, in the type and the dimensions of x."""
+    return full(x.shape, value)
 
 
 # --- types and shapes ---

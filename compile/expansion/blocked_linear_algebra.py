@@ -124,7 +124,7 @@ def blocked_cholesky(a: Instruction) -> Instruction:
     (whole,) = _loop(_number(0), _number(count), [whole], [], factor)
     factors = hlo.slice(whole, (0,) * rank, shape.dimensions)
     row, column = (hlo.iota(shape.with_element_type(S64), dimension) for dimension in (rank - 2, rank - 1))
-    zeros = hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
+    zeros = hlo.full(shape, 0)
     return hlo.select(hlo.le(row, column), factors, zeros)
 
 

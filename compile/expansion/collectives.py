@@ -83,7 +83,7 @@ def _permute(instruction: Instruction, operands: tuple[Instruction, ...]) -> Ins
 
 
 def _zeros(x: Instruction) -> Instruction:
-    return hlo.broadcast(hlo.constant(0, x.shape.element_type), x.shape.dimensions, ())
+    return hlo.full_like(x, 0)
 
 
 def _all_gather_start(start: Instruction, operands: tuple[Instruction, ...]) -> Instruction:

@@ -25,7 +25,7 @@ def expand_fft(fft: Instruction, operands: tuple[Instruction, ...]) -> Instructi
     (x,) = operands
     shape, fft_type = fft.shape, fft.attributes["fft_type"]
     if not shape.size or 0 in fft.attributes["fft_length"]:
-        return hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
+        return hlo.full(shape, 0)
     _check_length(max(fft.attributes["fft_length"]))
     *lengths, last = fft.attributes["fft_length"]
     inverse = fft_type in ("IFFT", "IRFFT")
@@ -128,4 +128,4 @@ def _to_real(x: Instruction, length: int) -> Instruction:
 
 
 def _zeros_like(x: Instruction) -> Instruction:
-    return hlo.broadcast(hlo.constant(0, x.shape.element_type), x.shape.dimensions, ())
+    return hlo.full_like(x, 0)

@@ -28,7 +28,7 @@ def expand_ragged_dot(dot: Instruction, operands: tuple[Instruction, ...]) -> In
     sums_terms = ragged in numbers.lhs_contracting
     wide = shape.element_type.is_float and shape.element_type.bits < 32 and sums_terms
     result = shape.with_element_type(F32) if wide else shape
-    zeros = hlo.broadcast(hlo.constant(0, result.element_type), result.dimensions, ())
+    zeros = hlo.full(result, 0)
     if not (result.size and limit and groups):
         return hlo.convert(zeros, shape.element_type)
     sizes = hlo.clamp(hlo.constant(np.int64(0)), hlo.convert(sizes, S64), hlo.constant(np.int64(limit)))
@@ -97,7 +97,7 @@ class _Step:
 
     def only_inside(self, x: Instruction, prefix: Sequence[int], ragged: int) -> Instruction:
         """0 in place of the elements that do not belong to the group."""
-        zeros = hlo.broadcast(hlo.constant(0, x.shape.element_type), x.shape.dimensions, ())
+        zeros = hlo.full_like(x, 0)
         return hlo.select(self.inside(x.shape.dimensions, prefix, ragged), x, zeros)
 
     def of_rows(self) -> Instruction:

@@ -22,7 +22,7 @@ def expand_scan(scan: Instruction, operands: tuple[Instruction, ...]) -> Instruc
     if along and any(shape.rank == along + 1 for shape in (*(x.shape for x in inputs), *outputs)):
         return _along_the_first_dimension(scan, inputs, inits, outputs)
     steps = (inputs[0].shape if inputs else outputs[0]).dimensions[along]
-    empty = [hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ()) for shape in outputs]
+    empty = [hlo.full(shape, 0) for shape in outputs]
     if not steps:
         return hlo.tuple(*empty, *inits) if scan.shape.is_tuple else (*empty, *inits)[0]
     init = hlo.tuple(hlo.constant(np.int64(0)), *inits, *inputs, *empty)

@@ -106,7 +106,7 @@ def _zeros(shape: AnyShape) -> Instruction:
         return hlo.tuple(*(_zeros(element) for element in shape.elements))
     if shape.element_type is TOKEN:
         return hlo.after_all()
-    return hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
+    return hlo.full(shape, 0)
 
 
 @expansion("async-update")

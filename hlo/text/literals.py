@@ -1,9 +1,9 @@
 """Literals in HLO text: ``{ { 1, 2 }, { 3, 4 } }``, ``(1, -inf)``, ``-nan(0x1)``, ``true``.
 
 Floats are printed with the fewest digits that give the same value back. Like XLA, the parser reads a decimal number as a double
-and rounds that to the element type, so the digits are chosen for this way of reading. Minus zero is -0.0: XLA prints -0, but would
-read it as the integer 0. A NaN keeps its sign and, where it is not the usual one, its payload: the bits of the mantissa, the quiet
-bit included.
+and rounds that to the element type, so the digits are chosen for this way of reading. Minus zero is -0.0: XLA prints -0, but
+would read it as the integer 0. A NaN keeps its sign and, where it is not the usual one, its payload: the bits of the mantissa,
+the quiet bit included.
 """
 
 from __future__ import annotations

@@ -48,11 +48,11 @@ def contract(
         lhs_batch_dimensions=batch[0], rhs_batch_dimensions=batch[1],
     )  # fmt: skip
     if element_type is hlo.PRED:
-        product = hlo.dot(hlo.convert(lhs, hlo.S32), hlo.convert(rhs, hlo.S32), None, **numbers)
+        product = hlo.dot(hlo.convert(lhs, hlo.S32), hlo.convert(rhs, hlo.S32), **numbers)
         return hlo.convert(product, hlo.PRED)
     if element_type.is_float and element_type.bits < 32:
         return hlo.convert(hlo.dot(lhs, rhs, hlo.F32, **numbers), element_type)
-    return hlo.dot(lhs, rhs, None, **numbers)
+    return hlo.dot(lhs, rhs, **numbers)
 
 
 def _operands(

@@ -227,7 +227,7 @@ def _search(line: Instruction, wanted: Instruction, side: str) -> Instruction:
     """How many elements of a sorted line come before each wanted value; with side "right", or are equal to it."""
     (size,) = line.shape.dimensions
     shape = wanted.shape.without_layout().with_element_type(hlo.S64)
-    position = _zeros(shape)
+    position = hlo.full(shape, 0)
     for bit in reversed(range(size.bit_length())):
         step = 1 << bit
         element = elements_at(line, hlo.add(position, step - 1))
@@ -235,10 +235,6 @@ def _search(line: Instruction, wanted: Instruction, side: str) -> Instruction:
         inside = hlo.le(position, size - step)
         position = hlo.select(hlo.and_(inside, passed), hlo.add(position, step), position)
     return position
-
-
-def _zeros(shape: hlo.Shape) -> Instruction:
-    return hlo.broadcast(hlo.constant(0, shape.element_type), shape.dimensions, ())
 
 
 @implements(np.digitize)
