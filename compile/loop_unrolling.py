@@ -57,7 +57,7 @@ def _fuses(instruction: Instruction, policy: FusionPolicy) -> bool:
     if GIVEN in traits or TUPLING in traits:
         return True
     if ELEMENTWISE in traits or instruction.opcode in ("broadcast", "iota"):
-        return not instruction.shape.dimensions or policy.is_fusible(instruction)
+        return instruction.shape.is_tuple or not instruction.shape.rank or policy.is_fusible(instruction)
     sizes = (shape.size for value in (instruction, *instruction.operands) for shape in leaves(value.shape))
     return DATA_MOVEMENT in traits and max(sizes) <= _SMALL
 

@@ -29,7 +29,8 @@ from .target import Target, host_target
 
 # Calls that run more instructions than this may take long.
 _MANY_INSTRUCTIONS = 1 << 18
-_KEPT_STEPS = {"pad-dynamic-dimensions", "fuse", "insert-copies"}  # the program of each of the others goes as the next is there
+# What these steps of the pipeline leave is needed at its end.
+_KEPT_STEPS = {"pad-dynamic-dimensions", "fuse", "insert-copies"}
 
 
 class CpuBackend:

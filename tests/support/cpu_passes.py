@@ -6,7 +6,7 @@ from phlox.compile import FixedPoint, available_passes, run_passes, simplificati
 CPU_PASSES = available_passes(PIPELINE)
 SIMPLIFY = simplification_steps(CPU_PASSES["unroll-loops"])
 SIMPLIFY_AND_FUSE = (*SIMPLIFY, "fuse")
-# One by one, those that are repeated once.
+# The same, each pass once.
 SINGLE_PASSES = [each for step in SIMPLIFY_AND_FUSE for each in (step.passes if isinstance(step, FixedPoint) else (step,))]
 
 
