@@ -205,14 +205,18 @@ class FunctionParts:
         return self._arguments[key]
 
     def _store(self, value: ir.Value, owner: ir.Function) -> int:
-        """Let the function that computes the value store it, right after it has done so."""
+        """Let the function that computes the value store it, right after it has done so, or as soon as there are slots."""
         slot = self._slots[value] = self._used_bytes
         self._used_bytes += _SLOT_BYTES
-        b = ir.IRBuilder(value.parent)
-        if isinstance(value, ir.PhiInstr):
-            b.position_before(next(i for i in value.parent.instructions if not isinstance(i, ir.PhiInstr)))
+        slots = self._slot_memories[owner]
+        # What is read at a function's entry is there before the memory that it has to ask for.
+        before_slots = isinstance(slots, ir.Instruction) and value.parent is owner.entry_basic_block is not slots.parent
+        last = slots if before_slots else value
+        b = ir.IRBuilder(last.parent)
+        if isinstance(last, ir.PhiInstr):
+            b.position_before(next(i for i in last.parent.instructions if not isinstance(i, ir.PhiInstr)))
         else:
-            b.position_after(value)
+            b.position_after(last)
         b.store(value, self._address(b, owner, slot))
         return slot
 

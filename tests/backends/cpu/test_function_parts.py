@@ -186,3 +186,60 @@ def test_arguments_are_read_by_the_parts_that_use_them():
     kernel = re.search(r"^define i32 @\"kernel\".*?^}", text, re.MULTILINE | re.DOTALL)[0]
     assert kernel.count(" load double") < 10
     np.testing.assert_array_equal(compiled(*numbers), np.arange(1500) * np.array(numbers))
+
+
+def test_a_scalar_argument_that_loops_hand_on_reaches_their_parts(monkeypatch):
+    """It is read at the kernel's entry, before the kernel has the memory in which its parts find what others have computed."""
+    steps = "\n".join(f"  r{k + 1} = f64[400] reverse(r{k}), dimensions={{0}}" for k in range(40))
+    state = "(s32[], f64[400], f64[])"
+    text = f"""HloModule m
+
+inner_condition {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}}
+
+inner {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f64[400] get-tuple-element(s), index=1
+  x = f64[] get-tuple-element(s), index=2
+  b = f64[400] broadcast(x), dimensions={{}}
+  r0 = f64[400] add(v, b)
+{steps}
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT t = {state} tuple(j, r40, x)
+}}
+
+outer {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f64[400] get-tuple-element(s), index=1
+  x = f64[] get-tuple-element(s), index=2
+  zero = s32[] constant(0)
+  u = f64[400] reverse(v), dimensions={{0}}
+  first = {state} tuple(zero, u, x)
+  last = {state} while(first), condition=inner_condition, body=inner
+  w = f64[400] get-tuple-element(last), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT t = {state} tuple(j, w, x)
+}}
+
+ENTRY e {{
+  x = f64[] parameter(0)
+  v = f64[400] parameter(1)
+  zero = s32[] constant(0)
+  u = f64[400] reverse(v), dimensions={{0}}
+  first = {state} tuple(zero, u, x)
+  ROOT last = {state} while(first), condition=inner_condition, body=outer
+}}"""
+    in_small_parts(monkeypatch)
+    monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT_OF_ONE", 1)
+    monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 40)  # that of the bodies is larger
+    arguments = np.float64(0.5), np.arange(400.0)
+    expected = hlo.evaluate(hlo.parse_module(text).entry, *arguments)
+    assert_identical(load_hlo(text)(*arguments), expected)
