@@ -1,0 +1,4 @@
+"""What rewritten functions call: it decides, while a function is traced, what becomes of its control flow and its calls.
+
+Outside of a trace all of it means what plain Python means.
+"""

@@ -1,0 +1,137 @@
+"""Expressions, written anew: calls, truth, comparisons and items go through helpers."""
+
+from __future__ import annotations
+
+import ast
+
+from .names import binds_within_expression
+
+HELPERS = "_phlox"  # the free variable that holds the helpers
+_COMPARISONS = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "is_", ast.IsNot: "is_not",
+}  # fmt: skip
+
+
+def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
+    """A call of a helper, at this place in the source."""
+    function = ast.Attribute(ast.Name(HELPERS, ast.Load()), name, ast.Load())
+    return located(ast.Call(function, list(arguments), []), place)
+
+
+def located(node: ast.AST, place: ast.AST) -> ast.AST:
+    """The node and what is new in it, at this place in the source."""
+    ast.copy_location(node, place)
+    for child in ast.iter_child_nodes(node):
+        if "lineno" in child._attributes and not hasattr(child, "lineno"):
+            located(child, place)
+        elif "lineno" not in child._attributes:
+            located(child, place)
+    return node
+
+
+def later(expression: ast.expr) -> ast.Lambda:
+    """The expression as a function without parameters."""
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return located(ast.Lambda(nothing, expression), expression)
+
+
+class Expressions(ast.NodeTransformer):
+    """Writes the expressions of one function anew; statements are not entered.
+
+    unbound: the names, as nodes, that may be unbound where they are read. first_parameter: what ``super()`` takes.
+    """
+
+    def __init__(self, unbound: set[ast.Name], first_parameter: str | None) -> None:
+        self.unbound, self.first_parameter = unbound, first_parameter
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node not in self.unbound:
+            return node
+        return helper("bound", node, ast.Constant(node.id), later(node))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
+            arguments = [ast.Name("__class__", ast.Load()), ast.Name(self.first_parameter, ast.Load())]
+            return located(ast.Call(node.func, arguments, []), node)
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
+            return node
+        function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
+        return located(ast.Call(function, [node.func, *node.args], node.keywords), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        whole = not any(binds_within_expression(value) for value in node.values[1:])
+        self.generic_visit(node)
+        if not whole:
+            return node
+        first, *others = node.values
+        return helper("and_" if isinstance(node.op, ast.And) else "or_", node, first, *map(later, others))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        whole = not binds_within_expression(node.body) and not binds_within_expression(node.orelse)
+        self.generic_visit(node)
+        if not whole:
+            return node
+        return helper("choose", node, node.test, later(node.body), later(node.orelse))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        whole = not any(binds_within_expression(value) for value in node.comparators)
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            if isinstance(node.ops[0], ast.In):
+                return helper("contains", node, node.left, node.comparators[0])
+            if isinstance(node.ops[0], ast.NotIn):
+                return helper("not_", node, helper("contains", node, node.left, node.comparators[0]))
+            return node
+        if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
+            return node
+        names = ast.Tuple([ast.Constant(_COMPARISONS[type(operator)]) for operator in node.ops], ast.Load())
+        return helper("compare", node, names, node.left, *map(later, node.comparators))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or _is_constant_index(node.slice):
+            return node
+        return helper("getitem", node, node.value, index_expression(node.slice))
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        outside, self.unbound = self.unbound, set()
+        self.generic_visit(node)
+        self.unbound = outside
+        return node
+
+    def _visit_comprehension(self, node: ast.expr) -> ast.expr:
+        """Its targets stay; in Python 3.11 it is a function of its own, in which super() means nothing."""
+        bound = {name.id for generator in node.generators for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+        outside = self.unbound
+        self.unbound = {name for name in outside if name.id not in bound}
+        for generator in node.generators:
+            generator.iter = self.visit(generator.iter)
+            generator.ifs = [helper("concrete_truth", test, self.visit(test)) for test in generator.ifs]
+        for name in ("elt", "key", "value"):
+            if hasattr(node, name):
+                setattr(node, name, self.visit(getattr(node, name)))
+        self.unbound = outside
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def _is_constant_index(index: ast.expr) -> bool:
+    """Whether an index cannot hold traced values."""
+    kinds = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+    return all(isinstance(node, kinds) for node in ast.walk(index))
+
+
+def index_expression(index: ast.expr) -> ast.expr:
+    """What stands between the brackets, as an expression: slices as calls."""
+    if isinstance(index, ast.Tuple):
+        return located(ast.Tuple([index_expression(part) for part in index.elts], ast.Load()), index)
+    if isinstance(index, ast.Slice):
+        bounds = [ast.Constant(None) if bound is None else bound for bound in (index.lower, index.upper, index.step)]
+        return helper("slice", index, *bounds)
+    return index

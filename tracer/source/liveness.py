@@ -1,0 +1,230 @@
+"""What becomes of a function's names: which may still be read behind a statement, and which may be unbound where they are read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from .names import LOOPS, bound_names, nodes_of_scope, parts_of, read_names
+
+Names = frozenset[str]
+_NOTHING: Names = frozenset()
+
+
+@dataclass(frozen=True)
+class _Exits:
+    """What may be read where control goes other than to the next statement."""
+
+    broken: Names = _NOTHING
+    continued: Names = _NOTHING
+    raised: Names = _NOTHING
+
+
+class Liveness:
+    """The names that may be read later: behind each compound statement, and at the head of each loop.
+
+    ``always`` names those that may be read at any time, as functions defined inside do.
+    """
+
+    def __init__(self, statements: Sequence[ast.stmt], always: Iterable[str]) -> None:
+        self.always = frozenset(always)
+        self._behind: dict[ast.stmt, Names] = {}
+        self._at_head: dict[ast.stmt, Names] = {}
+        self._exits: dict[ast.stmt, _Exits] = {}
+        self._block(statements, self.always, _Exits())
+
+    def behind(self, statement: ast.stmt) -> Names:
+        """What may be read after the statement, wherever control goes from it."""
+        exits = self._exits[statement]
+        return self._behind[statement] | exits.broken | exits.continued | exits.raised | self.always
+
+    def at_head(self, loop: ast.stmt) -> Names:
+        """What may be read from the head of the loop on."""
+        return self._at_head[loop] | self.always
+
+    def _block(self, statements: Sequence[ast.stmt], after: Names, exits: _Exits) -> Names:
+        for statement in reversed(statements):
+            self._behind[statement], self._exits[statement] = after, exits
+            after = self._statement(statement, after, exits) | exits.raised
+        return after
+
+    def _statement(self, statement: ast.stmt, after: Names, exits: _Exits) -> Names:
+        if isinstance(statement, ast.Return):
+            return _reads(statement.value) | self.always
+        if isinstance(statement, ast.Raise):
+            return _reads(statement.exc, statement.cause) | exits.raised
+        if isinstance(statement, ast.Break):
+            return exits.broken
+        if isinstance(statement, ast.Continue):
+            return exits.continued
+        if isinstance(statement, ast.If):
+            sides = self._block(statement.body, after, exits) | self._block(statement.orelse, after, exits)
+            return _reads(statement.test) | sides
+        if isinstance(statement, LOOPS):
+            return self._loop(statement, after, exits)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            inside = self._block(statement.body, after, replace(exits, raised=exits.raised | after))
+            return _reads(*statement.items) | inside - _plain_targets([item.optional_vars for item in statement.items])
+        if isinstance(statement, ast.Try | ast.TryStar):
+            return self._try(statement, after, exits)
+        if isinstance(statement, ast.Match):
+            found = after | _reads(statement.subject)
+            for case in statement.cases:
+                found |= _reads(case.pattern, case.guard) | self._block(case.body, after, exits)
+            return found
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return after - {statement.name} | frozenset(read_names([statement]))
+        if isinstance(statement, ast.Delete):
+            return after | _NOTHING.union(name.id for name in ast.walk(statement) if isinstance(name, ast.Name))
+        if isinstance(statement, ast.AugAssign):
+            target = {statement.target.id} if isinstance(statement.target, ast.Name) else set()
+            return after | _reads(statement.target, statement.value) | target
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        return after - _plain_targets(targets) | _reads(statement)
+
+    def _loop(self, loop: ast.stmt, after: Names, exits: _Exits) -> Names:
+        is_while = isinstance(loop, ast.While)
+        targets = _NOTHING if is_while else _plain_targets([loop.target])
+        head = self._block(loop.orelse, after, exits) | after | _reads(loop.test if is_while else loop.target)
+        while True:
+            inside = self._block(loop.body, head, _Exits(after, head, exits.raised)) - targets
+            if inside <= head:
+                break
+            head |= inside
+        self._at_head[loop] = head
+        return head if is_while else head | _reads(loop.iter)
+
+    def _try(self, statement: ast.Try, after: Names, exits: _Exits) -> Names:
+        leaving = exits
+        if statement.finalbody:
+            anywhere = after | exits.broken | exits.continued | exits.raised | self.always
+            after = self._block(statement.finalbody, anywhere, exits)
+            leaving = _Exits(after, after, after)
+        caught = leaving.raised
+        for handler in statement.handlers:
+            caught |= self._block(handler.body, after, leaving) | _reads(handler.type)
+        orelse = self._block(statement.orelse, after, leaving)
+        return self._block(statement.body, orelse, replace(leaving, raised=caught)) | caught
+
+
+def _reads(*nodes: ast.AST | None) -> Names:
+    return frozenset(read_names([node for node in nodes if node is not None]))
+
+
+def _plain_targets(targets: Iterable[ast.expr | None]) -> Names:
+    """The names that are certainly rebound by an assignment to these targets."""
+    found: set[str] = set()
+    for target in targets:
+        if isinstance(target, ast.Name):
+            found.add(target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            found |= _plain_targets(target.elts)
+        elif isinstance(target, ast.Starred):
+            found |= _plain_targets([target.value])
+    return frozenset(found)
+
+
+def unbound_reads(statements: Sequence[ast.stmt], bound: Iterable[str], names: Iterable[str]) -> set[ast.Name]:
+    """The places in this scope where one of the names is read while it may be unbound; ``bound`` are so from the beginning."""
+    search = _Unbound(frozenset(names))
+    search.block(statements, frozenset(bound))
+    return search.found
+
+
+class _Unbound:
+    """Follows control forward with the set of names that are certainly bound; None where control does not come."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.found: set[ast.Name] = set()
+        self._broken: list[list[Names]] = []
+
+    def block(self, statements: Sequence[ast.stmt], bound: Names | None) -> Names | None:
+        for statement in statements:
+            if bound is None:
+                return None
+            bound = self._statement(statement, bound)
+        return bound
+
+    def _read(self, bound: Names, *nodes: ast.AST | None) -> None:
+        for node in nodes_of_scope([node for node in nodes if node is not None]):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.names - bound:
+                self.found.add(node)
+
+    def _statement(self, statement: ast.stmt, bound: Names) -> Names | None:
+        if isinstance(statement, ast.If):
+            self._read(bound, statement.test)
+            return _both(self.block(statement.body, bound), self.block(statement.orelse, bound))
+        if isinstance(statement, LOOPS):
+            return self._loop(statement, bound)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            self._read(bound, *statement.items)
+            targets = frozenset(bound_names([item.optional_vars for item in statement.items if item.optional_vars]))
+            inside = self.block(statement.body, bound | targets)
+            return bound | targets if inside is None else inside
+        if isinstance(statement, ast.Try | ast.TryStar):
+            return self._try(statement, bound)
+        if isinstance(statement, ast.Match):
+            self._read(bound, statement.subject)
+            ends: Names | None = bound
+            for case in statement.cases:
+                self._read(bound, case.guard)
+                ends = _both(ends, self.block(case.body, bound | bound_names([case.pattern])))
+            return ends
+        if isinstance(statement, ast.Return | ast.Raise):
+            self._read(bound, statement)
+            return None
+        if isinstance(statement, ast.Break | ast.Continue):
+            if isinstance(statement, ast.Break):
+                self._broken[-1].append(bound)
+            return None
+        self._read(bound, statement)
+        if isinstance(statement, ast.Delete):
+            return bound - bound_names([statement])
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            if statement.target.id in self.names - bound:
+                self.found.add(statement.target)
+            return bound | {statement.target.id}
+        targets = [part for part in getattr(statement, "targets", [getattr(statement, "target", None)]) if part is not None]
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            return bound
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+            return bound | bound_names([statement])
+        return bound | _plain_targets(targets)
+
+    def _loop(self, loop: ast.stmt, bound: Names) -> Names | None:
+        endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+        deleted = bound_names([node for node in parts_of(loop) for node in ast.walk(node) if isinstance(node, ast.Delete)])
+        bound -= deleted
+        self._read(bound, loop.test if isinstance(loop, ast.While) else loop.iter)
+        inside = bound if isinstance(loop, ast.While) else bound | _plain_targets([loop.target])
+        self._broken.append([])
+        self.block(loop.body, inside)
+        ends = None if endless else self.block(loop.orelse, bound)
+        for broken in self._broken.pop():
+            ends = _both(ends, broken)
+        return ends
+
+    def _try(self, statement: ast.Try, bound: Names) -> Names | None:
+        deleted = bound_names([node for part in statement.body for node in ast.walk(part) if isinstance(node, ast.Delete)])
+        ends = self.block(statement.body, bound)
+        if ends is not None:
+            ends = self.block(statement.orelse, ends)
+        for handler in statement.handlers:
+            name = {handler.name} if handler.name else set()
+            left = self.block(handler.body, (bound - deleted) | name)
+            ends = _both(ends, None if left is None else left - name)
+        if statement.finalbody:
+            before = bound - deleted
+            last = self.block(statement.finalbody, before)
+            if last is None or ends is None:
+                return None
+            return ends | last
+        return ends
+
+
+def _both(first: Names | None, second: Names | None) -> Names | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return first & second

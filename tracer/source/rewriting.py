@@ -1,0 +1,160 @@
+"""A function, written anew and compiled: with its own globals, closure cells, defaults, names and line numbers."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import types
+from typing import Any
+
+from .expressions import HELPERS
+from .names import NotCapturable, nodes_of_scope, suspends
+from .reading import definition_of
+from .statements import PREFIX, Statements
+
+_FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
+# What sees the frame that it is called from, whose names would be those of a block.
+_LOOKS_AT_FRAMES = {"locals", "eval", "exec", "breakpoint", "_getframe", "currentframe"}
+_DOES_SO_WITHOUT_ARGUMENTS = {"vars", "dir"}
+_FACTORY = PREFIX + "factory"
+_BLOCK = re.compile(rf"\.<locals>\.{PREFIX}block\d+")
+
+# By identity: code objects of two files may be equal. Each entry keeps its code alive.
+_made: dict[int, tuple[types.CodeType, types.CodeType | str]] = {}
+_new: dict[int, types.CodeType] = {}
+
+
+def rewritten(function: types.FunctionType, helpers: Any) -> types.FunctionType:
+    """The function whose control flow and calls go through the helpers; itself where it is one, or where none can be made."""
+    code = function.__code__
+    if id(code) in _new:
+        return function
+    known = _made.get(id(code))
+    if known is None:
+        known = _made[id(code)] = code, _compiled(function)
+    new = known[1]
+    if isinstance(new, str):
+        return function
+    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    cells[HELPERS] = types.CellType(helpers)
+    closure = tuple([cells[name] for name in new.co_freevars])
+    made = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    made.__dict__.update(function.__dict__ | {"__wrapped__": function})
+    return made
+
+
+def reason_against(function: types.FunctionType) -> str | None:
+    """Why a function stays as it is, None if it does not, or has not been looked at."""
+    _, found = _made.get(id(function.__code__), (None, None))
+    return found if isinstance(found, str) else None
+
+
+def _compiled(function: types.FunctionType) -> types.CodeType | str:
+    """The new code, or why there is none."""
+    code = function.__code__
+    try:
+        node = copy.deepcopy(definition_of(code, function.__globals__))
+        _check(node, code)
+        if isinstance(node, ast.Lambda):
+            node = _as_definition(node)
+        _strip(node)
+        Statements(node).rewrite()
+        module = _factory(node, code)
+        compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE_FLAGS, dont_inherit=True)
+        new = _find(compiled, node.name)
+    except NotCapturable as reason:
+        return str(reason)
+    except RecursionError:
+        return "it is nested too deeply"
+    base = new.co_qualname
+    if not set(new.co_freevars) <= {*code.co_freevars, HELPERS}:
+        return f"{code.co_filename} has changed since it was imported"
+    new = _renamed(new, base, code.co_qualname).replace(co_name=code.co_name, co_firstlineno=code.co_firstlineno)
+    _remember(new)
+    return new
+
+
+def _check(node: ast.AST, code: types.CodeType) -> None:
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise NotCapturable("it is a coroutine")
+    body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    for inner in nodes_of_scope(body):
+        name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else None
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and not inner.args:
+            name = inner.func.id if inner.func.id in _DOES_SO_WITHOUT_ARGUMENTS else None
+        if name in _LOOKS_AT_FRAMES and (isinstance(inner, ast.Name) or name not in ("eval", "exec", "locals")):
+            raise NotCapturable(f"it uses {name}, which looks at the frame of the function")
+        if isinstance(inner, ast.Call) and name in _DOES_SO_WITHOUT_ARGUMENTS:
+            raise NotCapturable(f"it uses {name}(), which looks at the frame of the function")
+    if isinstance(node, ast.Lambda) and suspends(body):
+        raise NotCapturable("it is a generator written as a lambda")
+
+
+def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
+    returned = ast.copy_location(ast.Return(node.body), node.body)
+    made = ast.FunctionDef(f"{PREFIX}lambda", node.args, [returned], [], None)
+    return ast.copy_location(made, node)
+
+
+def _strip(node: ast.FunctionDef) -> None:
+    """Leave out what the function has already: decorators, defaults, annotations. Of defaults only the number counts."""
+    node.decorator_list, node.returns, node.type_params = [], None, []
+    arguments = node.args
+    arguments.defaults = [ast.copy_location(ast.Constant(None), default) for default in arguments.defaults]
+    arguments.kw_defaults = [default and ast.copy_location(ast.Constant(None), default) for default in arguments.kw_defaults]
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    for argument in every:
+        if argument is not None:
+            argument.annotation = None
+
+
+def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:
+    """A module in which the function has its free variables around it, and its class, by which names are mangled."""
+    names = [HELPERS, *[name for name in code.co_freevars if name != "__class__"]]
+    inner: ast.stmt = node
+    *_, around, _name = ("", "", *code.co_qualname.split("."))
+    if around not in ("", "<locals>"):
+        # Leading underscores do not count when names are mangled, and keep the name apart from those that the function uses.
+        inner = ast.ClassDef(f"{'_' * 9}{around}", [], [], [node], [])
+        inner.type_params = []
+        ast.copy_location(inner, node)
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    factory = ast.FunctionDef(_FACTORY, arguments, [inner], [], None)
+    factory.type_params = []
+    module = ast.Module([ast.copy_location(factory, node)], [])
+    return ast.fix_missing_locations(module)
+
+
+def _find(compiled: types.CodeType, name: str) -> types.CodeType:
+    """The code of the function inside of the factory."""
+    for constant in compiled.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name and constant.co_qualname.startswith(_FACTORY):
+                return constant
+            found = _find(constant, name)
+            if found is not None:
+                return found
+    return None
+
+
+def _renamed(code: types.CodeType, base: str, qualname: str) -> types.CodeType:
+    """The code with the names that it has in the source; blocks have that of their function."""
+
+    def name_of(text: str) -> str:
+        return _BLOCK.sub("", text).replace(base, qualname, 1)
+
+    constants = tuple([_renamed(one, base, qualname) if isinstance(one, types.CodeType) else one for one in code.co_consts])
+    constants = tuple([name_of(one) if isinstance(one, str) and one.startswith(_FACTORY) else one for one in constants])
+    whole = name_of(code.co_qualname)
+    name = code.co_name if not code.co_name.startswith(PREFIX) else whole.rpartition(".")[2]
+    return code.replace(co_consts=constants, co_qualname=whole, co_name=name)
+
+
+def _remember(code: types.CodeType) -> None:
+    _new[id(code)] = code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _remember(constant)

@@ -1,0 +1,468 @@
+"""Statements, written anew: the blocks of loops and branches become functions that helpers call.
+
+A block function shares the names of the function around it, by ``nonlocal``. It returns None where control reaches its end,
+else what the helpers have for the way on which it is left: BREAK, CONTINUE, or a Return with the value. A statement
+that may be left so hands this to what stands behind it (`then`), which becomes a function, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from .expressions import HELPERS, Expressions, helper, index_expression, located
+from .liveness import Liveness, unbound_reads
+from .names import (
+    NotCapturable,
+    all_arguments,
+    binds_within_expression,
+    bound_names,
+    declared,
+    never_ends,
+    nodes_of_scope,
+    parts_of,
+    shared_names,
+    suspends,
+    ways_out,
+)
+
+PREFIX = "_phlox_"
+
+
+class Statements:
+    """Writes the body of one function anew, in place, and those of functions that it defines."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        arguments = all_arguments(function.args)
+        parameters = {argument.arg for argument in arguments}
+        body = function.body
+        self.global_names, self.outer_names = declared(body, ast.Global), declared(body, ast.Nonlocal)
+        self.locals = (bound_names(body) | parameters) - self.global_names - self.outer_names
+        read, rebound = shared_names(body)
+        self.rebound_inside = rebound & self.locals
+        always = (read & self.locals) | self.global_names | self.outer_names
+        self.liveness = Liveness(body, always)
+        unbound = unbound_reads(body, parameters, self.locals - parameters | _deleted(body))
+        first = [*function.args.posonlyargs, *function.args.args]
+        self.expressions = Expressions(unbound, first[0].arg if first else None)
+        self.is_generator = suspends(body)
+        self.parameters = parameters
+        self.count = 0
+        self.depth = 0
+        self.shared: set[str] = set()
+        self.function = function
+
+    def rewrite(self) -> None:
+        function = self.function
+        made = self.block(_without_declarations(function.body))
+        first: list[ast.stmt] = []
+        if self.global_names:
+            first.append(ast.Global(sorted(self.global_names)))
+        if self.outer_names:
+            first.append(ast.Nonlocal(sorted(self.outer_names)))
+        if names := sorted(self.shared - self.parameters):
+            # Never executed: it makes the names that only blocks assign names of this function.
+            targets = [ast.Name(name, ast.Store()) for name in names]
+            first.append(ast.If(ast.Constant(0), [ast.Assign(targets, ast.Constant(None))], []))
+        place = function.body[0]
+        start = 1 if _is_docstring(place) else 0
+        function.body = [*made[:start], *[located(statement, place) for statement in first], *made[start:]]
+
+    # --- blocks ---
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements anew; where one may be left on another way than at its end, those behind it are what it hands on to."""
+        made: list[ast.stmt] = []
+        for position, statement in enumerate(statements):
+            rest = list(statements[position + 1 :])
+            new, goes_on = self.statement(statement, rest)
+            made += new
+            if not goes_on:
+                break
+        return made or [located(ast.Pass(), self.function.body[0])]
+
+    def function_of(
+        self, statements: Sequence[ast.stmt], place: ast.AST, takes: str | None = None, before: Sequence[ast.stmt] = ()
+    ) -> ast.FunctionDef:
+        """The statements as a block function, with those of ``before``, which are written anew already, at its beginning."""
+        names = bound_names([*statements, *before])
+        self.depth += 1
+        body = [*before, *self.block(statements)] if statements else list(before)
+        self.depth -= 1
+        return self._named(body, names, place, takes)
+
+    def _named(self, body: list[ast.stmt], names: set[str], place: ast.AST, takes: str | None = None) -> ast.FunctionDef:
+        self.count += 1
+        names = {name for name in names if not name.startswith(PREFIX)}
+        own = sorted((names | self.rebound_inside) & self.locals)
+        self.shared.update(own)
+        first: list[ast.stmt] = []
+        if own or names & self.outer_names:
+            first.append(ast.Nonlocal(sorted({*own, *(names & self.outer_names)})))
+        if names & self.global_names:
+            first.append(ast.Global(sorted(names & self.global_names)))
+        parameters = [] if takes is None else [ast.arg(takes)]
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        function = ast.FunctionDef(f"{PREFIX}block{self.count}", arguments, [*first, *body], [], None)
+        function.type_params = []
+        for statement in first:
+            located(statement, place)
+        return located(function, place)
+
+    def temporary(self) -> str:
+        self.count += 1
+        return f"{PREFIX}value{self.count}"
+
+    def names_of(self, statements: Sequence[ast.stmt], live: Iterable[str]) -> tuple[ast.expr, ast.expr]:
+        """What the statements bind: the names that may be read behind them, and the others."""
+        assigned = (bound_names(statements) | self.rebound_inside) & (self.locals | self.outer_names)
+        kept = sorted(assigned & set(live))
+        return _constants(kept), _constants(sorted(assigned - set(kept)))
+
+    # --- the ways out ---
+
+    def _leave(self, outcome: ast.expr, place: ast.AST) -> ast.stmt:
+        """Return what a helper has for the way on which control goes on, or, around all blocks, the value."""
+        return located(ast.Return(outcome if self.depth else helper("value", place, outcome)), place)
+
+    def hand_on(self, call: ast.expr, rest: list[ast.stmt], place: ast.stmt) -> list[ast.stmt]:
+        """Run the call, and the rest of the block if it comes to its end."""
+        if not rest:
+            return [self._leave(call, place)]
+        live, dead = self.names_of(rest, self.liveness.behind(rest[-1]))
+        function = self.function_of(rest, rest[0])
+        handed = helper("then", rest[0], ast.Name(f"{PREFIX}outcome", ast.Load()), _name(function), live, dead)
+        stored = located(ast.Assign([ast.Name(f"{PREFIX}outcome", ast.Store())], call), place)
+        return [stored, function, self._leave(handed, rest[0])]
+
+    # --- statements ---
+
+    def statement(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """The statement anew, and whether those of ``rest`` are still to be written."""
+        method = getattr(self, f"_{type(statement).__name__.lower()}", None)
+        if method is not None:
+            return method(statement, rest)
+        return [self.expressions.generic_visit(statement)], True
+
+    def _stays(self, statement: ast.stmt) -> bool:
+        """Whether a compound statement cannot become functions: generators suspend, and jump, in their own frame."""
+        return self.is_generator and (suspends([statement]) or bool(ways_out([statement])))
+
+    def _in_place(self, statement: ast.stmt) -> list[ast.stmt]:
+        """A compound statement with its blocks where they are."""
+        for name in ("body", "orelse", "finalbody"):
+            if getattr(statement, name, None):
+                setattr(statement, name, self.block(getattr(statement, name)))
+        for inner in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            inner.body = self.block(inner.body)
+        for field in ("test", "iter", "subject"):
+            if hasattr(statement, field):
+                setattr(statement, field, self.expressions.visit(getattr(statement, field)))
+        for item in getattr(statement, "items", ()):
+            item.context_expr = self.expressions.visit(item.context_expr)
+        for handler in getattr(statement, "handlers", ()):
+            if handler.type is not None:
+                handler.type = self.expressions.visit(handler.type)
+        for case in getattr(statement, "cases", ()):
+            if case.guard is not None:
+                case.guard = helper("concrete_truth", case.guard, self.expressions.visit(case.guard))
+        return [statement]
+
+    def _if(self, statement: ast.If, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        if self._stays(statement):
+            statement.test = helper("concrete_truth", statement.test, statement.test)
+            return self._in_place(statement), True
+        ways = ways_out([statement])
+        body, orelse, joined = statement.body, statement.orelse, [statement]
+        goes_on = True
+        if ways:
+            ends = never_ends(body), never_ends(orelse)
+            if any(ends):  # what stands behind the statement belongs to the side that comes to its end
+                goes_on = False
+                joined = [statement, *rest]
+                if ends == (True, False):
+                    orelse = [*orelse, *rest]
+                elif ends == (False, True):
+                    body = [*body, *rest]
+                else:
+                    joined = [statement]
+        live, dead = self.names_of(joined, self.liveness.behind(joined[-1]))
+        test = self.expressions.visit(statement.test)
+        made = [self.function_of(body, statement)]
+        sides: list[ast.expr] = [_name(made[0]), ast.Constant(None)]
+        if orelse:
+            made.append(self.function_of(orelse, orelse[0]))
+            sides[1] = _name(made[1])
+        call = helper("if_", statement.test, test, *sides, live, dead)
+        if not goes_on:
+            return [*made, self._leave(call, statement)], False
+        if ways:
+            return [*made, *self.hand_on(call, rest, statement)], False
+        return [*made, located(ast.Expr(call), statement)], True
+
+    def _for(self, statement: ast.For, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        if self._stays(statement):
+            return self._in_place(statement), True
+        live = self.liveness.at_head(statement) | self.liveness.behind(statement)
+        names, ways = self.names_of([statement], live), ways_out([statement])
+        iterable = self.expressions.visit(statement.iter)
+        item = self.temporary()
+        taken = located(ast.Assign([statement.target], ast.Name(item, ast.Load())), statement.target)
+        body = self.function_of(statement.body, statement, item, self._assign_to(taken))
+        return self._finish_loop("for_", statement, [iterable], body, names, ways, rest)
+
+    def _while(self, statement: ast.While, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        if self._stays(statement):
+            statement.test = helper("concrete_truth", statement.test, statement.test)
+            return self._in_place(statement), True
+        live = self.liveness.at_head(statement) | self.liveness.behind(statement)
+        names, ways = self.names_of([statement], live), ways_out([statement])
+        bound = bound_names([statement.test])
+        returned = located(ast.Return(self.expressions.visit(statement.test)), statement.test)
+        test = self._named([returned], bound, statement.test)
+        body = self.function_of(statement.body, statement)
+        made, goes_on = self._finish_loop("while_", statement, [_name(test)], body, names, ways, rest)
+        return [test, *made], goes_on
+
+    def _finish_loop(
+        self,
+        name: str,
+        statement: ast.For | ast.While,
+        given: list[ast.expr],
+        body: ast.FunctionDef,
+        names: tuple[ast.expr, ast.expr],
+        ways: set[str],
+        rest: list[ast.stmt],
+    ) -> tuple[list[ast.stmt], bool]:
+        made = [body]
+        orelse: ast.expr = ast.Constant(None)
+        if statement.orelse:
+            made.append(self.function_of(statement.orelse, statement.orelse[0]))
+            orelse = _name(made[1])
+        call = helper(name, statement, *given, _name(body), orelse, *names)
+        if ways:
+            return [*made, *self.hand_on(call, rest, statement)], False
+        return [*made, located(ast.Expr(call), statement)], True
+
+    def _with(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """Where it may be left by a jump its blocks become functions, which are called inside of it."""
+        if ways_out(getattr(statement, "finalbody", ())):
+            raise NotCapturable("it has a return, break or continue in a finally block")
+        if not ways_out([statement]) or self._stays(statement):
+            made = self._in_place(statement)
+            _guard(statement)
+            return made, True
+        outcome = self.temporary()
+        made: list[ast.stmt] = [located(ast.Assign([ast.Name(outcome, ast.Store())], ast.Constant(None)), statement)]
+        holders: list = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+        blocks: list[tuple] = [(holder, "body") for holder in holders if hasattr(holder, "body")]
+        if getattr(statement, "orelse", None):
+            blocks.append((statement, "orelse"))
+        if getattr(statement, "finalbody", None):
+            statement.finalbody = self.block(statement.finalbody)
+        for holder, field in blocks:
+            statements = getattr(holder, field)
+            function = self.function_of(statements, statements[0])
+            made.append(function)
+            called = located(
+                ast.Assign([ast.Name(outcome, ast.Store())], ast.Call(_name(function), [], [])), statements[0]
+            )
+            if field == "orelse":
+                missing = ast.Compare(ast.Name(outcome, ast.Load()), [ast.Is()], [ast.Constant(None)])
+                called = located(ast.If(missing, [called], []), statements[0])
+            setattr(holder, field, [called])
+        whole = self._outer_expressions(statement)
+        _guard(whole)
+        call = ast.Name(outcome, ast.Load())
+        return [*made, whole, *self.hand_on(located(call, statement), rest, statement)], False
+
+    _try = _trystar = _match = _with
+
+    def _outer_expressions(self, statement: ast.stmt) -> ast.stmt:
+        if hasattr(statement, "subject"):
+            statement.subject = self.expressions.visit(statement.subject)
+        for item in getattr(statement, "items", ()):
+            item.context_expr = self.expressions.visit(item.context_expr)
+        for case in getattr(statement, "cases", ()):
+            if case.guard is not None:
+                case.guard = helper("concrete_truth", case.guard, self.expressions.visit(case.guard))
+        return statement
+
+    def _return(self, statement: ast.Return, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        value = None if statement.value is None else self.expressions.visit(statement.value)
+        if self.depth:
+            value = helper("Return", statement, value or ast.Constant(None))
+        statement.value = value
+        return [statement], False
+
+    def _break(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        if not self.depth:
+            return [statement], False
+        name = type(statement).__name__.upper()
+        value = ast.Attribute(ast.Name(HELPERS, ast.Load()), name, ast.Load())
+        return [located(ast.Return(value), statement)], False
+
+    _continue = _break
+
+    def _assert(self, statement: ast.Assert, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        message = statement.msg or ast.Constant(None)
+        if binds_within_expression(message) or binds_within_expression(statement.test):
+            return [self.expressions.generic_visit(statement)], True
+        self.expressions.generic_visit(statement)
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        text = ast.Constant(None) if statement.msg is None else ast.Lambda(nothing, statement.msg)
+        statement.test = helper("asserted", statement.test, statement.test, text)
+        return [statement], True
+
+    # --- assignments ---
+
+    def _assign(self, statement: ast.Assign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        statement.value = self.expressions.visit(statement.value)
+        return self._assign_to(statement), True
+
+    def _annassign(self, statement: ast.AnnAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """Annotations of local names are not evaluated, and not allowed for names that blocks share."""
+        if statement.value is None:
+            if isinstance(statement.target, ast.Name):
+                self.shared.add(statement.target.id)
+            return [located(ast.Pass(), statement)], True
+        return self._assign(located(ast.Assign([statement.target], statement.value), statement), rest)
+
+    def _assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
+        """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
+        if all(_binds_names_only(target) for target in statement.targets):
+            return [statement]
+        made: list[ast.stmt] = []
+        value = statement.value
+        if len(statement.targets) > 1:
+            name = self.temporary()
+            made.append(located(ast.Assign([ast.Name(name, ast.Store())], value), statement))
+            value = ast.Name(name, ast.Load())
+        for target in statement.targets:
+            made += self._store(target, value, statement)
+        return made
+
+    def _store(self, target: ast.expr, value: ast.expr, place: ast.AST) -> list[ast.stmt]:
+        if isinstance(target, ast.Subscript):
+            holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
+            return [located(ast.Expr(helper("setitem", target, value, holder, index)), place)]
+        if isinstance(target, ast.Attribute):
+            holder = self.expressions.visit(target.value)
+            setter = located(ast.Assign([ast.Attribute(holder, target.attr, ast.Store())], value), place)
+            name = self.temporary()
+            kept = located(ast.Assign([ast.Name(name, ast.Store())], value), place)
+            stored = located(ast.Assign([ast.Name(name + "_of", ast.Store())], holder), place)
+            setter.targets[0].value = located(ast.Name(name + "_of", ast.Load()), target)
+            setter.value = located(ast.Name(name, ast.Load()), place)
+            noted = ast.Expr(helper("note_attribute", target, ast.Name(name + "_of", ast.Load()), ast.Constant(target.attr)))
+            return [kept, stored, located(noted, place), setter]
+        if isinstance(target, ast.Tuple | ast.List):
+            names = [self.temporary() for _ in target.elts]
+            parts: list[ast.expr] = []
+            for name, element in zip(names, target.elts):
+                part: ast.expr = ast.Name(name, ast.Store())
+                parts.append(ast.Starred(part, ast.Store()) if isinstance(element, ast.Starred) else part)
+            made = [located(ast.Assign([type(target)(parts, ast.Store())], value), place)]
+            for name, element in zip(names, target.elts):
+                element = element.value if isinstance(element, ast.Starred) else element
+                made += self._store(element, located(ast.Name(name, ast.Load()), place), place)
+            return made
+        return [located(ast.Assign([target], value), place)]
+
+    def _augassign(self, statement: ast.AugAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        target = statement.target
+        if isinstance(target, ast.Name):
+            read = ast.Name(target.id, ast.Load())
+            statement.value = self.expressions.visit(statement.value)
+            if target in self.expressions.unbound:
+                check = helper("bound", target, ast.Constant(target.id), _later_read(read, target))
+                kept = located(ast.Assign([ast.Name(target.id, ast.Store())], check), statement)
+                return [kept, statement], True
+            return [statement], True
+        # The holder and the index are evaluated once, the item is read, changed and stored.
+        holder, value = self.temporary(), self.temporary()
+        made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
+        whole = ast.Name(holder, ast.Load())
+        if isinstance(target, ast.Subscript):
+            index = self.temporary()
+            expression = index_expression(self.expressions.visit(target.slice))
+            made.append(located(ast.Assign([ast.Name(index, ast.Store())], expression), statement))
+            read: ast.expr = helper("getitem", target, whole, ast.Name(index, ast.Load()))
+            store: list[ast.stmt] = [
+                ast.Expr(helper("setitem", target, ast.Name(value, ast.Load()), whole, ast.Name(index, ast.Load())))
+            ]
+        else:
+            read = ast.Attribute(whole, target.attr, ast.Load())
+            noted = ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr)))
+            store = [noted, ast.Assign([ast.Attribute(whole, target.attr, ast.Store())], ast.Name(value, ast.Load()))]
+        made.append(located(ast.Assign([ast.Name(value, ast.Store())], read), target))
+        changed = ast.AugAssign(ast.Name(value, ast.Store()), statement.op, self.expressions.visit(statement.value))
+        made.append(located(changed, statement))
+        return [*made, *[located(one, statement) for one in store]], True
+
+    # --- definitions ---
+
+    def _functiondef(self, statement: ast.FunctionDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        statement.decorator_list = [self.expressions.visit(one) for one in statement.decorator_list]
+        statement.args.defaults = [self.expressions.visit(one) for one in statement.args.defaults]
+        statement.args.kw_defaults = [one and self.expressions.visit(one) for one in statement.args.kw_defaults]
+        Statements(statement).rewrite()
+        return [statement], True
+
+    def _asyncfunctiondef(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        return [statement], True
+
+    def _classdef(self, statement: ast.ClassDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        for part in statement.body:
+            if isinstance(part, ast.FunctionDef):
+                Statements(part).rewrite()
+        return [statement], True
+
+
+def _name(function: ast.FunctionDef) -> ast.Name:
+    return ast.Name(function.name, ast.Load())
+
+
+def _later_read(read: ast.Name, place: ast.AST) -> ast.Lambda:
+    return located(ast.Lambda(ast.arguments([], [], None, [], [], None, []), read), place)
+
+
+def _constants(names: Sequence[str]) -> ast.Tuple:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+
+
+def _guard(statement: ast.stmt) -> None:
+    """Tell the helpers that what is raised in the body of this statement may be caught by its handlers."""
+    if getattr(statement, "handlers", None):
+        manager = ast.Attribute(ast.Name(HELPERS, ast.Load()), "guarded", ast.Load())
+        around = ast.With([ast.withitem(manager, None)], statement.body)
+        statement.body = [located(around, statement.body[0])]
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+
+
+def _deleted(body: Sequence[ast.stmt]) -> set[str]:
+    return {node.id for node in nodes_of_scope(body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
+
+
+def _binds_names_only(target: ast.expr) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(map(_binds_names_only, target.elts))
+    return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)
+
+
+def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements without ``global`` and ``nonlocal``, which go to the beginning of each function that they concern."""
+    kept: list[ast.stmt] = []
+    for statement in statements:
+        if isinstance(statement, ast.Global | ast.Nonlocal):
+            statement = located(ast.Pass(), statement)
+        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                for name in ("body", "orelse", "finalbody"):
+                    if isinstance(getattr(holder, name, None), list):
+                        setattr(holder, name, _without_declarations(getattr(holder, name)))
+        kept.append(statement)
+    return kept
