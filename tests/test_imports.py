@@ -33,8 +33,12 @@ ALLOWED = {
     "tracer": {"tracer", "hlo"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},
-    "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "hlo"},
-    "tracer.calls": {"tracer.calls", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
+    "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},
+    "tracer.source": {"tracer.source"},
+    "tracer.capture": {
+        "tracer.capture", "tracer.control_flow", "tracer.functions", "tracer.indexing", "tracer.recording", "tracer.source", "hlo",
+    },
+    "tracer.calls": {"tracer.calls", "tracer.capture", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
     "tracer.functions": {
         "tracer.functions",
         "tracer.calls.custom_call",
@@ -204,10 +208,10 @@ def private_names_of_others(source):
     }
 
 
-# Of NumPy, sys, named tuples, ctypes, threading and llvmlite's lock.
+# Of NumPy, sys, ast, named tuples, ctypes, threading and llvmlite's lock.
 FOREIGN_PRIVATE = {
-    "_NoValue", "_ARRAY_API", "_getframe", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist", "_lock", "_CFuncPtr",
-    "_at_fork_reinit", "_field_defaults",
+    "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist", "_lock",
+    "_CFuncPtr", "_at_fork_reinit", "_field_defaults",
 }  # fmt: skip
 
 

@@ -4,8 +4,13 @@ import datetime
 
 import numpy as np
 import pytest
-from jitted_calls import compiled
+from jitted_calls import compiled as compiled_with
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
+
+
+def compiled(function=None, **options):
+    return compiled_with(function, **{"control_flow": "trace"} | options)
+
 
 HERE = r"test_errors\.py:\d+"
 

@@ -232,9 +232,9 @@ def test_writing_to_arrays_made_by_numpy_says_what_to_do():
         return out
 
     with pytest.raises(TypeError, match="phlox.numpy.zeros"):
-        jit(change, backend="reference")(X)
+        jit(change, backend="reference", control_flow="trace")(X)
     with pytest.raises(TypeError, match="empty_like"):
-        jit(lambda x: np.add(x, 1, out=np.zeros((4, 6))), backend="reference")(X)
+        jit(lambda x: np.add(x, 1, out=np.zeros((4, 6))), backend="reference", control_flow="trace")(X)
 
 
 def test_in_loops_and_branches():

@@ -76,8 +76,7 @@ def test_unhashable_static_argument():
 
 def test_integers_become_static_where_they_are_needed():
     def f(x, n):
-        for i in range(n):
-            x = x + i
+        x = x + np.arange(n).sum()
         return x if n > 2 else -x
 
     jitted = check(f, np.ones(2), 3)

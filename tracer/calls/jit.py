@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...runtime.locks import compilation_lock
+from ..capture.calls import captured_callable
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, StaleCapture
@@ -48,15 +49,22 @@ class JittedFunctionBase:
         static_argnums: int | Iterable[int] = (),
         static_argnames: str | Iterable[str] = (),
         backend: str | None = None,
+        control_flow: str = "source",
     ) -> None:
         describe_as(self, function)
         self.backend = backend
         self._function = function
+        self._traced_function = captured_callable(function) if control_flow == "source" else function
         if not isinstance(static_argnums, int):
             static_argnums = tuple(static_argnums)
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
-        self._options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "backend": backend}
+        self._options = {
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "backend": backend,
+            "control_flow": control_flow,
+        }
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
         self._known: dict[Any, _Known] = {}
         self._specializations: dict[Any, Specialization] = {}
@@ -68,7 +76,7 @@ class JittedFunctionBase:
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
         if current_trace() is not None:
-            return call_in_trace(self._function, self.__name__, args, kwargs)
+            return call_in_trace(self._traced_function, self.__name__, args, kwargs)
         key, leaves, containers = self._reader.read(args, kwargs)
         try:
             known = self._known.get(key)
@@ -146,7 +154,7 @@ class JittedFunctionBase:
             if not known_too and call.canonical_key() in self._specializations:
                 return form, None
             try:
-                return form, record(self._function, self.__name__, form)
+                return form, record(self._traced_function, self.__name__, form)
             except ConcretizationError as error:
                 if not self._make_static(form, error):
                     raise
@@ -167,7 +175,7 @@ class JittedFunctionBase:
 
     def _variant(self, specialization: Specialization, same: tuple[int, ...], form: CallForm) -> Specialization:
         """The code that treats the arguments that are one array as one."""
-        recording = record(self._function, self.__name__, form, same)
+        recording = record(self._traced_function, self.__name__, form, same)
         with compilation_lock:
             variant = specialization.variants.get(same)
             if variant is None:
@@ -262,7 +270,11 @@ def jit(function: Callable[P, R], /) -> JittedFunction[P, R]: ...
 
 @overload
 def jit(
-    *, static_argnums: int | Iterable[int] = (), static_argnames: str | Iterable[str] = (), backend: str | None = None
+    *,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    backend: str | None = None,
+    control_flow: str = "source",
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
@@ -273,6 +285,7 @@ def jit(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     backend: str | None = None,
+    control_flow: str = "source",
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
 
@@ -297,11 +310,14 @@ def jit(
     array([ 5., 10.])
     """
     if function is None:
-        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
+        options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        return functools.partial(jit, **options, backend=backend, control_flow=control_flow)
+    if control_flow not in ("source", "trace"):
+        raise ValueError(f"jit: control_flow must be 'source' or 'trace', {control_flow!r} given")
     if isinstance(function, (classmethod, staticmethod)):
         raise TypeError(f"jit requires a function; put @{type(function).__name__} above @jit")
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
         raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
-    return JittedFunction(function, static_argnums, static_argnames, backend)
+    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow)

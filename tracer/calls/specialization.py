@@ -12,7 +12,7 @@ from ..recording import pytree
 from ..recording.errors import StaleCapture
 from ..recording.ndarrays import MEMORY_FLAGS
 from .leaves import TracedLeaf, leaf_key
-from .traced_function import Recording
+from .traced_function import Output, Recording
 
 
 class Specialization:
@@ -72,21 +72,25 @@ class Specialization:
 
     def assemble(self, results: Sequence[Any], values: Sequence[Any] = ()) -> Any:
         """What the function returns, of the executable's results and, where it returns arguments, the leaves' values."""
-        leaves = []
-        for output in self.recording.outputs:
-            if output.kind == "result":
-                leaves.append(results[output.index])
-            elif output.kind == "python scalar":
-                leaves.append(results[output.index].item())
-            elif output.kind == "argument":
-                leaves.append(values[output.index])
-            else:
-                leaves.append(output.known_value)
+        leaves = [self._leaf(output, results, values) for output in self.recording.outputs]
         return pytree.unflatten(self.recording.out_structure, leaves)
+
+    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any]) -> Any:
+        if output.kind == "result":
+            return results[output.index]
+        if output.kind == "python scalar":
+            return results[output.index].item()
+        if output.kind == "argument":
+            return values[output.index]
+        if output.kind == "optional":
+            return self._leaf(output.value, results, values) if results[output.index] else None
+        return output.known_value
 
     def raise_error(self, code: int) -> None:
         """Raise the exception that this code of the error flag stands for."""
         exception_type, message, location = self.recording.error_messages[code - 1]
+        if isinstance(exception_type, Exception):
+            raise _like(exception_type, location)
         raise exception_type(message + (f" (at {location})" if location is not None else ""))
 
     @staticmethod
@@ -162,6 +166,17 @@ class Specialization:
             if any(np.may_share_memory(captured[number], other) for other in others):
                 return True
         return False
+
+
+def _like(error: Exception, location: Any) -> Exception:
+    """An exception like this one, with a note that says where it was raised."""
+    made = type(error).__new__(type(error), *error.args)
+    made.args = error.args
+    made.__dict__.update(error.__dict__)
+    made.__cause__, made.__suppress_context__ = error.__cause__, True
+    if location is not None:
+        made.add_note(f"raised at {location}")
+    return made
 
 
 def _overlap(first: np.ndarray, second: np.ndarray) -> bool:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..capture.merging import Maybe
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, TracerError, at
-from ..recording.trace import Capture, Storage, Trace, identifier
+from ..recording.operands import as_traced
+from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 
 # Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
@@ -55,10 +57,11 @@ class CallForm:
 class Output:
     """One leaf of what the function returns: a result of the module, an argument itself, or a value known already.
 
-    ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number.
+    ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number. An
+    "optional" one is the output ``value`` where the result with this number is true, else None.
     """
 
-    kind: str  # "result", "python scalar", "argument" or "value"
+    kind: str  # "result", "python scalar", "argument", "optional" or "value"
     index: int = 0
     value: Any = None
 
@@ -85,7 +88,7 @@ class Recording:
     result_count: int
     mutated: list[int]
     mutated_captures: list[int]
-    error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = field(default_factory=list)
+    error_messages: list[ErrorMessage] = field(default_factory=list)
 
 
 def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Sequence[int] | None = None) -> Recording:
@@ -209,6 +212,11 @@ def _finish(
     )
 
 
+def as_traced_leaf(value: Any) -> Any:
+    """A number as a traced value; anything else as it is."""
+    return as_traced(value) if isinstance(value, (np.ndarray, np.generic, *PYTHON_SCALARS)) else value
+
+
 def _outputs(
     trace: Trace,
     leaves: list[Any],
@@ -220,16 +228,21 @@ def _outputs(
     """What each leaf of the result is; appends the instructions that compute them to the roots, the same array once."""
     outputs: list[Output] = []
     numbers: dict[int, int] = {}
+
+    def output(leaf: TracedArray) -> Output:
+        if leaf.storage in arguments:
+            return Output("argument", arguments[leaf.storage])
+        identity = id(leaf if leaf.storage is None else leaf.storage)
+        if identity not in numbers:
+            numbers[identity] = len(roots)
+            roots.append(leaf.instruction(trace))
+        return Output("python scalar" if leaf.weak_type and not leaf.shape else "result", numbers[identity])
+
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, TracedArray):
-            if leaf.storage in arguments:
-                outputs.append(Output("argument", arguments[leaf.storage]))
-                continue
-            identity = id(leaf if leaf.storage is None else leaf.storage)
-            if identity not in numbers:
-                numbers[identity] = len(roots)
-                roots.append(leaf.instruction(trace))
-            outputs.append(Output("python scalar" if leaf.weak_type and not leaf.shape else "result", numbers[identity]))
+            outputs.append(output(leaf))
+        elif type(leaf) is Maybe and leaf.absent is None and isinstance(as_traced_leaf(leaf.value), TracedArray):
+            outputs.append(Output("optional", output(leaf.is_there).index, output(as_traced_leaf(leaf.value))))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
             outputs.append(Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf))
         else:

@@ -2,3 +2,5 @@
 
 Outside of a trace all of it means what plain Python means.
 """
+
+from . import builtin_functions, creation  # noqa: F401

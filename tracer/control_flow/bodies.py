@@ -33,7 +33,7 @@ class ValueType:
         """What np.result_type is to be given for it."""
         if not self.weak_type:
             return self.shape.dtype
-        return {"signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
+        return {"pred": False, "signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
 
     def __str__(self) -> str:
         return f"{self.shape}" + (" (from a Python number)" if self.weak_type else "")
@@ -43,17 +43,17 @@ def type_of(array: TracedArray) -> ValueType:
     return ValueType(hlo.Shape(array.element_type, array.shape), array.weak_type, array.is_scalar)
 
 
-def promoted(first: ValueType, second: ValueType) -> ValueType | None:
+def promoted(first: ValueType, second: ValueType, widens: bool = False) -> ValueType | None:
     """The type that both can take on without changing what either is, None if there is none.
 
-    Equal dtypes go together; Python numbers adapt, to other values and among each other.
+    Equal dtypes go together; Python numbers adapt, to other values and among each other. Where it ``widens`` all dtypes do.
     """
     if first.shape.dimensions != second.shape.dimensions:
         return None
     strong = not (first.weak_type and second.weak_type)
     dtype = np.result_type(first.promotes_as, second.promotes_as)
     for side in (first, second):
-        if not side.weak_type and side.shape.dtype != dtype:
+        if not widens and not side.weak_type and side.shape.dtype != dtype:
             return None
     return ValueType(hlo.Shape(hlo.element_type_of(dtype), first.shape.dimensions), not strong, first.is_scalar)
 

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...compile.traversal import has_effects
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
+from ..recording.operands import broadcast
 from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
     ValueType,
@@ -84,15 +86,14 @@ def _branches(
     operands: tuple[Any, ...],
     names: Sequence[str],
 ) -> Any:
-    inputs = PackedInputs()
-    traces: list[Trace] = []
+    recorded = Branches(outer, name)
     results: list[list[Any]] = []
     structure: pytree.Structure = None
     for function, branch_name in zip(functions, names):
-        trace = Trace(identifier(f"{name}_{branch_name}"), outer, inputs)
+        trace = recorded.begin(branch_name)
         with trace, trace.running:
             value = function(*operands)
-            if not traces:
+            if not results:
                 leaves, structure = pytree.flatten(value)
             else:
                 try:
@@ -106,29 +107,66 @@ def _branches(
             paths = pytree.leaf_paths(structure, "result")
             arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
             results.append([leaf if is_constant(leaf) else (type_of(leaf), leaf.instruction(trace)) for leaf in arrays])
-        traces.append(trace)
     types = _agreed_types(name, functions, names, results, pytree.leaf_paths(structure, "result"))
-    written: dict[Storage, None] = {storage: None for trace in traces for storage in trace.written}
-    computations = []
-    for trace, leaves in zip(traces, results):
-        values = [convert(trace, leaf[1], kind) for leaf, kind in zip(leaves, types) if kind is not None]
-        values += [trace.outside_value(storage) for storage in written]
-        computations.append((trace, trace.builder.emit("tuple", *values)))
-    operand = outer_operand(outer, [], inputs)
-    built = [trace.build(root) for trace, root in computations]
-    if selector.shape.element_type is hlo.PRED:
-        called: dict[str, Any] = {"true_computation": built[0], "false_computation": built[1]}
-    else:
-        called = {"branch_computations": built}
-    conditional = hlo.conditional(selector, *[operand] * len(built), **called)
     kinds = [kind for kind in types if kind is not None]
-    values = results_of(outer, conditional, len(kinds) + len(written))
-    for storage, value in zip(written, values[len(kinds) :]):
-        outer.write(storage, value)
-    arrays = iter(
-        [TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)]
-    )
+    columns = [[leaf[1] for leaf, kind in zip(leaves, types) if kind is not None] for leaves in results]
+    arrays = iter(recorded.choose(selector, columns, kinds))
     return pytree.unflatten(structure, [leaf if kind is None else next(arrays) for leaf, kind in zip(results[0], types)])
+
+
+class Branches:
+    """The branches of a Conditional that is being recorded, each in a trace of its own."""
+
+    def __init__(self, outer: Trace, name: str) -> None:
+        self.outer, self.name = outer, name
+        self.inputs = PackedInputs()
+        self.traces: list[Trace] = []
+
+    def begin(self, name: str) -> Trace:
+        """The trace of one more branch."""
+        self.traces.append(Trace(identifier(f"{self.name}_{name}"), self.outer, self.inputs))
+        return self.traces[-1]
+
+    def choose(
+        self, selector: hlo.Instruction, columns: Sequence[Sequence[hlo.Instruction]], kinds: Sequence[ValueType]
+    ) -> list[TracedArray]:
+        """The values of the branch that the selector chooses, of those in the branches' columns, as arrays of these kinds.
+
+        What the branches have written outside is written as the chosen one has.
+        """
+        outer, traces = self.outer, self.traces
+        written: dict[Storage, None] = {storage: None for trace in traces for storage in trace.written}
+        columns = [
+            [
+                *[convert(trace, value, kind) for value, kind in zip(column, kinds)],
+                *[trace.outside_value(storage) for storage in written],
+            ]
+            for trace, column in zip(traces, columns)
+        ]
+        if selector.shape.element_type is hlo.PRED and are_cheap(traces, columns):
+            on_true, on_false = (_inlined(trace, column) for trace, column in zip(traces, columns))
+            values = [
+                one if one is other else hlo.select(broadcast(selector, one.shape.dimensions), one, other)
+                for one, other in zip(on_true, on_false)
+            ]
+        else:
+            values = self._conditional(selector, columns)
+        for storage, value in zip(written, values[len(kinds) :]):
+            outer.write(storage, value)
+        return [
+            TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)
+        ]
+
+    def _conditional(self, selector: hlo.Instruction, columns: Sequence[Sequence[hlo.Instruction]]) -> list[hlo.Instruction]:
+        roots = [trace.builder.emit("tuple", *column) for trace, column in zip(self.traces, columns)]
+        operand = outer_operand(self.outer, [], self.inputs)
+        built = [trace.build(root) for trace, root in zip(self.traces, roots)]
+        if selector.shape.element_type is hlo.PRED:
+            called: dict[str, Any] = {"true_computation": built[0], "false_computation": built[1]}
+        else:
+            called = {"branch_computations": built}
+        conditional = hlo.conditional(selector, *[operand] * len(built), **called)
+        return results_of(self.outer, conditional, len(columns[0]))
 
 
 def _agreed_types(
@@ -156,3 +194,31 @@ def _agreed_types(
             agreed = both
         types.append(agreed)
     return types
+
+
+# Both sides are computed where they have no more instructions than this, all of them on a few elements.
+_CHEAP_INSTRUCTIONS, _CHEAP_ELEMENTS = 24, 16
+
+
+def are_cheap(traces: Sequence[Trace], columns: Sequence[Sequence[hlo.Instruction]]) -> bool:
+    """Whether computing all branches and choosing costs less than going the way of one."""
+    made = [instruction for trace in traces for instruction in trace.builder.instructions]
+    computed = [instruction for instruction in made if instruction.opcode not in ("parameter", "get-tuple-element", "constant")]
+    if len(computed) > _CHEAP_INSTRUCTIONS or any(one.called_computations or has_effects(one) for one in computed):
+        return False
+    values = [*computed, *[value for column in columns for value in column]]
+    return all(not value.shape.is_tuple and value.shape.size <= _CHEAP_ELEMENTS for value in values)
+
+
+def _inlined(trace: Trace, column: Sequence[hlo.Instruction]) -> list[hlo.Instruction]:
+    """The column's values as instructions of the parent trace, which computes them too."""
+    outer = trace.parent
+    placed: dict[hlo.Instruction, hlo.Instruction] = {}
+    for instruction in trace.builder.instructions:
+        storage = trace.entries.get(instruction)
+        if storage is not None:
+            placed[instruction] = outer.read(storage)
+        elif instruction.opcode != "parameter":
+            operands = tuple([placed[operand] for operand in instruction.operands])
+            placed[instruction] = outer.builder.append(instruction.with_operands(operands))
+    return [placed[value] for value in column]

@@ -14,7 +14,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
-from ..recording.trace import PackedInputs, Trace, identifier
+from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
     ValueType,
     computed_at,
@@ -51,7 +51,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         while cond_fun(state):
             state = body_fun(state)
         return state
-    return _Loop(outer, "while_loop", init, cond_fun, body_fun, function_place(body_fun)).run()
+    return Loop(outer, "while_loop", init, cond_fun, body_fun, function_place(body_fun)).run()
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any) -> Any:
@@ -90,12 +90,12 @@ def counted_loop(
         return TracedArray.from_instruction(trace, hlo.add(counter, 1), weak_type=True), result
 
     ends = isinstance(start, int) and isinstance(stop, int)
-    loop = _Loop(outer, name, (start, init), condition, body, place, ("the loop counter", "state"), always_ends=ends)
+    loop = Loop(outer, name, (start, init), condition, body, place, ("the loop counter", "state"), always_ends=ends)
     return loop.run()[1]
 
 
-class _Loop:
-    """A While that is being recorded.
+class Loop:
+    """A While that is being recorded; where it ``widens``, dtypes in its state meet as in arithmetic.
 
     It is recorded again with other types where a Python number in the state turns out to take on a dtype, and in another form
     where the condition changes something outside, which the condition of a While cannot.
@@ -111,9 +111,11 @@ class _Loop:
         place: str,
         prefixes: tuple[str, ...] = (),
         always_ends: bool = False,
+        widens: bool = False,
     ) -> None:
         self.outer, self.name, self.place = outer, name, place
-        self.condition, self.body, self.always_ends = condition, body, always_ends
+        self.condition, self.body, self.always_ends, self.widens = condition, body, always_ends, widens
+        self.changing: set[Storage] = set()
         self.leaves, self.structure = pytree.flatten(init)
         self.paths = pytree.leaf_paths(self.structure, "state")
         if prefixes:  # the state is a tuple whose elements have names of their own
@@ -134,6 +136,7 @@ class _Loop:
                 [*(value.shape for value in self.types), *([hlo.Shape(hlo.PRED)] if condition_in_body else [])]
             )
             body = Trace(identifier(f"{self.name}_body"), self.outer, inputs)
+            body.repeats, body.changing = True, self.changing
             with body, body.running:
                 roots = self._trace_body(body)
                 if roots is not None and condition_in_body:
@@ -141,14 +144,19 @@ class _Loop:
             if roots is None:  # the types have changed
                 continue
             condition = Trace(identifier(f"{self.name}_condition"), self.outer, inputs)
+            condition.repeats, condition.changing = True, self.changing
             with condition, condition.running:
                 if condition_in_body:
                     test = condition.own_input(len(self.types))
                 else:
                     test = self._trace_condition(condition, state_handles(condition, self.types, self.origins))
                 flag = self.outer.root.error_flag
-                if flag is not None and flag in body.written and not self.always_ends:
+                if flag is not None and not self.always_ends and (self.widens or flag in body.written):
                     test = hlo.and_(test, hlo.eq(condition.read(flag), 0))
+            changing = (body.taken_as_known | condition.taken_as_known) & (body.written.keys() | condition.written.keys())
+            if changing:  # it has been taken for known what a later round changes
+                self.changing |= changing
+                continue
             if not condition.written:
                 break
             condition_in_body = True
@@ -203,7 +211,7 @@ class _Loop:
         wanted = list(self.types)
         for number, (array, value, old) in enumerate(zip(arrays, values, self.types)):
             new = type_of(array)
-            both = promoted(old, new)
+            both = promoted(old, new, self.widens)
             if both is None:
                 raise CarryTypeError(self._drift(number, old, new, value))
             wanted[number] = both

@@ -103,7 +103,7 @@ def select(array: TracedArray, index: Any) -> Selection:
 
 def _slice(entry: slice, size: int) -> Range:
     for bound in (entry.start, entry.stop, entry.step):
-        if isinstance(bound, TracedArray):
+        if isinstance(bound, TracedArray) and bound.known_value is None:
             raise ConcretizationError(
                 bound, "as a bound of a slice",
                 "Shapes have to be known while tracing. Slice with known bounds, index with a traced integer (x[i]), mask "

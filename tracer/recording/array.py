@@ -19,6 +19,7 @@ from .array_methods import ArrayMethods
 from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, call_ufunc_method, not_implemented
+from .known_values import known_value
 from .operators import Operators
 from .trace import Storage, Trace
 
@@ -218,19 +219,31 @@ class TracedArray(ArrayMethods, Operators):
 
     # --- what needs the contents ---
 
+    @property
+    def known_value(self) -> Any:
+        """The contents, as an array, where they do not depend on the call; None where they do."""
+        trace = current_trace()
+        return None if trace is None else known_value(trace, self.instruction(trace))
+
     def __bool__(self) -> bool:
         if self.size > 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        if (known := self.known_value) is not None:
+            return bool(known)
         raise ConcretizationError(
             self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"]
         )
 
     def __int__(self) -> int:
+        if self.size == 1 and (known := self.known_value) is not None:
+            return int(known)
         raise ConcretizationError(
             self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"]
         )
 
     def __float__(self) -> float:
+        if self.size == 1 and (known := self.known_value) is not None:
+            return float(known)
         raise ConcretizationError(
             self,
             "where Python needs a float (by float(), the math module, or as an element of an ndarray)",
@@ -238,6 +251,8 @@ class TracedArray(ArrayMethods, Operators):
         )
 
     def __complex__(self) -> complex:
+        if self.size == 1 and (known := self.known_value) is not None:
+            return complex(known)
         raise ConcretizationError(
             self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value."
         )
@@ -245,17 +260,25 @@ class TracedArray(ArrayMethods, Operators):
     def __index__(self) -> int:
         if self.shape or not self.element_type.is_integer:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        if (known := self.known_value) is not None:
+            return int(known)
         raise ConcretizationError(
             self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"]
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if (known := self.known_value) is not None:
+            return np.array(known, dtype)
         raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
 
     def item(self, *arguments: Any) -> Any:
+        if (known := self.known_value) is not None:
+            return np.asarray(known).item(*arguments)
         raise ConcretizationError(self, "where .item() needs a Python number", "A traced scalar can be used as it is.")
 
     def tolist(self) -> Any:
+        if (known := self.known_value) is not None:
+            return np.asarray(known).tolist()
         raise ConcretizationError(self, "where .tolist() needs Python numbers", "Iterate over the array instead.")
 
     def tobytes(self, order: str = "C") -> bytes:
@@ -377,6 +400,6 @@ def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
 
 def as_index(value: Any, purpose: str) -> int:
     """An integer that has to be known while tracing; ConcretizationError says what for if it is traced."""
-    if isinstance(value, TracedArray):
+    if isinstance(value, TracedArray) and (value.shape or not value.element_type.is_integer or value.known_value is None):
         raise ConcretizationError(value, purpose, HINTS["range"])
     return operator.index(value)

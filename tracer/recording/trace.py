@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .errors import ConcretizationError
 
 
+# What a code of the error flag stands for: an exception's type, its message and the user's line; or an exception as it is.
+ErrorMessage = tuple[type[Exception] | Exception, str, hlo.SourceLocation | None]
+
+
 class Storage:
     """A value that can be rebound: the memory behind one array and all views of it.
 
@@ -134,10 +138,17 @@ class Trace:
         self.captures: dict[int, Capture] = {}  # of the root: by id
         self.replaced_captures: list[Capture] = []
         self.error_flag: Storage | None = None  # of the root
-        self.error_messages: list[tuple[type[Exception], str, hlo.SourceLocation | None]] = []
+        self.error_messages: list[ErrorMessage] = []
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
+        self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
+        self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
+        self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
+        # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
+        self.repeats = False
+        self.taken_as_known: set[Storage] = set()
+        self.changing: set[Storage] = set()
         self._packed: hlo.Instruction | None = None
         self.enclosing: Trace | None = None
         self.running = threading.Lock()
@@ -192,7 +203,7 @@ class Trace:
             record, attributes = hlo.OPERATIONS["get-tuple-element"], {"index": self.inputs.slot(storage, shape)}
             made = hlo.Instruction(record, (self._packed,), attributes, shape, "", user_location())
             instruction = self.builder.append(made)
-        self.outside[storage] = instruction
+        self.outside[storage], self.entries[instruction] = instruction, storage
         return instruction
 
     def own_input(self, index: int) -> hlo.Instruction:
@@ -232,7 +243,7 @@ class Trace:
                 continue
             seen.add(current)
             if trace.parent is not None:
-                storage = next((storage for storage, entry in trace.outside.items() if entry is current), None)
+                storage = trace.entries.get(current)
                 if storage is not None:
                     pending.append((trace.parent, trace.parent.read(storage)))
                     continue
@@ -268,10 +279,17 @@ class Trace:
 
         The predicate is a pred[] of this trace. The first one that is true wins. The user's line is added to the message.
         """
+        self._flag(predicate, (exception_type, message, user_location()))
+
+    def add_raise(self, predicate: hlo.Instruction, error: Exception, location: hlo.SourceLocation | None) -> None:
+        """Let the compiled call raise this exception, as the user wrote it, if the predicate is true when it runs."""
+        self._flag(predicate, (error, "", location))
+
+    def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage) -> None:
         root = self.root
         if root.error_flag is None:
             root.error_flag = Storage(root, root.builder.constant(np.int32(0)), "error flag")
-        root.error_messages.append((exception_type, message, user_location()))
+        root.error_messages.append(entry)
         flag = self.read(root.error_flag)
         is_first = hlo.and_(hlo.eq(flag, 0), predicate)
         self.write(root.error_flag, hlo.select(is_first, len(root.error_messages), flag))

@@ -19,8 +19,10 @@ def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
 
 
 def located(node: ast.AST, place: ast.AST) -> ast.AST:
-    """The node and what is new in it, at this place in the source."""
+    """The node and what is new in it, at this place in the source; of a compound statement, at its first line."""
     ast.copy_location(node, place)
+    if isinstance(place, ast.stmt) and hasattr(place, "body") and place.end_lineno != place.lineno:
+        node.end_lineno, node.end_col_offset = place.lineno, place.col_offset + 1
     for child in ast.iter_child_nodes(node):
         if "lineno" in child._attributes and not hasattr(child, "lineno"):
             located(child, place)
@@ -86,6 +88,9 @@ class Expressions(ast.NodeTransformer):
                 return helper("contains", node, node.left, node.comparators[0])
             if isinstance(node.ops[0], ast.NotIn):
                 return helper("not_", node, helper("contains", node, node.left, node.comparators[0]))
+            if isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_none(node.comparators[0]):
+                found = helper("is_none", node, node.left)
+                return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
             return node
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
             return node
@@ -119,6 +124,10 @@ class Expressions(ast.NodeTransformer):
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_constant_index(index: ast.expr) -> bool:

@@ -125,32 +125,31 @@ def _plain_targets(targets: Iterable[ast.expr | None]) -> Names:
     return frozenset(found)
 
 
-def unbound_reads(statements: Sequence[ast.stmt], bound: Iterable[str], names: Iterable[str]) -> set[ast.Name]:
-    """The places in this scope where one of the names is read while it may be unbound; ``bound`` are so from the beginning."""
-    search = _Unbound(frozenset(names))
-    search.block(statements, frozenset(bound))
-    return search.found
+class Bindings:
+    """Which names are certainly bound: follows control forward with the set of them, None where control does not come.
 
+    unbound_reads: the places in this scope where one of the names is read while it may be unbound. behind: the names that are
+    certainly bound behind a statement. ``bound`` are so from the beginning.
+    """
 
-class _Unbound:
-    """Follows control forward with the set of names that are certainly bound; None where control does not come."""
-
-    def __init__(self, names: Names) -> None:
-        self.names = names
-        self.found: set[ast.Name] = set()
+    def __init__(self, statements: Sequence[ast.stmt], bound: Iterable[str], names: Iterable[str]) -> None:
+        self.names = frozenset(names)
+        self.unbound_reads: set[ast.Name] = set()
+        self.behind: dict[ast.stmt, Names | None] = {}
         self._broken: list[list[Names]] = []
+        self.block(statements, frozenset(bound))
 
     def block(self, statements: Sequence[ast.stmt], bound: Names | None) -> Names | None:
         for statement in statements:
             if bound is None:
                 return None
-            bound = self._statement(statement, bound)
+            bound = self.behind[statement] = self._statement(statement, bound)
         return bound
 
     def _read(self, bound: Names, *nodes: ast.AST | None) -> None:
         for node in nodes_of_scope([node for node in nodes if node is not None]):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.names - bound:
-                self.found.add(node)
+                self.unbound_reads.add(node)
 
     def _statement(self, statement: ast.stmt, bound: Names) -> Names | None:
         if isinstance(statement, ast.If):
@@ -184,7 +183,7 @@ class _Unbound:
             return bound - bound_names([statement])
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             if statement.target.id in self.names - bound:
-                self.found.add(statement.target)
+                self.unbound_reads.add(statement.target)
             return bound | {statement.target.id}
         targets = [part for part in getattr(statement, "targets", [getattr(statement, "target", None)]) if part is not None]
         if isinstance(statement, ast.AnnAssign) and statement.value is None:

@@ -17,7 +17,7 @@ _FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
 # What sees the frame that it is called from, whose names would be those of a block.
 _LOOKS_AT_FRAMES = {"locals", "eval", "exec", "breakpoint", "_getframe", "currentframe"}
 _DOES_SO_WITHOUT_ARGUMENTS = {"vars", "dir"}
-_FACTORY = PREFIX + "factory"
+_FACTORY, _FUNCTION = PREFIX + "factory", PREFIX + "function"
 _BLOCK = re.compile(rf"\.<locals>\.{PREFIX}block\d+")
 
 # By identity: code objects of two files may be equal. Each entry keeps its code alive.
@@ -62,9 +62,10 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
             node = _as_definition(node)
         _strip(node)
         Statements(node).rewrite()
+        node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)
         compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE_FLAGS, dont_inherit=True)
-        new = _find(compiled, node.name)
+        new = _find(compiled, _FUNCTION)
     except NotCapturable as reason:
         return str(reason)
     except RecursionError:
@@ -72,7 +73,7 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
     base = new.co_qualname
     if not set(new.co_freevars) <= {*code.co_freevars, HELPERS}:
         return f"{code.co_filename} has changed since it was imported"
-    new = _renamed(new, base, code.co_qualname).replace(co_name=code.co_name, co_firstlineno=code.co_firstlineno)
+    new = _renamed(new, base, code.co_qualname).replace(co_name=code.co_name)
     _remember(new)
     return new
 

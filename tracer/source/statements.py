@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from .expressions import HELPERS, Expressions, helper, index_expression, located
-from .liveness import Liveness, unbound_reads
+from .liveness import Bindings, Liveness
 from .names import (
     NotCapturable,
     all_arguments,
@@ -20,7 +20,6 @@ from .names import (
     declared,
     never_ends,
     nodes_of_scope,
-    parts_of,
     shared_names,
     suspends,
     ways_out,
@@ -42,7 +41,8 @@ class Statements:
         self.rebound_inside = rebound & self.locals
         always = (read & self.locals) | self.global_names | self.outer_names
         self.liveness = Liveness(body, always)
-        unbound = unbound_reads(body, parameters, self.locals - parameters | _deleted(body))
+        bindings = Bindings(body, parameters, self.locals - parameters | _deleted(body))
+        unbound, self.bound_behind = bindings.unbound_reads, bindings.behind
         first = [*function.args.posonlyargs, *function.args.args]
         self.expressions = Expressions(unbound, first[0].arg if first else None)
         self.is_generator = suspends(body)
@@ -113,11 +113,12 @@ class Statements:
         self.count += 1
         return f"{PREFIX}value{self.count}"
 
-    def names_of(self, statements: Sequence[ast.stmt], live: Iterable[str]) -> tuple[ast.expr, ast.expr]:
-        """What the statements bind: the names that may be read behind them, and the others."""
+    def names_of(self, statements: Sequence[ast.stmt], live: Iterable[str]) -> ast.expr:
+        """What the statements bind: the names that may be read behind them, the others, and those that are certainly bound."""
         assigned = (bound_names(statements) | self.rebound_inside) & (self.locals | self.outer_names)
-        kept = sorted(assigned & set(live))
-        return _constants(kept), _constants(sorted(assigned - set(kept)))
+        kept = assigned & set(live)
+        bound = kept & (self.bound_behind.get(statements[-1]) or set())
+        return ast.Constant((tuple(sorted(kept)), tuple(sorted(assigned - kept)), tuple(sorted(bound))))
 
     # --- the ways out ---
 
@@ -129,9 +130,9 @@ class Statements:
         """Run the call, and the rest of the block if it comes to its end."""
         if not rest:
             return [self._leave(call, place)]
-        live, dead = self.names_of(rest, self.liveness.behind(rest[-1]))
+        names = self.names_of(rest, self.liveness.behind(rest[-1]))
         function = self.function_of(rest, rest[0])
-        handed = helper("then", rest[0], ast.Name(f"{PREFIX}outcome", ast.Load()), _name(function), live, dead)
+        handed = helper("then", rest[0], ast.Name(f"{PREFIX}outcome", ast.Load()), _name(function), names)
         stored = located(ast.Assign([ast.Name(f"{PREFIX}outcome", ast.Store())], call), place)
         return [stored, function, self._leave(handed, rest[0])]
 
@@ -186,14 +187,14 @@ class Statements:
                     body = [*body, *rest]
                 else:
                     joined = [statement]
-        live, dead = self.names_of(joined, self.liveness.behind(joined[-1]))
+        names = self.names_of(joined, self.liveness.behind(joined[-1]))
         test = self.expressions.visit(statement.test)
         made = [self.function_of(body, statement)]
         sides: list[ast.expr] = [_name(made[0]), ast.Constant(None)]
         if orelse:
             made.append(self.function_of(orelse, orelse[0]))
             sides[1] = _name(made[1])
-        call = helper("if_", statement.test, test, *sides, live, dead)
+        call = helper("if_", statement.test, test, *sides, names)
         if not goes_on:
             return [*made, self._leave(call, statement)], False
         if ways:
@@ -230,7 +231,7 @@ class Statements:
         statement: ast.For | ast.While,
         given: list[ast.expr],
         body: ast.FunctionDef,
-        names: tuple[ast.expr, ast.expr],
+        names: ast.expr,
         ways: set[str],
         rest: list[ast.stmt],
     ) -> tuple[list[ast.stmt], bool]:
@@ -239,7 +240,7 @@ class Statements:
         if statement.orelse:
             made.append(self.function_of(statement.orelse, statement.orelse[0]))
             orelse = _name(made[1])
-        call = helper(name, statement, *given, _name(body), orelse, *names)
+        call = helper(name, statement, *given, _name(body), orelse, names)
         if ways:
             return [*made, *self.hand_on(call, rest, statement)], False
         return [*made, located(ast.Expr(call), statement)], True
@@ -264,9 +265,7 @@ class Statements:
             statements = getattr(holder, field)
             function = self.function_of(statements, statements[0])
             made.append(function)
-            called = located(
-                ast.Assign([ast.Name(outcome, ast.Store())], ast.Call(_name(function), [], [])), statements[0]
-            )
+            called = located(ast.Assign([ast.Name(outcome, ast.Store())], ast.Call(_name(function), [], [])), statements[0])
             if field == "orelse":
                 missing = ast.Compare(ast.Name(outcome, ast.Load()), [ast.Is()], [ast.Constant(None)])
                 called = located(ast.If(missing, [called], []), statements[0])
@@ -427,10 +426,6 @@ def _later_read(read: ast.Name, place: ast.AST) -> ast.Lambda:
     return located(ast.Lambda(ast.arguments([], [], None, [], [], None, []), read), place)
 
 
-def _constants(names: Sequence[str]) -> ast.Tuple:
-    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
-
-
 def _guard(statement: ast.stmt) -> None:
     """Tell the helpers that what is raised in the body of this statement may be caught by its handlers."""
     if getattr(statement, "handlers", None):
@@ -440,7 +435,9 @@ def _guard(statement: ast.stmt) -> None:
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    return (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    )
 
 
 def _deleted(body: Sequence[ast.stmt]) -> set[str]:

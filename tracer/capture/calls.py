@@ -1,0 +1,115 @@
+"""Calls in rewritten functions: the user's own functions are rewritten in turn, others have meanings for traced values."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..recording.current_trace import current_trace
+from ..source.rewriting import rewritten
+from . import places
+
+# Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
+MEANINGS: dict[Any, Callable] = {}
+
+_LIBRARIES = tuple(
+    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {os.path.dirname(os.path.realpath(os.__file__)) + os.sep}
+)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
+_OWN_FOLDERS = tuple(
+    _PACKAGE + folder + os.sep for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
+)
+_belongs: dict[str, bool] = {}
+_CHANGING = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
+    "discard",
+}  # fmt: skip
+
+
+def is_of_the_user(file: str) -> bool:
+    """Whether a file is neither the standard library's, an installed package's nor phlox's."""
+    found = _belongs.get(file)
+    if found is None:
+        path = os.path.realpath(file) if os.path.exists(file) else file
+        inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
+        found = _belongs[file] = not inside
+    return found
+
+
+def implements(*functions: Any) -> Callable[[Callable], Callable]:
+    """Decorator: the function is what a call of these means while a function is traced."""
+
+    def declare(meaning: Callable) -> Callable:
+        for function in functions:
+            MEANINGS[function] = meaning
+        return meaning
+
+    return declare
+
+
+def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``"""
+    if current_trace() is None:
+        return function(*args, **kwargs)
+    kind = type(function)
+    if kind is types.FunctionType or kind is types.MethodType:
+        inner = function if kind is types.FunctionType else function.__func__
+        if type(inner) is types.FunctionType:
+            try:
+                meaning = MEANINGS.get(inner)
+            except TypeError:
+                meaning = None
+            if meaning is None and is_of_the_user(inner.__code__.co_filename):
+                inner = captured(inner)
+            elif meaning is not None:
+                inner = meaning
+            return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
+        return call(inner, function.__self__, *args, **kwargs)
+    if kind is types.BuiltinFunctionType:
+        holder = function.__self__
+        if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
+            places.note(places.Contents(holder))
+            return function(*args, **kwargs)
+    try:
+        meaning = MEANINGS.get(function)
+    except TypeError:  # not hashable
+        meaning = None
+    if meaning is not None:
+        return meaning(*args, **kwargs)
+    if kind is functools.partial:
+        return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if isinstance(function, type):
+        return _made(function, args, kwargs)
+    method = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
+    if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
+        return captured(method)(function, *args, **kwargs)
+    return function(*args, **kwargs)
+
+
+def captured(function: types.FunctionType) -> types.FunctionType:
+    """The function with its control flow and its calls captured; itself where that cannot be."""
+    return rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
+
+
+def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Any callable, so that what it runs is captured."""
+    if type(function) is types.FunctionType:
+        return captured(function)
+    return functools.partial(call, function)
+
+
+def _made(kind: type, args: tuple, kwargs: dict) -> Any:
+    """An instance of a class, whose ``__init__`` is captured if it is the user's."""
+    initialize = kind.__init__
+    plain = type(kind) is type and kind.__new__ is object.__new__ and type(initialize) is types.FunctionType
+    if not plain or not is_of_the_user(initialize.__code__.co_filename):
+        return kind(*args, **kwargs)
+    made = object.__new__(kind)
+    captured(initialize)(made, *args, **kwargs)
+    return made

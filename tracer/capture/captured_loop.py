@@ -1,0 +1,289 @@
+"""A loop of a rewritten function as a While: its state is what the body changes and someone reads later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..control_flow.bodies import function_place
+from ..control_flow.loops import Loop
+from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import CarryTypeError
+from ..recording.trace import Trace
+from .branches import choose
+from .iteration import Rows
+from .merging import Irreconcilable, Maybe, carried, is_number, kind_of, unchanged, zero_like
+from .outcomes import (
+    CONTINUE_CODE,
+    END_CODE,
+    RETURN_CODE,
+    code_of,
+    outcome_of,
+    possible_codes,
+    returned_value,
+)
+from .places import UNBOUND, LocalName, Names, Place, journal, local_names, note, put_back
+
+_MOST_ATTEMPTS = 60
+
+
+class _Again(Exception):
+    """The state has turned out to be larger."""
+
+
+class Aliased(CarryTypeError):
+    """A name is bound to another array while the one that it held is changed in place."""
+
+
+class _Slot:
+    """A place whose value is carried from round to round; where it may be unbound, with a flag."""
+
+    def __init__(self, place: Place, initial: Any, example: Any = None) -> None:
+        self.place, self.initial, self.example = place, initial, example
+        self.is_optional = initial is UNBOUND or initial is None or isinstance(initial, Maybe)
+        self.absent = initial.absent if isinstance(initial, Maybe) else initial
+        self.ends_bound = False
+
+
+class CapturedLoop:
+    """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else."""
+
+    def __init__(
+        self,
+        outer: Trace,
+        rows: Rows | None,
+        test: Callable | None,
+        body: Callable,
+        names: Names,
+        sharing: Sequence[Callable | None],
+    ) -> None:
+        self.outer, self.rows, self.test, self.body = outer, rows, test, body
+        self.places, self.others = (local_names(sharing, some) for some in names[:2])
+        self.surely_bound = names[2]
+        self.before = {place.key: place.get() for place in (*self.places, *self.others)}
+        self.slots: dict[Any, _Slot] = {}
+        self.codes: frozenset[int] = frozenset([END_CODE])
+        self.returned: Any = UNBOUND
+        for place in self.places:
+            initial = self.before[place.key]
+            if isinstance(initial, Maybe):
+                self.slots[place.key] = _Slot(place, initial)
+            elif is_number(initial) and not _is_array(initial):
+                self.slots[place.key] = _Slot(place, initial)
+
+    def run(self) -> Any:
+        """Record the loop; the way on which control leaves it."""
+        try:
+            for _ in range(_MOST_ATTEMPTS):
+                try:
+                    final = self._record()
+                    break
+                except _Again:
+                    self._reset()
+            else:
+                raise CarryTypeError(f"the state of {self._place()} does not come to an end")
+        except BaseException:
+            self._reset()
+            raise
+        return self._leave(final)
+
+    def _place(self) -> str:
+        return f"the loop at {function_place(self.body)}"
+
+    def _reset(self) -> None:
+        for place in (*self.places, *self.others):
+            place.set(self.before[place.key])
+
+    # --- the state, as the While has it ---
+
+    def _record(self) -> list[Any]:
+        slots = list(self.slots.values())
+        state, names = [], []
+        if self.rows is not None:
+            state.append(0)
+            names.append("the number of the round")
+        if self.leaves_early:
+            state.append(0)
+            names.append("the way on which the loop is left")
+        if self.returned is not UNBOUND:
+            state.append(self._zeros(self.returned))
+            names.append("the returned value")
+        for slot in slots:
+            state.append(self._initial(slot))
+            names.append(slot.place.name)
+        length = None if self.rows is None else self.rows.length
+        name = "for" if self.rows is not None else "while"
+        loop = Loop(
+            self.outer, name, tuple(state), lambda state: self._condition(slots, list(state)),
+            lambda state: self._round(slots, list(state)), function_place(self.body), tuple(names),
+            always_ends=isinstance(length, int) and not self.leaves_early, widens=True,
+        )  # fmt: skip
+        return list(loop.run())
+
+    @property
+    def leaves_early(self) -> bool:
+        return self.codes != {END_CODE}
+
+    def _initial(self, slot: _Slot) -> Any:
+        if not slot.is_optional:
+            return _carried(slot.initial)
+        if isinstance(slot.initial, Maybe):
+            return slot.initial.is_there, _carried(slot.initial.value)
+        return np.bool_(False), self._zeros(slot.example)
+
+    def _zeros(self, example: Any) -> Any:
+        """A value of the kinds that the example's numbers have; the example comes from a trace that is gone."""
+        structure, leaves = example
+        return pytree.unflatten(structure, [zero_like(self.outer, kind) if kind is not None else leaf for leaf, kind in leaves])
+
+    # --- one round ---
+
+    def _enter(self, slots: Sequence[_Slot], state: list[Any]) -> tuple[Any, Any, Any]:
+        position = state.pop(0) if self.rows is not None else None
+        code = state.pop(0) if self.leaves_early else None
+        value = state.pop(0) if self.returned is not UNBOUND else UNBOUND
+        self._reset()
+        self.entered = {}
+        for slot, held in zip(slots, state):
+            if slot.is_optional:
+                held = Maybe(*held, slot.absent)
+            slot.place.set(held)
+            self.entered[slot.place.key] = held
+        return position, code, value
+
+    def _condition(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
+        position, code, _ = self._enter(slots, state)
+        goes_on = None if code is None else code == END_CODE
+        if self.rows is not None:
+            below = position < self.rows.length
+            return below if goes_on is None else below & goes_on
+        if goes_on is None:
+            return self.test()
+        return choose(goes_on, self.test, lambda: False)
+
+    def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
+        position, code, value = self._enter(slots, state)
+        with journal() as entries:
+            outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
+            ends = {place.key: place.get() for place in (*self.places, *self.others)}
+            changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
+            put_back(entries)
+            entries.clear()
+        self._look_for_more(slots, ends, changed, outcome)
+        following: list[Any] = []
+        if self.rows is not None:
+            following.append(position + 1)
+        if self.leaves_early:
+            following.append(_without_continue(outcome))
+        if self.returned is not UNBOUND:
+            following.append(value if returned_value(outcome) is UNBOUND else _carried(returned_value(outcome)))
+        for slot in slots:
+            end = ends[slot.place.key] if slot.place.key in ends else self._end_elsewhere(slot, changed)
+            following.append(self._following(slot, end))
+        return tuple(following)
+
+    def _end_elsewhere(self, slot: _Slot, changed: dict) -> Any:
+        return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
+
+    def _following(self, slot: _Slot, end: Any) -> Any:
+        if isinstance(end, Irreconcilable):
+            raise end.error()
+        if not slot.is_optional:
+            if end is UNBOUND or isinstance(end, Maybe):
+                raise CarryTypeError(
+                    f"{slot.place.name} is bound before {self._place()}, and may be unbound behind a round of it"
+                )
+            return _carried(end)
+        entered = self.entered[slot.place.key]
+        slot.ends_bound = end is not slot.absent and not isinstance(end, Maybe)
+        if end is slot.absent:
+            return np.bool_(False), entered.value
+        if isinstance(end, Maybe):
+            return end.is_there, _carried(end.value)
+        return np.bool_(True), _carried(end)
+
+    def _look_for_more(self, slots: Sequence[_Slot], ends: dict, changed: dict, outcome: Any) -> None:
+        """Raises _Again where a round changes what is not carried yet."""
+        missing = False
+        candidates = [(place, self.before[place.key], ends[place.key]) for place in self.places]
+        for key, (place, before, end) in changed.items():
+            if key not in ends:
+                candidates.append((place, before, end))
+        for place, before, end in candidates:
+            if place.key in self.slots or unchanged(before, end):
+                continue
+            if isinstance(end, Irreconcilable):
+                raise end.error()
+            if before is UNBOUND or before is None:
+                held = end.value if isinstance(end, Maybe) else end
+                self.slots[place.key] = _Slot(place, before, _example(held))
+            else:
+                self.slots[place.key] = _Slot(place, before)
+                self._require_unaliased(place, before, end)
+            missing = True
+        possible = frozenset(END_CODE if code == CONTINUE_CODE else code for code in possible_codes(outcome))
+        if not possible <= self.codes:
+            self.codes |= possible
+            missing = True
+        if RETURN_CODE in possible and self.returned is UNBOUND:
+            self.returned = _example(returned_value(outcome))
+            missing = True
+        if missing:
+            raise _Again
+
+    def _require_unaliased(self, place: Place, before: Any, end: Any) -> None:
+        """A round may not change an array in place whose name it then gives to another one: others see it under other names."""
+        trace = current_trace()
+        for array in pytree.flatten(before)[0]:
+            if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
+                raise Aliased(
+                    f"{place.name} is changed in place, and bound to another array, in a round of {self._place()}. Fix: write "
+                    f"the new values into it ({place.name}[...] = ...)"
+                )
+
+    # --- behind the loop ---
+
+    def _leave(self, final: list[Any]) -> Any:
+        if self.rows is not None:
+            final.pop(0)
+        code = final.pop(0) if self.leaves_early else None
+        value = final.pop(0) if self.returned is not UNBOUND else UNBOUND
+        self._reset()
+        runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
+        for slot, held in zip(self.slots.values(), final):
+            if slot.is_optional:
+                surely = slot.absent is UNBOUND and slot.place.name in self.surely_bound
+                held = held[1] if surely or runs and slot.ends_bound else Maybe(*held, slot.absent)
+            if not isinstance(slot.place, LocalName):
+                note(slot.place)
+            slot.place.set(held)
+        for place in self.others:
+            place.set(UNBOUND)
+        return None if code is None else outcome_of(code, self.codes, value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or isinstance(value, TracedArray) and not value.is_scalar
+
+
+def _carried(value: Any) -> Any:
+    leaves, structure = pytree.flatten(value)
+    return pytree.unflatten(structure, [carried(leaf) for leaf in leaves])
+
+
+def _example(value: Any) -> Any:
+    leaves, structure = pytree.flatten(value)
+    return structure, [(leaf, kind_of(leaf)) for leaf in leaves]
+
+
+def _without_continue(outcome: Any) -> Any:
+    code = code_of(outcome)
+    if isinstance(code, int):
+        return END_CODE if code == CONTINUE_CODE else code
+    if CONTINUE_CODE not in possible_codes(outcome):
+        return code
+    return np.where(code == CONTINUE_CODE, END_CODE, code)[()]

@@ -1,0 +1,79 @@
+"""NumPy's functions that make arrays: while a function is traced they make traced ones, which can be written to.
+
+What they hold stays known as long as it does not depend on the call, so that Python can use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import FUNCTIONS
+from ..recording.operands import has_traced
+from .calls import implements
+
+# Large constants are not held in the program: NumPy makes the array, and it is captured when it is used.
+_CREATIONS = (
+    np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
+    np.arange, np.linspace, np.tri,
+)  # fmt: skip
+
+
+def _creation(function: Callable) -> Callable:
+    made = FUNCTIONS[function]
+
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        if function is np.linspace and kwargs.get("retstep") or not _is_numeric(function, args, kwargs):
+            return function(*args, **kwargs)
+        return made(*args, **kwargs)
+
+    return implementation
+
+
+def _is_numeric(function: Callable, args: tuple, kwargs: dict) -> bool:
+    dtype = kwargs.get("dtype")
+    candidates = [dtype, *[one for one in args if isinstance(one, (type, np.dtype, str))]]
+    for one in candidates:
+        if one is not None:
+            try:
+                kind = np.dtype(one).kind
+            except TypeError:
+                continue
+            if kind not in "biufc":
+                return False
+    return not any(isinstance(one, (str, bytes)) for one in args[1:2] if function in (np.full, np.full_like))
+
+
+for _function in _CREATIONS:
+    implements(_function)(_creation(_function))
+
+
+def _conversion(function: Callable) -> Callable:
+    made = FUNCTIONS[function]
+
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        value = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        if isinstance(value, TracedArray) or has_traced(value):
+            return made(*args, **kwargs)
+        if isinstance(value, np.ndarray) and function is not np.array and function is not np.copy:
+            return function(*args, **kwargs)
+        found = function(*args, **kwargs)
+        return traced_constant(found)
+
+    return implementation
+
+
+def traced_constant(array: Any) -> Any:
+    """An array that NumPy made, as a traced one; as it is where it does not hold numbers, or is large."""
+    if type(array) is not np.ndarray or array.dtype.kind not in "biufc" or array.nbytes > 1 << 16:
+        return array
+    trace = require_trace()
+    return TracedArray.from_instruction(trace, hlo.constant(array), is_scalar=False)
+
+
+for _function in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy):
+    implements(_function)(_conversion(_function))

@@ -1,0 +1,189 @@
+"""The helpers that rewritten functions call, by the names that `tracer.source` gives them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...hlo.source_lines import user_location
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import ConcretizationError
+from . import places
+from .branches import choose as choose_traced
+from .branches import condition, decide, guarded, truth
+from .calls import call
+from .items import getitem, setitem
+from .loops import for_, while_
+from .merging import Irreconcilable, Maybe
+from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
+from .places import Names
+
+__all__ = [
+    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
+    "for_", "getitem", "guarded", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "then", "value", "while_",
+]  # fmt: skip
+
+slice = slice
+Later = Callable[[], Any]
+
+
+# --- names ---
+
+
+def bound(name: str, read: Later) -> Any:
+    """The value of a name that may have none."""
+    try:
+        value = read()
+    except NameError:
+        value = places.UNBOUND
+    if value is places.UNBOUND:
+        raise UnboundLocalError(_unbound(name))
+    if type(value) is Maybe and value.absent is places.UNBOUND:
+        return value.required(UnboundLocalError, _unbound(name))
+    return value
+
+
+def _unbound(name: str) -> str:
+    return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
+def note_attribute(holder: Any, name: str) -> None:
+    """An attribute is about to be set."""
+    if places.is_journaling():
+        if name.startswith("__") and not name.endswith("__"):
+            owners = [f"_{kind.__name__.lstrip('_')}{name}" for kind in type(holder).__mro__]
+            name = next((owner for owner in owners if hasattr(holder, owner)), owners[0])
+        places.note(places.Attribute(holder, name))
+
+
+# --- truth ---
+
+
+def concrete_truth(value: Any) -> Any:
+    """A condition where no branch can be recorded."""
+    return value
+
+
+def is_none(value: Any) -> Any:
+    """``value is None``"""
+    return not_(value.is_there) if type(value) is Maybe and value.absent is None else value is None
+
+
+def not_(value: Any) -> Any:
+    value = condition(value)
+    if isinstance(value, TracedArray) and truth(value) is None:
+        return np.logical_not(value if not value.shape else value.reshape(()))
+    return not value
+
+
+def and_(value: Any, *later: Later) -> Any:
+    if not later:
+        return value
+    value = condition(value)
+    holds = truth(value)
+    if holds is None:
+        return choose_traced(value, lambda: and_(later[0](), *later[1:]), lambda: value)
+    return and_(later[0](), *later[1:]) if holds else value
+
+
+def or_(value: Any, *later: Later) -> Any:
+    if not later:
+        return value
+    value = condition(value)
+    holds = truth(value)
+    if holds is None:
+        return choose_traced(value, lambda: value, lambda: or_(later[0](), *later[1:]))
+    return value if holds else or_(later[0](), *later[1:])
+
+
+def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
+    """``a < b < c``: each operand is evaluated once, and none behind a comparison that does not hold."""
+    other = later[0]()
+    found = getattr(operator, names[0])(value, other)
+    if len(later) == 1:
+        return found
+    return and_(found, lambda: compare(names[1:], other, *later[1:]))
+
+
+def contains(item: Any, container: Any) -> Any:
+    """``item in container``."""
+    if isinstance(container, TracedArray) and container.known_value is None:
+        return np.any(container == item)
+    if isinstance(item, TracedArray) and item.known_value is None and isinstance(container, (tuple, list, set, dict, range)):
+        if isinstance(container, range) and container.step == 1:
+            return and_(item >= container.start, lambda: item < container.stop)
+        found = False
+        for other in container:
+            found = found | (item == other) if isinstance(other, (int, float, complex, np.generic, TracedArray)) else found
+        return found
+    if isinstance(item, TracedArray) and isinstance(container, np.ndarray):
+        return np.any(item == container)
+    return item in container
+
+
+def choose(test: Any, first: Later, second: Later) -> Any:
+    """``first if test else second``"""
+    test = condition(test)
+    if isinstance(test, TracedArray):
+        known = truth(test)
+        if known is None:
+            return choose_traced(test, first, second)
+        test = known
+    return first() if test else second()
+
+
+# --- statements ---
+
+
+def if_(test: Any, body: Later, orelse: Later | None, names: Names) -> Any:
+    """``if``: the way on which control goes on behind it."""
+    test = condition(test)
+    if isinstance(test, TracedArray):
+        known = truth(test)
+        if known is None:
+            return decide(test, (body, orelse), names)
+        test = known
+    if test:
+        return body()
+    return None if orelse is None else orelse()
+
+
+def then(outcome: Any, rest: Later, names: Names) -> Any:
+    """What stands behind a statement, where control reaches its end."""
+    if outcome is None:
+        return rest()
+    if isinstance(outcome, Mixed) and END_CODE in outcome.possible:
+        others = outcome.without(END_CODE)
+        return decide(outcome.code == END_CODE, (rest, lambda: others), names, (rest,))
+    return outcome
+
+
+def value(outcome: Any) -> Any:
+    """What a function returns that is left in this way."""
+    if outcome is None:
+        return None
+    if isinstance(outcome, Mixed):
+        if outcome.possible != {RETURN_CODE}:
+            raise ConcretizationError(
+                outcome.code, "to decide whether the function returns a value or None",
+                "Return a value on each way through the function.",
+            )  # fmt: skip
+    if isinstance(outcome.value, Irreconcilable):
+        raise outcome.value.error()
+    return outcome.value
+
+
+def asserted(test: Any, message: Later | None) -> Any:
+    """The condition of an assert statement; one that the program decides counts as true until it runs."""
+    test = condition(test)
+    if isinstance(test, TracedArray) and truth(test) is None:
+        trace = current_trace()
+        failed = not_(test).instruction(trace)
+        arguments = () if message is None else (message(),)
+        trace.add_raise(failed, AssertionError(*arguments), user_location())
+        return True
+    return test

@@ -1,0 +1,194 @@
+"""What loops can go over without being unrolled: ranges, rows of arrays, and what zip, enumerate and reversed make of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..control_flow.bodies import integer
+from ..indexing.basic import Range, Selection, put, take
+from ..recording.array import TracedArray, require_trace
+from ..recording.errors import HINTS, ConcretizationError
+from ..recording.operands import as_traced
+from ..recording.trace import Trace
+
+
+class Rows:
+    """Something with a number of elements, each of which can be taken by its position.
+
+    Iterating goes over all of them, where their number is known.
+    """
+
+    length: Any  # an int, or a traced one
+
+    def element(self, position: Any) -> Any:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.element(position) for position in range(self._count()))
+
+    def __len__(self) -> int:
+        return self._count()
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.element(position)
+
+    def _count(self) -> int:
+        length = self.length
+        if isinstance(length, TracedArray):
+            if length.known_value is None:
+                raise ConcretizationError(length, "where Python needs the number of elements", HINTS["range"])
+            length = int(length.known_value)
+        return max(0, length)
+
+
+class TracedRange(Rows):
+    """``range`` with traced bounds."""
+
+    def __init__(self, *bounds: Any) -> None:
+        trace = require_trace()
+        bounds = (0, *bounds) if len(bounds) == 1 else bounds
+        whole = [integer(trace, _of_rank_0(bound), "range()") for bound in bounds]
+        self.start, self.stop, self.step = (*whole, 1)[:3]
+        if isinstance(self.step, TracedArray):
+            raise ConcretizationError(self.step, "as the step of range()", HINTS["range"])
+        if self.step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        distance = self.stop - self.start if self.step > 0 else self.start - self.stop
+        steps = distance if abs(self.step) == 1 else (distance + (abs(self.step) - 1)) // abs(self.step)
+        self.length = np.maximum(steps, 0)
+
+    def element(self, position: Any) -> Any:
+        return _weak(self.start + position * self.step) if self.step != 1 else _weak(self.start + position)
+
+
+def _of_rank_0(bound: Any) -> Any:
+    if isinstance(bound, np.integer):
+        return int(bound)
+    if not isinstance(bound, (int, TracedArray)):
+        return operator.index(bound)
+    return bound
+
+
+def _weak(value: Any) -> Any:
+    if isinstance(value, TracedArray):
+        value.weak_type = True
+    return value
+
+
+class KnownRange(Rows):
+    """``range`` with known bounds."""
+
+    def __init__(self, values: range) -> None:
+        self.values, self.length = values, len(values)
+
+    def element(self, position: Any) -> Any:
+        if not isinstance(position, TracedArray):
+            return self.values[position]
+        whole = position if self.values.step == 1 else position * self.values.step
+        return _weak(whole + self.values.start if self.values.start else whole)
+
+
+class ArrayRows(Rows):
+    """The rows of an array: views, or scalars of a vector."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.length = len(array)
+
+    def element(self, position: Any) -> Any:
+        if not isinstance(position, TracedArray):
+            return self.array[position]
+        array = as_traced(self.array)
+        trace = require_trace(array)
+        # The position is known to be in range, and looked at no more.
+        kept = TracedArray.from_instruction(trace, hlo.convert(position.instruction(trace), hlo.S64))
+        whole = tuple([Range(0, 1, size, False) for size in array.shape[1:]])
+        selection = Selection((Range(kept, 1, 1, True), *whole), tuple(range(1, array.ndim)), False)
+        if array.ndim == 1:
+            return TracedArray.from_instruction(trace, take(trace, array.instruction(trace), selection))
+
+        def read(trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
+            return take(trace, base, selection)
+
+        def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
+            return put(trace, base, selection, value)
+
+        return TracedArray.view_of(array, array.shape[1:], read, write, array.element_strides[1:])
+
+
+class Zip(Rows):
+    def __init__(self, parts: Sequence[Rows]) -> None:
+        self.parts = parts
+        known = [part.length for part in parts if not isinstance(part.length, TracedArray)]
+        self.length = min(known) if known else parts[0].length
+        for part in parts:
+            if isinstance(part.length, TracedArray) and part.length is not self.length:
+                self.length = np.minimum(self.length, part.length)
+
+    def element(self, position: Any) -> Any:
+        return tuple([part.element(position) for part in self.parts])
+
+
+class Enumerate(Rows):
+    def __init__(self, rows: Rows, start: int) -> None:
+        self.rows, self.start, self.length = rows, start, rows.length
+
+    def element(self, position: Any) -> Any:
+        number = position + self.start if self.start else position
+        return _weak(number), self.rows.element(position)
+
+
+class Reversed(Rows):
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.length = rows, rows.length
+
+    def element(self, position: Any) -> Any:
+        return self.rows.element(self.length - 1 - position)
+
+
+class Pairs(Rows):
+    """Two elements at a time; a last one without another is left out."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.length = rows, rows.length // 2
+
+    def element(self, position: Any) -> Any:
+        return self.rows.element(position * 2), self.rows.element(position * 2 + 1)
+
+
+class Indices(Rows):
+    """``np.ndindex``."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.length = int(np.prod(shape, dtype=object))
+
+    def element(self, position: Any) -> Any:
+        found = []
+        for size in reversed(self.shape):
+            found.append(_weak(position % size))
+            position = position // size
+        return tuple(reversed(found))
+
+
+def rows_of(iterable: Any) -> Rows | None:
+    """What a loop over this goes over position by position, None where it has to ask for one element after the other."""
+    if isinstance(iterable, Rows):
+        return iterable
+    if isinstance(iterable, range):
+        return KnownRange(iterable)
+    if isinstance(iterable, TracedArray) and iterable.ndim:
+        return ArrayRows(iterable)
+    if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
+        return ArrayRows(iterable)
+    return None
+
+
+def is_captured(iterable: Any) -> bool:
+    """Whether there are traced values in what is gone over, so that zip and the like must not ask for its elements at once."""
+    return isinstance(iterable, (Rows, TracedArray))

@@ -1,0 +1,255 @@
+"""Loops in rewritten functions: unrolled where what comes of it is short, captured as a While where it is not, or cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import CarryTypeError, ConcretizationError
+from ..recording.trace import PackedInputs, Trace
+from .branches import condition, decide, truth
+from .captured_loop import Aliased, CapturedLoop
+from .iteration import Pairs, Rows, rows_of
+from .outcomes import (
+    BREAK,
+    BREAK_CODE,
+    CONTINUE,
+    CONTINUE_CODE,
+    END_CODE,
+    Mixed,
+    possible_codes,
+)
+from .places import Names, journal, local_names, put_back
+
+# Rounds are unrolled where they record no more instructions together.
+LARGEST_UNROLLED = 256
+# Where a loop cannot be captured it is unrolled, up to this number of rounds.
+_MOST_ROUNDS = 20_000
+
+Block = Callable[..., Any]
+
+
+def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
+    """``for``: the way on which control goes on behind it."""
+    trace = current_trace()
+    rows = None if trace is None else rows_of(iterable)
+    if rows is None:
+        return _one_by_one(iter(iterable), body, orelse, names)
+    if isinstance(rows.length, TracedArray) and rows.length.known_value is None:
+        return _with_static_numbers(rows.length, lambda: _captured(rows, None, body, orelse, names))
+    count = len(rows)
+    if count > 1 and _is_long(trace, rows, body, names):
+        try:
+            return _attempt(lambda: _captured_or_in_pairs(rows, body, orelse, names), (body, orelse), names)
+        except Exception:
+            if count > _MOST_ROUNDS:
+                raise
+            trace.root.long_loops[body.__code__, count] = False
+    return _one_by_one(iter(rows), body, orelse, names)
+
+
+def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
+    """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again."""
+    count = len(rows)
+    decided = trace.root.long_loops
+    if (body.__code__, count) not in decided:
+        size = _size_of_a_round(trace, lambda: body(rows.element(0)), (body,), names)
+        decided[body.__code__, count] = size is None or size * count > LARGEST_UNROLLED
+    return decided[body.__code__, count]
+
+
+def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
+    """Run this; where types cannot be reconciled, the number of rounds may be one that can be made static."""
+    try:
+        return run()
+    except CarryTypeError as error:
+        concrete = ConcretizationError(number, "as a number of rounds")
+        concrete.args = error.args
+        raise concrete from error
+
+
+def _captured_or_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    """As `_captured`; where a round swaps arrays, two of them together are one round of the While."""
+    try:
+        return _attempt(lambda: _captured(rows, None, body, orelse, names), (body, orelse), names)
+    except Aliased:
+        if orelse is not None:
+            raise
+
+    def round_(pair: tuple[Any, Any]) -> Any:
+        for element in pair:
+            if body(element) not in (None, CONTINUE):
+                raise CarryTypeError("a loop that swaps arrays is left early")
+
+    _captured(Pairs(rows), None, round_, None, names, (body,))
+    if len(rows) % 2:
+        return _one_by_one(iter([rows.element(len(rows) - 1)]), body, None, names)
+    return None
+
+
+def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
+    """``while``: the way on which control goes on behind it."""
+    trace = current_trace()
+    if trace is None:
+        return _plain_while(test, body, orelse)
+    begun, tried = len(trace.builder.instructions), False
+    while True:
+        value = truth(condition(test()))
+        if value is None:
+            return _captured(None, test, body, orelse, names)
+        if not value:
+            return None if orelse is None else orelse()
+        if not tried:
+            if begun == len(trace.builder.instructions) and _turns_traced(trace, test, body, names):
+                return _captured(None, test, body, orelse, names)
+            if len(trace.builder.instructions) - begun > LARGEST_UNROLLED:
+                tried = True
+                try:
+                    return _attempt(lambda: _captured(None, test, body, orelse, names), (test, body, orelse), names)
+                except Exception:  # noqa: S110, as it was before there were captured loops
+                    pass
+        outcome = body()
+        if isinstance(outcome, Mixed):
+            goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
+            rest = outcome.without(END_CODE, CONTINUE_CODE)
+            remaining = (lambda: while_(test, body, orelse, names)), (lambda: rest)
+            return _behind_loop(decide(goes_on, remaining, names, (test, body, orelse)))
+        if outcome is not None and outcome is not CONTINUE:
+            return None if outcome is BREAK else outcome
+
+
+def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
+    while test():
+        outcome = body()
+        if outcome is not None and outcome is not CONTINUE:
+            return None if outcome is BREAK else outcome
+    return None if orelse is None else orelse()
+
+
+def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, names: Names) -> Any:
+    """Round after round; behind one that the program may leave, the others are on one side of a branch."""
+    for element in elements:
+        outcome = body(element)
+        if outcome is None or outcome is CONTINUE:
+            continue
+        if isinstance(outcome, Mixed):
+            goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
+            rest = outcome.without(END_CODE, CONTINUE_CODE)
+            if not rest.possible:
+                continue
+            remaining = (lambda: _one_by_one(elements, body, orelse, names)), (lambda: rest)
+            return _behind_loop(decide(goes_on, remaining, names, (body, orelse)))
+        return None if outcome is BREAK else outcome
+    return None if orelse is None else orelse()
+
+
+def _is_one_of(outcome: Mixed, *codes: int) -> TracedArray:
+    test = None
+    for code in codes:
+        if code in outcome.possible:
+            equal = outcome.code == code
+            test = equal if test is None else test | equal
+    return outcome.code == END_CODE if test is None else test
+
+
+def _behind_loop(outcome: Any) -> Any:
+    """The way behind a loop that was left in this way: a break ends at the loop."""
+    possible = possible_codes(outcome)
+    if BREAK_CODE in possible:
+        if not isinstance(outcome, Mixed):
+            return None
+        code = np.where(outcome.code == BREAK_CODE, END_CODE, outcome.code)
+        possible = possible - {BREAK_CODE} | {END_CODE}
+        return Mixed(code[()], possible, outcome.value) if len(possible) > 1 else None
+    return outcome
+
+
+def _captured(
+    rows: Rows | None,
+    test: Block | None,
+    body: Block,
+    orelse: Block | None,
+    names: Names,
+    sharing: Sequence[Block] | None = None,
+) -> Any:
+    """The loop as a While. The block functions in ``sharing``, by default its own, share the names that it changes."""
+    outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body)).run()
+    if orelse is None:
+        return _behind_loop(outcome)
+    if not isinstance(outcome, Mixed):
+        return orelse() if outcome is None else _behind_loop(outcome)
+    rest = outcome.without(END_CODE)
+    ended = decide(_is_one_of(outcome, END_CODE), (orelse, lambda: rest), names, (body, orelse))
+    return _behind_loop(ended)
+
+
+def _attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names) -> Any:
+    """Run this; where it raises, all places hold what they held before."""
+    places = local_names(functions, (*names[0], *names[1]))
+    before = [(place, place.get()) for place in places]
+    root = current_trace().root
+    messages, flag = len(root.error_messages), root.error_flag
+    with journal() as entries:
+        try:
+            return run()
+        except Exception:
+            del root.error_messages[messages:]
+            root.error_flag = flag
+            put_back(entries)
+            entries.clear()
+            for place, value in before:
+                place.set(value)
+            raise
+
+
+class _Dropped(Exception):
+    pass
+
+
+def _size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
+    """How many instructions a round records; nothing of it stays. None where it cannot be told."""
+    scratch = Trace("round", trace, PackedInputs())
+    size = None
+
+    def record() -> None:
+        nonlocal size
+        with scratch, scratch.running:
+            run()
+            size = _size(scratch)
+        raise _Dropped
+
+    try:
+        _attempt(record, functions, names)
+    except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
+        return size
+    return size
+
+
+def _size(trace: Trace) -> int:
+    pending, size = list(trace.builder.instructions), 0
+    while pending:
+        instruction = pending.pop()
+        size += instruction.opcode not in ("parameter", "get-tuple-element", "constant")
+        for computation in instruction.called_computations:
+            pending.extend(computation.instructions)
+    return size
+
+
+def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:
+    """Whether the program decides if there is a second round."""
+    found = False
+
+    def round_() -> None:
+        nonlocal found
+        outcome = body()
+        if isinstance(outcome, Mixed):
+            found = True
+        elif outcome is None or outcome is CONTINUE:
+            found = truth(condition(test())) is None
+
+    _size_of_a_round(trace, round_, (test, body), names)
+    return found

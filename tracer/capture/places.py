@@ -1,0 +1,153 @@
+"""Where a function keeps what it computes: local names, attributes, lists and dicts; and how to put them back as they were."""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
+Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+NO_NAMES: Names = ((), (), ())
+
+
+class Unbound:
+    """The value of a name that has none."""
+
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND = Unbound()
+
+
+class Place:
+    """Something that holds a value; ``name`` is what messages call it."""
+
+    name: str
+
+    def get(self) -> Any:
+        raise NotImplementedError
+
+    def set(self, value: Any) -> None:
+        raise NotImplementedError
+
+
+class LocalName(Place):
+    """A local variable that a block function shares."""
+
+    def __init__(self, name: str, cell: types.CellType) -> None:
+        self.name, self.cell = name, cell
+
+    @property
+    def key(self) -> Any:
+        return id(self.cell)
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is UNBOUND:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
+
+
+class Attribute(Place):
+    """An attribute of an object."""
+
+    def __init__(self, holder: Any, attribute: str) -> None:
+        self.holder, self.attribute = holder, attribute
+        self.name = f"{type(holder).__name__}.{attribute}"
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder), self.attribute
+
+    def get(self) -> Any:
+        return getattr(self.holder, self.attribute, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            setattr(self.holder, self.attribute, value)
+        elif hasattr(self.holder, self.attribute):
+            delattr(self.holder, self.attribute)
+
+
+class Contents(Place):
+    """What a list, a dict or a set holds, as a list or a dict of its own."""
+
+    def __init__(self, holder: Any) -> None:
+        self.holder = holder
+        self.name = f"a {type(holder).__name__}"
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder)
+
+    def get(self) -> Any:
+        return list(self.holder) if isinstance(self.holder, list) else dict(self.holder) if self._is_dict else set(self.holder)
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.holder, list):
+            self.holder[:] = value
+        else:
+            self.holder.clear()
+            self.holder.update(value)
+
+    @property
+    def _is_dict(self) -> bool:
+        return isinstance(self.holder, dict)
+
+
+def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> list[Place]:
+    """The variables with these names that the block functions share."""
+    cells: dict[str, types.CellType] = {}
+    for function in functions:
+        if isinstance(function, types.FunctionType) and function.__closure__:
+            cells.update(zip(function.__code__.co_freevars, function.__closure__))
+    return [LocalName(name, cells[name]) for name in names if name in cells]
+
+
+class _Journals(threading.local):
+    def __init__(self) -> None:
+        self.open: list[dict[Any, tuple[Place, Any]]] = []
+
+
+_journals = _Journals()
+
+
+def note(place: Place) -> None:
+    """To be called before a place that is no local variable is changed."""
+    if _journals.open:
+        journal = _journals.open[-1]
+        if place.key not in journal:
+            journal[place.key] = place, place.get()
+
+
+@contextmanager
+def journal() -> Iterator[dict[Any, tuple[Place, Any]]]:
+    """Collects the places that are changed meanwhile, with what they held before."""
+    entries: dict[Any, tuple[Place, Any]] = {}
+    _journals.open.append(entries)
+    try:
+        yield entries
+    finally:
+        _journals.open.pop()
+        for place, before in entries.values():
+            if _journals.open and place.key not in _journals.open[-1]:
+                _journals.open[-1][place.key] = place, before
+
+
+def is_journaling() -> bool:
+    return bool(_journals.open)
+
+
+def put_back(entries: dict[Any, tuple[Place, Any]]) -> None:
+    for place, before in reversed(entries.values()):
+        place.set(before)
