@@ -66,7 +66,9 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
         return round(number) if ndigits is None else round(number, ndigits)
     if ndigits is None:
         return number if number.element_type.is_integer else _converted(np.rint(number), hlo.S64)
-    return np.round(number, ndigits)
+    rounded = np.round(number, ndigits)
+    rounded.weak_type = number.weak_type
+    return rounded
 
 
 @implements(len)
@@ -188,7 +190,11 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
     values = np.stack([as_traced(item) for item in keys])
     order = np.argsort(-values if reverse else values, kind="stable")
     whole = np.stack([as_traced(item) for item in items])[order]
-    return [whole[position] for position in range(len(items))]
+    found = [whole[position] for position in range(len(items))]
+    if all(type_(item) in (bool, int, float) for item in items):
+        for item in found:
+            item.weak_type = True
+    return found
 
 
 @implements(builtins.abs)

@@ -1,0 +1,406 @@
+"""Small whole programs with control flow on values: decorated they do what they do undecorated."""
+
+import copy
+
+import numpy as np
+import pytest
+from phlox.tracer import CarryTypeError, ConcretizationError, TracerError, jit
+
+RNG = np.random.default_rng(5)
+PROGRAMS = []
+
+
+def program(*calls):
+    def add(function):
+        PROGRAMS.append((function, calls))
+        return function
+
+    return add
+
+
+def assert_alike(actual, expected):
+    """Equal in type, dtype, shape and structure, and in value up to the rounding of operations that are done together."""
+    assert type(actual) is type(expected)
+    if isinstance(expected, dict):
+        assert list(actual) == list(expected)
+        actual, expected = list(actual.values()), list(expected.values())
+    if isinstance(expected, (list, tuple)):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected):
+            assert_alike(one, other)
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert actual.dtype == expected.dtype and actual.shape == expected.shape
+        tolerance = 0 if expected.dtype.kind in "bi" else 1e4 * np.finfo(expected.dtype).eps
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+    else:
+        assert actual == (pytest.approx(expected, rel=1e-10) if isinstance(expected, float) else expected)
+
+
+def check(function, *arguments, backend="cpu"):
+    """The same result, of the same type, and the same arguments afterwards; of a jitted function that may have been called."""
+    jitted = function if hasattr(function, "cache_info") else jit(function, backend=backend)
+    plain = getattr(jitted, "__wrapped__", function)
+    given, expected_given = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    expected = plain(*expected_given)
+    assert_alike(jitted(*given), expected)
+    assert_alike(given, expected_given)
+    return jitted
+
+
+@program((2.0,), (5.0,), (np.float64(7.0),), (np.float32(1.0),))
+def clip(x):
+    if x > 3:
+        return x * 0 + 3
+    return x
+
+
+@program((np.arange(0, 99, 3.0), 33.0), (np.arange(0, 99, 3.0), 34.0))
+def binary_search(a, value):
+    lo, hi = 0, len(a) - 1
+    while lo <= hi:
+        mid = (lo + hi) // 2
+        if a[mid] == value:
+            return mid
+        elif a[mid] < value:
+            lo = mid + 1
+        else:
+            hi = mid - 1
+    return -1
+
+
+@program((np.arange(500.0),), (np.arange(5.0),), (-np.arange(300.0),))
+def sum_with_jumps(x):
+    s = 0
+    for i in range(len(x)):
+        if x[i] < 0:
+            continue
+        if x[i] > 90:
+            break
+        s += x[i]
+    else:
+        return s, "all"[:3]
+    return s, "all"[:3]
+
+
+@program((1.0,), (np.float64(3.0),), (np.float32(3.0),))
+def newton(x):
+    error, n = 1.0, 0
+    while error > 1e-6 and n < 50:
+        y = x - (x * x - 2) / (2 * x)
+        error = abs(y - x)
+        x = y
+        n += 1
+    return x, n
+
+
+@program((20,), (7,))
+def heat(n):
+    u = np.zeros(n)
+    u[n // 2] = 1
+    for _ in range(200):
+        before = u.copy()
+        u[1:-1] = before[1:-1] + 0.1 * (before[2:] - 2 * before[1:-1] + before[:-2])
+    return u
+
+
+@program((np.ones(6) * 0.1, np.ones(6)), (np.arange(5.0) / 9, np.zeros(5)))
+def swapped(u, v):
+    for _ in range(301):
+        v[1:-1] = (u[2:] + u[:-2]) / 2
+        u, v = v, u
+    return u.sum()
+
+
+@program((RNG.normal(size=300),), (np.zeros(300),))
+def position_of_the_largest(x):
+    best = where = None
+    for i, value in enumerate(x):
+        if best is None or value > best:
+            best, where = value, i
+    return where, best
+
+
+@program((np.arange(100), 5), (np.arange(100), 500))
+def contains(x, wanted):
+    for y in x:
+        if y == wanted:
+            return True
+    return False
+
+
+@program((RNG.normal(size=(10, 11)), RNG.normal(size=(11, 9))))
+def product(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+    return c
+
+
+@program((np.eye(5) * 9 + np.ones((5, 5)), np.arange(5.0)))
+def jacobi(a, b):
+    d = np.diag(a)
+    r = a - np.diagflat(d)
+    x = np.zeros(len(b))
+    rounds = 0
+    while True:
+        new = (b - r @ x) / d
+        rounds += 1
+        if np.max(np.abs(new - x)) < 1e-9 or rounds >= 200:
+            break
+        x = new
+    return new, rounds
+
+
+@program((3, 5.0), (-1, 2.0), (0, 1.0))
+def nested_branches(n, x):
+    if n > 0:
+        kind = 1
+        if x > 4:
+            x = x * 2
+        else:
+            return x, kind
+    elif n < 0:
+        kind = -1
+    else:
+        return x + 1, 0
+    return x - n, kind
+
+
+@program((RNG.integers(0, 9, 40), 3), (np.arange(40), 50))
+def conditional_expressions(x, k):
+    total = 0
+    for value in x:
+        total += value if value % 2 and value > k else -value if not value or 2 < value <= 5 else 0
+    return total
+
+
+@program((12, 18), (17, 5), (0, 4))
+def greatest_common_divisor(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@program((27,), (1,), (6,))
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+@program((RNG.normal(size=(30, 3)), RNG.normal(size=(30, 3))))
+def rows_together(a, b):
+    total, count = np.zeros(3), 0
+    for x, y in zip(a, b):
+        if x @ y > 0:
+            total += x * y
+            count += 1
+    return total, count
+
+
+@program((np.arange(60.0).reshape(20, 3),))
+def rows_changed_in_place(a):
+    for k, row in enumerate(a):
+        row -= row.mean()
+        row[0] = k
+    return a[::2]
+
+
+@program((50, 0.3), (10, 0.9))
+def int_becomes_float(n, p):
+    s = 0
+    for _ in range(n):
+        s = s * p + 1
+    return s
+
+
+@program((np.float64(0.3),), (np.float64(0.8),))
+def helper_functions(x):
+    def inner(y, *, scale=2.0):
+        if y > 1:
+            return y / scale
+        return y * scale
+
+    return helper(inner(x)) + max(x, 0.5) + min(x, 0.5, 0.4)
+
+
+def helper(x):
+    for _ in range(40):
+        x = x * 3.9 * (1 - x) if x < 1 else x - 1
+    return x
+
+
+class Counter:
+    def __init__(self, start):
+        self.value, self.history = start, [0.0, 0.0]
+
+    def advance(self, x):
+        if x > 0.5:
+            self.value += x
+        self.history[1] = self.history[0]
+        self.history[0] = x
+        return self
+
+
+@program((RNG.random(40),))
+def objects_with_state(x):
+    counter = Counter(0.0)
+    for value in x:
+        counter.advance(value)
+    return counter.value, counter.history
+
+
+@program((RNG.random(40),))
+def dicts_with_state(x):
+    found = {"sum": 0.0, "largest": -1.0}
+    for value in x:
+        found["sum"] += value
+        if value > found["largest"]:
+            found["largest"] = value
+    return found
+
+
+@program((np.arange(6.0),), (np.array([3.0, 1.0]),))
+def concrete_sizes(x):
+    dt = 0.1
+    steps = int(np.ceil(1.0 / dt))
+    grid = np.linspace(0, 1, steps)
+    table = np.zeros((steps, len(x)))
+    for k in range(steps):
+        table[k] = x * grid[k]
+    half = np.arange(4)[1:3]
+    return table[: half[1]], np.array([x[0], x[1], 2]), np.asarray([1, 2.5]) * x[1]
+
+
+@pytest.mark.parametrize("function, calls", PROGRAMS, ids=lambda one: getattr(one, "__name__", ""))
+def test_programs(function, calls):
+    jitted = function
+    for arguments in calls:
+        jitted = check(jitted, *arguments)
+
+
+def test_the_reference_backend_agrees():
+    for function, calls in PROGRAMS[:4]:
+        check(function, *calls[0], backend="reference")
+
+
+def test_loops_do_not_grow_with_their_trip_counts():
+    sizes = []
+    for n in (100, 10_000):
+
+        def f(x, n=n):
+            for _ in range(n):
+                x = np.cos(x) + x[::-1]
+            return x
+
+        sizes.append(len(jit(f).lower(np.ones(3)).as_text()))
+    assert sizes[1] < sizes[0] + 50
+
+
+def test_exceptions_of_the_user():
+    class Unhappy(Exception):
+        pass
+
+    @jit
+    def f(x):
+        if x < 0:
+            raise Unhappy("negative", 3)
+        for _ in range(100):
+            assert x < 100, "too large"
+            x = x + 1
+        return x
+
+    assert f(-0.0) == 100.0
+    with pytest.raises(Unhappy) as caught:
+        f(-1.0)
+    assert caught.value.args == ("negative", 3) and "test_captured_programs.py" in caught.value.__notes__[0]
+    with pytest.raises(AssertionError, match="^too large\n"):
+        f(50.0)
+    assert f(-0.0) == 100.0
+
+
+def test_names_that_may_be_unbound():
+    @jit
+    def f(n, x):
+        for i in range(n):
+            y = x * i
+        return y
+
+    assert f(3, 2.0) == 4.0
+    with pytest.raises(UnboundLocalError, match="'y'"):
+        f(0, 2.0)
+
+
+def test_arrays_of_two_shapes_on_two_ways_say_so():
+    @jit
+    def f(x):
+        y = x if x[0] > 0 else x[:1]
+        return y
+
+    with pytest.raises((CarryTypeError, ConcretizationError), match="on one side"):
+        f(np.ones(3))
+
+
+def test_recursion_on_a_traced_value_explains():
+    def down(x):
+        return x if x < 1 else down(x - 1)
+
+    with pytest.raises(TracerError, match="recursion"):
+        jit(down)(np.float64(3))
+    check(fibonacci, 7)
+
+
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def test_control_flow_can_be_left_to_tracing():
+    @jit(control_flow="trace")
+    def f(x):
+        return 1 if x > 0 else 2
+
+    with pytest.raises(ConcretizationError):
+        f(1.0)
+    with pytest.raises(ValueError, match="control_flow"):
+        jit(control_flow="no")(clip)
+
+
+def test_callables_of_all_kinds():
+    import functools
+
+    class Model:
+        def __init__(self):
+            self.w = np.arange(3.0)
+
+        def __call__(self, x):
+            return self.w * x if x > 0 else self.w
+
+        def method(self, x):
+            return -x if x > 0 else x
+
+    model = Model()
+    for function in (model, model.method, functools.partial(nested_branches, 2), functools.lru_cache(lambda: 3)):
+        arguments = () if isinstance(function, functools._lru_cache_wrapper) else (2.0,)
+        assert_alike(jit(function)(*arguments), function(*arguments))
+
+
+def test_builtins_and_math():
+    import math
+
+    def f(x, n):
+        return (
+            int(x), float(n), bool(n), round(x), round(x, 1), abs(-x), isinstance(x, float), isinstance(n, int), type(n) is int,
+            math.floor(x), math.sqrt(x), max(n, 2), min(3.0, x), sum([x, n]), any([x > 3, n > 3]), all([x > 0, n > 3]),
+            sorted([x, 0.5, 2.0])[1], x in (1.0, 2.5), n not in [4], not n, len(range(5)),
+        )  # fmt: skip
+
+    jitted = jit(f)
+    for x, n in ((2.5, 3), (0.75, 0), (3.0, 7)):
+        found, expected = jitted(x, n), f(x, n)
+        assert found == expected and list(map(type, found)) == list(map(type, expected))
+    with pytest.raises(ValueError, match="math domain error"):
+        jitted(-1.0, 2)

@@ -1,0 +1,133 @@
+"""Rewritten functions do what their originals do, with their lines, names and cells; what cannot be rewritten says why."""
+
+import linecache
+import traceback
+import types
+
+import pytest
+from phlox.tracer.capture import helpers
+from phlox.tracer.source.rewriting import reason_against, rewritten
+
+from . import constructs
+
+
+def outcome(function, arguments):
+    """What a call returns, or raises and at which lines of the constructs."""
+    try:
+        return "returned", function(*arguments)
+    except Exception as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == constructs.__file__]
+        return "raised", type(error), str(error), frames[-1].lineno, frames[-1].name
+
+
+def anew(function):
+    made = rewritten(function, helpers)
+    assert made is not function, reason_against(function)
+    return made
+
+
+@pytest.mark.parametrize("function, calls", constructs.CASES, ids=lambda one: getattr(one, "__name__", ""))
+def test_constructs(function, calls):
+    made = anew(function)
+    for arguments in calls:
+        start = constructs.TOTAL
+        expected = outcome(function, arguments)
+        constructs.TOTAL = start
+        assert outcome(made, arguments) == expected
+
+
+def test_what_describes_a_function_stays():
+    for function, _ in constructs.CASES:
+        made = anew(function)
+        assert made.__wrapped__ is function and made.__globals__ is function.__globals__
+        for name in ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__"):
+            assert getattr(made, name) == getattr(function, name)
+        assert made.__code__.co_filename == function.__code__.co_filename
+
+
+def test_blocks_have_the_name_of_their_function():
+    def names(code):
+        yield code.co_qualname
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                yield from names(constant)
+
+    for function, _ in constructs.CASES:
+        assert not [name for name in names(anew(function).__code__) if "_phlox" in name]
+
+
+def test_closure_cells_are_shared():
+    count = 1
+
+    def read(n):
+        for _ in range(n):
+            if count > 5:
+                return "large"
+        return count
+
+    made = anew(read)
+    assert made(2) == 1
+    count = 7
+    assert made(2) == "large"
+    assert {id(cell) for cell in read.__closure__} <= {id(cell) for cell in made.__closure__}
+
+
+def test_private_names_and_super():
+    made = constructs.Derived(1)
+    for kind in (constructs.Base, constructs.Derived):
+        assert anew(kind.bump)(made, 2) == made.start
+
+
+def test_rewriting_happens_once():
+    made = anew(constructs.fibonacci)
+    assert made.__code__ is anew(constructs.fibonacci).__code__
+    assert rewritten(made, helpers) is made
+
+
+@pytest.mark.parametrize(
+    "source, reason",
+    [
+        ("async def f():\n    await g()", "coroutine"),
+        ("def f():\n    return eval('1')", "eval"),
+        ("def f(x):\n    return locals()", "locals"),
+        ("def f():\n    for i in x:\n        try:\n            return 1\n        finally:\n            break", "finally"),
+    ],
+)
+def test_what_stays_as_it_is_says_why(source, reason, tmp_path):
+    path = tmp_path / "some.py"
+    path.write_text(source)
+    space = {}
+    exec(compile(source, str(path), "exec"), space)
+    assert rewritten(space["f"], helpers) is space["f"]
+    assert reason in reason_against(space["f"])
+
+
+def test_functions_without_source():
+    space = {}
+    exec("def f(x):\n    return x if x else 0", space)
+    assert rewritten(space["f"], helpers) is space["f"]
+    assert "cannot be read" in reason_against(space["f"])
+
+
+def test_a_source_that_has_changed(tmp_path):
+    path = tmp_path / "changed.py"
+    path.write_text("def f(x):\n    return x if x else 0\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    path.write_text("\n\n\ndef g(x):\n    return x\n")
+    linecache.checkcache(str(path))
+    assert rewritten(space["f"], helpers) is space["f"]
+    assert "changed" in reason_against(space["f"])
+
+
+def test_notebook_cells():
+    source = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+    linecache.cache["<cell 1>"] = (len(source), None, source.splitlines(True), "<cell 1>")
+    space = {}
+    exec(compile(source, "<cell 1>", "exec"), space)
+    assert anew(space["f"])(0) == 2
+
+
+def test_lambdas_of_one_line():
+    first, second, third = lambda x: x or 1, lambda x: x or 2, lambda y: y or 3
+    assert [anew(one)(0) for one in (first, second, third)] == [1, 2, 3]
