@@ -138,21 +138,21 @@ def outcome_differences(expected, found):
     """Lines that say what another run of a program did otherwise."""
     if isinstance(found.exception, TimeLimitError):
         yield f"time: {found.exception}"
-    elif found.exception is not None and expected.exception is None:
+        return
+    if found.exception is not None and (expected.exception is None or isinstance(found.exception, phlox.TracerError)):
         yield f"error: {described(found.exception)}"
-    elif expected.exception is not None:
-        if found.exception is None:
-            yield f"exception: no {described(expected.exception)}"
-        elif (type(found.exception), str(found.exception)) != (type(expected.exception), str(expected.exception)):
-            yield f"exception: {described(found.exception)} instead of {described(expected.exception)}"
-    else:
+        return
+    if expected.exception is None:
         yield from differences(expected.result, found.result)
-    if not isinstance(found.exception, TimeLimitError):
-        for number, (one, other) in enumerate(zip(expected.arguments, found.arguments)):
-            for line in differences(one, other, f"argument {number}"):
-                yield f"argument: {line}"
-        if expected.printed != found.printed:
-            yield f"printed: {first_line(found.printed)!r} instead of {first_line(expected.printed)!r}"
+    elif found.exception is None:
+        yield f"exception: no {described(expected.exception)}"
+    elif (type(found.exception), str(found.exception)) != (type(expected.exception), str(expected.exception)):
+        yield f"exception: {described(found.exception)} instead of {described(expected.exception)}"
+    for number, (one, other) in enumerate(zip(expected.arguments, found.arguments)):
+        for line in differences(one, other, f"argument {number}"):
+            yield f"argument: {line}"
+    if expected.printed != found.printed:
+        yield f"printed: {first_line(found.printed)!r} instead of {first_line(expected.printed)!r}"
 
 
 def run_series(program, function, limit=None, expected=()):
@@ -187,8 +187,8 @@ def kind(line):
 def reason(verdict):
     """What stands for a verdict in a list: its first line of the worst kind, without the places in the program."""
     line = next((line for line in verdict if kind(line) not in LOUD), verdict[0]).rpartition(" (call ")[0]
-    needs = re.search(r" is used where Python needs (an? \w+)", line)
+    needs = re.search(r" is used where (\w+ needs an? \w+)", line)
     if needs:
-        return f"{line.split(':')[0]}:{line.split(':')[1]}: a traced value where Python needs {needs[1]}"
+        return f"{kind(line)}: {needs[1]} and finds a traced value"
     line = re.sub(r" \([^()]* at [^()]*:\d+ in .*?`\)| at /\S+:\d+ in .*?(?=[;:,]|$)", "", line)
-    return line if len(line) <= 110 else line[:107].rstrip() + "..."
+    return line if len(line) <= 66 else line[:63].rstrip() + "..."
