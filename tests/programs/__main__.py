@@ -1,8 +1,9 @@
-"""Prints what each program does when it is decorated: `python -m tests.programs [--write] [NAME ...]`.
+"""Prints what each program does when it is decorated: `python -m tests.programs [--write] [--numba] [NAME ...]`.
 
-A NAME is a program's, a subject, or the beginning of one. The columns: seconds of the first call, microseconds of a call of the
-undecorated and of the decorated function, how many times as fast the decorated one is, and the verdict. `--write` writes the
-list of those that do not run yet.
+A NAME is a program's, a subject, or the beginning of one. The columns: seconds of processor time of the first call, and of the
+longer one of the others (which should compile nothing); microseconds of a call of the function undecorated and decorated, how
+many times as fast it is; with `--numba` how many times as fast as Numba, where that takes the same source; and the verdict.
+`--write` writes the list of those that do not run yet.
 """
 
 import statistics
@@ -12,33 +13,43 @@ from pathlib import Path
 
 import phlox
 
-from .comparison import call, compare, kind, reason
+from .comparison import TIME_LIMIT, call, compare, kind, reason
 from .not_yet import NOT_YET
 from .registry import PROGRAMS
 
 LIST = Path(__file__).with_name("not_yet.py")
+OPTIONS = ("--write", "--numba")
 
 
-def seconds_of_a_call(program, function, least=0.02):
-    """The shortest of the calls that fit into the least time, each on arguments of its own."""
-    shortest, end = float("inf"), time.perf_counter() + least
-    while shortest == float("inf") or time.perf_counter() < end:
-        shortest = min(shortest, call(function, program.arguments_of(1)).seconds)
+def seconds_of_calls(program, functions, least=0.05):
+    """For each function the shortest of the calls that fit into the least time, in turn, each on arguments of its own."""
+    shortest, end = [float("inf")] * len(functions), time.perf_counter() + least
+    while shortest[0] == float("inf") or time.perf_counter() < end:
+        for number, function in enumerate(functions):
+            shortest[number] = min(shortest[number], call(function, program.arguments_of(1)).seconds)
     return shortest
 
 
-def row(name, program):
-    """One program's line of the table; its verdict, the seconds of the first call, and how many times as fast it is."""
+def compiled(program, decorate):
+    """The function, decorated and called; None where the decorator does not take it."""
+    function = decorate(program.function)
+    return None if call(function, program.arguments_of(1), 4 * TIME_LIMIT).exception else function
+
+
+def row(name, program, numba):
+    """Prints one program's line; returns its verdict, the seconds of its calls, and how many times as fast it is."""
     report = compare(program)
-    plain = seconds_of_a_call(program, program.function)
+    first, *others = (outcome.processor_seconds for outcome in report.decorated)
+    columns = [f"{name:52}", f"{first:6.2f}"]
     if report.verdict:
-        print(f"{name:48} {report.first_call:7.2f} {plain * 1e6:9.0f} {'':9} {'':7}  {reason(report.verdict)}", flush=True)
-        return report.verdict, report.first_call, None
-    decorated = phlox.jit(program.function)
-    call(decorated, program.arguments_of(1))
-    fast = seconds_of_a_call(program, decorated)
-    print(f"{name:48} {report.first_call:7.2f} {plain * 1e6:9.0f} {fast * 1e6:9.0f} {plain / fast:7.1f}  same", flush=True)
-    return report.verdict, report.first_call, plain / fast
+        print(*columns, " " * 35, reason(report.verdict), flush=True)
+        return report.verdict, first, None, None
+    functions = [program.function, compiled(program, phlox.jit), numba and compiled(program, numba.njit)]
+    plain, jitted, *rest = seconds_of_calls(program, [one for one in functions if one])
+    columns += [f"{max(others):6.2f}", f"{plain * 1e6:8.0f}", f"{jitted * 1e6:8.0f}", f"{plain / jitted:6.1f}"]
+    columns += [f"{rest[0] / jitted:6.1f}" if rest else " " * 6, "same"]
+    print(*columns, flush=True)
+    return [], first, plain / jitted, rest[0] / jitted if rest else None
 
 
 def quoted(text):
@@ -55,20 +66,27 @@ def write(verdicts):
 
 
 def main(arguments):
-    wanted = tuple(word for word in arguments if word != "--write")
+    # Only where it is asked for: importing it takes long.
+    numba = __import__("numba") if "--numba" in arguments else None
+    wanted = tuple(word for word in arguments if word not in OPTIONS)
     chosen = {name: one for name, one in PROGRAMS.items() if not wanted or name.startswith(wanted)}
-    print(f"{'program':48} {'first s':>7} {'plain us':>9} {'jit us':>9} {'faster':>7}  verdict")
-    rows = {name: row(name, one) for name, one in chosen.items()}
-    ratios = [ratio for _, _, ratio in rows.values() if ratio is not None]
-    print(f"{len(ratios)} of {len(rows)} programs do the same")
-    if ratios:
-        first = statistics.median(seconds for _, seconds, ratio in rows.values() if ratio is not None)
-        mean = statistics.geometric_mean(ratios)
-        print(f"their first calls take {first:.2f} s in the median, later ones are {mean:.1f} times as fast")
-    failures = [kind(verdict[0]) for verdict, _, _ in rows.values() if verdict]
+    phlox.jit(lambda: 1.0)()  # What the first function of a process pays for.
+    print(f"{'program':52} {'first':>6} {'others':>6} {'plain':>8} {'jit':>8} {'faster':>6} {'Numba':>6} verdict")
+    rows = {name: row(name, one, numba) for name, one in chosen.items()}
+    same = [row for row in rows.values() if not row[0]]
+    print(f"{len(same)} of {len(rows)} programs do the same")
+    if same:
+        _, first, ratios, beside_numba = zip(*same)
+        beside_numba = [ratio for ratio in beside_numba if ratio]
+        print(f"first calls take {statistics.median(first):.2f} s in the median, {max(first):.2f} s at most")
+        print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated, at least {min(ratios):.2f} times")
+        if beside_numba:
+            mean = statistics.geometric_mean(beside_numba)
+            print(f"{mean:.1f} times as fast as with Numba, which takes {len(beside_numba)} of them")
+    failures = [kind(verdict[0]) for verdict, *_ in rows.values() if verdict]
     print(", ".join(f"{failures.count(one)} {one}" for one in dict.fromkeys(failures)))
     if "--write" in arguments:
-        write({name: verdict for name, (verdict, _, _) in rows.items()})
+        write({name: verdict for name, (verdict, *_) in rows.items()})
 
 
 main(sys.argv[1:])

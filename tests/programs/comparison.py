@@ -32,6 +32,8 @@ class Outcome(NamedTuple):
     printed: str
     exception: BaseException | None
     seconds: float
+    # Of processor time, which a loaded machine leaves alone; clocks of it are often coarse.
+    processor_seconds: float
 
 
 class Report(NamedTuple):
@@ -43,7 +45,6 @@ class Report(NamedTuple):
     """
 
     verdict: list[str]
-    first_call: float
     plain: list[Outcome]
     decorated: list[Outcome]
 
@@ -64,20 +65,32 @@ def time_limit(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
+def wait_for_threads(seconds=30.0):
+    """Waits, but not longer than this, until the process does nothing: what was interrupted may go on in another thread."""
+    end = time.perf_counter() + seconds
+    busy = True
+    while busy and time.perf_counter() < end:
+        start = time.process_time()
+        time.sleep(0.2)
+        busy = time.process_time() - start > 0.05
+
+
 def call(function, arguments, limit=None):
     """What the function does when it is called with the arguments, which it may change."""
     result = exception = None
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        start = time.perf_counter()
+        start, start_of_processor = time.perf_counter(), time.process_time()
         try:
             with time_limit(limit) if limit else contextlib.nullcontext():
                 result = function(*arguments)
         except (Exception, TimeLimitError) as error:
             exception = error
-        seconds = time.perf_counter() - start
-    return Outcome(result, arguments, printed.getvalue(), exception, seconds)
+        seconds, processor_seconds = time.perf_counter() - start, time.process_time() - start_of_processor
+    if isinstance(exception, TimeLimitError):
+        wait_for_threads()
+    return Outcome(result, arguments, printed.getvalue(), exception, seconds, processor_seconds)
 
 
 def number_differences(expected, found, where):
@@ -176,7 +189,7 @@ def compare(program, decorate=phlox.jit):
         for number, (expected, found) in enumerate(zip(plain, decorated), 1)
         for line in outcome_differences(expected, found)
     ]
-    return Report(verdict, decorated[0].seconds, plain, decorated)
+    return Report(verdict, plain, decorated)
 
 
 def kind(line):
