@@ -33,10 +33,22 @@ def test_the_list_names_programs():
     assert set(NOT_YET) <= set(PROGRAMS)
 
 
+def last_place_changed(value):
+    """An array whose numbers, but those of few digits, are one unit in the last place away; others are left alone."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and value.flags.writeable:
+        many_digits = np.isfinite(value) & (value * 1024 != np.round(value * 1024))
+        value[many_digits] *= 1 + np.finfo(value.dtype).eps
+    return value
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_the_same_at_every_run(name):
-    """Undecorated, on the same arguments: or else a difference says nothing."""
-    verdict = compare(PROGRAMS[name], lambda function: function).verdict
+def test_rounding_does_not_decide_what_a_program_does(name):
+    """Or else a difference says nothing."""
+
+    def decorate(function):
+        return lambda *arguments: function(*map(last_place_changed, arguments))
+
+    verdict = compare(PROGRAMS[name], decorate).verdict
     assert not verdict, "\n".join(verdict)
 
 

@@ -16,8 +16,9 @@ import phlox
 TIME_LIMIT = 5.0
 # Two sets of arguments of the same shapes: what was baked in at the first call shows at the second.
 SEEDS = (1, 2, 1)
-# Relative to the largest finite number of the array.
+# Relative to the largest finite number of the array, or to what is small beside numbers that people compute with.
 TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2}
+LEAST_SCALE = 1e-3
 # Failures that nobody can take for a result.
 LOUD = ("error", "time")
 
@@ -101,7 +102,7 @@ def number_differences(expected, found, where):
         yield f"shape: {where} has {found.shape} instead of {expected.shape}"
     elif expected.dtype.kind in "fc" and found.dtype.kind in "fcbiu":
         finite = np.isfinite(expected) & np.isfinite(found)
-        scale = np.max(np.abs(expected[finite]), initial=0)
+        scale = np.max(np.abs(expected[finite]), initial=LEAST_SCALE)
         far = np.abs(np.where(finite, found, 0) - np.where(finite, expected, 0)) > TOLERANCE[expected.dtype.name] * scale
         differs = np.where(finite, far, (found != expected) & ((found == found) | (expected == expected)))
         if differs.any():

@@ -122,7 +122,7 @@ def training_by_hand(x, y, w1, w2, epochs=60, rate=0.5):
             b2 -= rate * delta.sum(axis=0)
             w1 -= rate * xb.T @ back
             b1 -= rate * back.sum(axis=0)
-        losses.append(float(total))
+        losses.append(total)
         if epoch % 20 == 0:
             print(f"epoch {epoch}: loss {total:.3f}")
     return {"losses": losses, "w1": w1, "b1": b1, "w2": w2, "b2": b2}

