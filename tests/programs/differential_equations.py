@@ -68,7 +68,7 @@ def explicit_euler_with_a_list(T, dt, rate):
     return np.array(ys)
 
 
-@program(lambda rng: (rng.uniform(size=32), 0.4, 60), lambda found, u, r, n: np.all(np.isfinite(found)) and found[0] == u[0])
+@program(lambda rng: (rng.uniform(size=32), 0.4, 120), lambda found, u, r, n: np.all(np.isfinite(found)) and found[0] == u[0])
 def heat_equation_with_loops(u, r, steps):
     n = len(u)
     for step in range(steps):

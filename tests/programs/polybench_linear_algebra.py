@@ -87,6 +87,49 @@ def gemver(alpha, beta, A, u1, v1, u2, v2, w, x, y, z=0.5):
     w += alpha * A @ x
 
 
+@program(matrices((9, 9), (9, 9), 9), lambda found, alpha, beta, A, B, x: np.allclose(found, (alpha * A + beta * B) @ x))
+def gesummv(alpha, beta, A, B, x):
+    return alpha * A @ x + beta * B @ x
+
+
+@program(lambda rng: (rng.normal(size=(9, 7)), rng.normal(size=7)), lambda found, A, x: np.allclose(found, A.T @ A @ x))
+def atax(A, x):
+    return (A @ x) @ A
+
+
+@program(
+    lambda rng: (rng.normal(size=(9, 7)), rng.normal(size=7), rng.normal(size=9)),
+    lambda found, A, p, r: np.allclose(found[0], A.T @ r) and np.allclose(found[1], A @ p),
+)
+def bicg(A, p, r):
+    return r @ A, A @ p
+
+
+@program(
+    lambda rng: (*rng.normal(size=(4, 8)), rng.normal(size=(8, 8))),
+    lambda found, x1, x2, y1, y2, A: np.allclose(found[0], x1 + A @ y1) and np.allclose(found[1], x2 + A.T @ y2),
+)
+def mvt(x1, x2, y_1, y_2, A):
+    x1 += A @ y_1
+    x2 += y_2 @ A
+
+
+@program(
+    matrices((8, 9), (9, 7), (7, 6), (8, 6)),
+    lambda found, alpha, beta, A, B, C, D: np.allclose(found[5], alpha * A @ B @ C + beta * D),
+)
+def k2mm(alpha, beta, A, B, C, D):
+    D[:] = alpha * A @ B @ C + beta * D
+
+
+@program(
+    lambda rng: tuple(rng.normal(size=shape) for shape in ((8, 9), (9, 7), (7, 6), (6, 5))),
+    lambda found, A, B, C, D: np.allclose(found, np.linalg.multi_dot([A, B, C, D])),
+)
+def k3mm(A, B, C, D):
+    return A @ B @ (C @ D)
+
+
 @program(lambda rng: (positive_definite(rng, 10),), lambda found, A: np.allclose(np.tril(found[0]), np.linalg.cholesky(A)))
 def cholesky(A):
     A[0, 0] = np.sqrt(A[0, 0])

@@ -62,7 +62,7 @@ def contour_integral(count, size, terms, Y):
     return P0, P1
 
 
-def self_energy_arguments(rng, Nkz=2, NE=4, Nqz=2, Nw=2, NA=3, NB=2, Norb=3):
+def self_energy_arguments(rng, Nkz=2, NE=6, Nqz=2, Nw=2, NA=3, NB=2, Norb=3):
     def complexes(*shape):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
@@ -70,7 +70,7 @@ def self_energy_arguments(rng, Nkz=2, NE=4, Nqz=2, Nw=2, NA=3, NB=2, Norb=3):
     return neighbours, complexes(NA, NB, 3, Norb, Norb), complexes(Nkz, NE, NA, Norb, Norb), complexes(Nqz, Nw, NA, NB, 3, 3)
 
 
-@program(self_energy_arguments, lambda found, *given: found.shape == (2, 4, 3, 3, 3))
+@program(self_energy_arguments, lambda found, *given: found.shape == (2, 6, 3, 3, 3))
 def scattering_self_energies(neigh_idx, dH, G, D):
     Sigma = np.zeros_like(G)
     for k in range(G.shape[0]):
@@ -165,6 +165,32 @@ def mandelbrot_with_masks(xmin, xmax, xn, ymin, ymax, yn, maxiter, horizon):
         Z[I] = Z[I] ** 2 + C[I]
     N[N == maxiter - 1] = 0
     return Z, N + 1
+
+
+@program(lambda rng: (-1.9, 0.6, 12, -1.1, 1.2, 10, 40, float(rng.uniform(2, 3))), lambda found, *a: found[1].max() < 41)
+def mandelbrot_of_shrinking_arrays(xmin, xmax, xn, ymin, ymax, yn, itermax, horizon):
+    """Points that have left are taken out of the arrays."""
+    Xi, Yi = np.mgrid[0:xn, 0:yn]
+    X = np.linspace(xmin, xmax, xn)[Xi]
+    Y = np.linspace(ymin, ymax, yn)[Yi]
+    C = X + Y * 1j
+    counts = np.zeros(C.shape, dtype=np.int64)
+    last = np.zeros(C.shape, dtype=np.complex128)
+    Xi.shape = Yi.shape = C.shape = xn * yn
+    Z = np.zeros(C.shape, np.complex128)
+    for i in range(itermax):
+        if not len(Z):
+            break
+        np.multiply(Z, Z, Z)
+        np.add(Z, C, Z)
+        gone = abs(Z) > horizon
+        counts[Xi[gone], Yi[gone]] = i + 1
+        last[Xi[gone], Yi[gone]] = Z[gone]
+        np.logical_not(gone, gone)
+        Z = Z[gone]
+        Xi, Yi = Xi[gone], Yi[gone]
+        C = C[gone]
+    return last.T, counts.T
 
 
 @program(lambda rng: (16, 12, 80, float(rng.uniform(-0.8, -0.7)), 0.156), lambda found, *a: found.shape == (12, 16))

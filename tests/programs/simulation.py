@@ -37,6 +37,36 @@ def n_body(positions, velocities, masses, dt, steps):
     return positions, velocities, energies
 
 
+def energies(positions, velocities, masses):
+    kinetic = 0.5 * np.sum(masses * velocities**2)
+    x, y, z = positions[:, 0:1], positions[:, 1:2], positions[:, 2:3]
+    inverse = np.sqrt((x.T - x) ** 2 + (y.T - y) ** 2 + (z.T - z) ** 2)
+    inverse[inverse > 0] = 1.0 / inverse[inverse > 0]
+    return kinetic, G * np.sum(np.sum(np.triu(-(masses * masses.T) * inverse, 1)))
+
+
+@program(bodies, lambda found, *given: np.ptp(sum(found)) < 0.1 * np.ptp(found[0]) + 0.1)
+def n_body_in_whole_arrays(positions, velocities, masses, dt, steps):
+    def pull(pos):
+        dx, dy, dz = (np.subtract.outer(pos[:, k], pos[:, k]).T for k in range(3))
+        inv_r3 = dx**2 + dy**2 + dz**2 + SOFTENING**2
+        inv_r3[inv_r3 > 0] = inv_r3[inv_r3 > 0] ** (-1.5)
+        return np.stack([(G * (d * inv_r3)) @ masses for d in (dx, dy, dz)], axis=1)
+
+    column = masses[:, np.newaxis]
+    velocities -= np.mean(column * velocities, 0) / np.mean(masses)
+    acc = pull(positions)
+    KE, PE = np.ndarray(steps + 1, dtype=np.float64), np.ndarray(steps + 1, dtype=np.float64)
+    KE[0], PE[0] = energies(positions, velocities, column)
+    for i in range(steps):
+        velocities += acc * dt / 2.0
+        positions += velocities * dt
+        acc = pull(positions)
+        velocities += acc * dt / 2.0
+        KE[i + 1], PE[i + 1] = energies(positions, velocities, column)
+    return KE, PE
+
+
 @program(lambda rng: ((rng.uniform(size=(20, 20)) < 0.35).astype(int), 25))
 def game_of_life(grid, generations):
     population = [int(grid.sum())]
