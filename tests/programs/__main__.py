@@ -21,12 +21,13 @@ LIST = Path(__file__).with_name("not_yet.py")
 OPTIONS = ("--write", "--numba")
 
 
-def seconds_of_calls(program, functions, least=0.05):
-    """For each function the shortest of the calls that fit into the least time, in turn, each on arguments of its own."""
+def seconds_of_calls(program, functions, least=0.05, rounds=5):
+    """For each function the shortest of so many calls, or of those that fit into the least time, in turn, on new arguments."""
     shortest, end = [float("inf")] * len(functions), time.perf_counter() + least
-    while shortest[0] == float("inf") or time.perf_counter() < end:
+    while rounds > 0 or time.perf_counter() < end:
         for number, function in enumerate(functions):
             shortest[number] = min(shortest[number], call(function, program.arguments_of(1)).seconds)
+        rounds -= 1
     return shortest
 
 
