@@ -1,6 +1,7 @@
 """Programs as people write them do the same with the decorator: `programs` has them, and how they are compared."""
 
 import numpy as np
+import phlox
 import pytest
 from programs.comparison import LOUD, call, compare, differences, kind, outcome_differences, reason
 from programs.not_yet import NOT_YET
@@ -23,6 +24,8 @@ def test_the_decorator_changes_nothing(name):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_undecorated_programs_are_right(name, seed):
     program = PROGRAMS[name]
+    if program.reset:
+        program.reset()
     outcome = call(program.function, program.arguments_of(seed))
     assert outcome.exception is None, outcome.exception
     result = outcome.arguments if outcome.result is None else outcome.result
@@ -109,6 +112,28 @@ def refused(x):
     raise ValueError(f"not {x[0]:.3f}")
 
 
+NOTES = {}
+
+
+class TracedArray:
+    """Has the name of those that must not be left behind, and cannot be copied, as they cannot."""
+
+    def __deepcopy__(self, memo):
+        raise phlox.TracerError("left behind")
+
+
+def noted(x):
+    NOTES["sums"] = [*NOTES.get("sums", []), x.sum()]
+
+
+def leaves_traced(function):
+    def decorated(*arguments):
+        function(*arguments)
+        NOTES["sums"][-1] = TracedArray()
+
+    return decorated
+
+
 def raises(error):
     def decorated(*arguments):
         raise error
@@ -124,10 +149,13 @@ def raises(error):
         (scaled, raises(TypeError("no")), {"error"}),
         (refused, raises(ValueError("not ")), {"exception"}),
         (refused, lambda function: np.sum, {"exception"}),
+        (noted, lambda function: function, set()),
+        (noted, first_only, {"outside"}),
+        (noted, leaves_traced, {"leak"}),
     ],
 )
 def test_what_a_decorator_changes_is_found(function, decorate, kinds):
-    program = Program(function, lambda rng: (rng.normal(size=3),))
+    program = Program(function, lambda rng: (rng.normal(size=3),), reset=NOTES.clear, outside=lambda: NOTES)
     assert {kind(line) for line in compare(program, decorate).verdict} == kinds
 
 

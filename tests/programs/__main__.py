@@ -3,7 +3,8 @@
 A NAME is a program's, a subject, or the beginning of one. The columns: seconds of processor time of the first call, and of the
 longer one of the others (which should compile nothing); microseconds of a call of the function undecorated and decorated, how
 many times as fast it is; with `--numba` how many times as fast as Numba, where that takes the same source; and the verdict.
-`--write` writes the list of those that do not run yet.
+Short functions, and programs that raise, say nothing about speed, and are not timed. `--write` writes the list of those that do
+not run yet.
 """
 
 import statistics
@@ -45,6 +46,9 @@ def row(name, program, numba):
     if report.verdict:
         print(*columns, " " * 35, reason(report.verdict), flush=True)
         return report.verdict, first, None, None
+    if name.startswith("short_") or any(outcome.exception for outcome in report.plain):
+        print(*columns, f"{max(others):6.2f}", " " * 31, "same", flush=True)
+        return [], first, None, None
     functions = [program.function, compiled(program, phlox.jit), numba and compiled(program, numba.njit)]
     plain, jitted, *rest = seconds_of_calls(program, [one for one in functions if one])
     columns += [f"{max(others):6.2f}", f"{plain * 1e6:8.0f}", f"{jitted * 1e6:8.0f}", f"{plain / jitted:6.1f}"]
@@ -78,9 +82,10 @@ def main(arguments):
     print(f"{len(same)} of {len(rows)} programs do the same")
     if same:
         _, first, ratios, beside_numba = zip(*same)
-        beside_numba = [ratio for ratio in beside_numba if ratio]
+        ratios, beside_numba = ([ratio for ratio in column if ratio] for column in (ratios, beside_numba))
         print(f"first calls take {statistics.median(first):.2f} s in the median, {max(first):.2f} s at most")
-        print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated, at least {min(ratios):.2f} times")
+        if ratios:
+            print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated, at least {min(ratios):.2f} times")
         if beside_numba:
             mean = statistics.geometric_mean(beside_numba)
             print(f"{mean:.1f} times as fast as with Numba, which takes {len(beside_numba)} of them")

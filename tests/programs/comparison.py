@@ -1,6 +1,7 @@
 """What a program does with and without the decorator: values, types, effects, output, exceptions and times."""
 
 import contextlib
+import copy
 import io
 import numbers
 import re
@@ -19,6 +20,8 @@ SEEDS = (1, 2, 1)
 # Relative to the largest finite number of the array, or to what is small beside numbers that people compute with.
 TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2}
 LEAST_SCALE = 1e-3
+# In a line on an object of the caller's, when tracing is over.
+LEFT = " is TracedArray instead of "
 # Failures that nobody can take for a result.
 LOUD = ("error", "time")
 
@@ -35,14 +38,16 @@ class Outcome(NamedTuple):
     seconds: float
     # Of processor time, which a loaded machine leaves alone; clocks of it are often coarse.
     processor_seconds: float
+    outside: object = None
 
 
 class Report(NamedTuple):
     """``verdict`` is empty where all calls did the same, else lines ``kind: text (call number)``.
 
     The kinds are ``error`` (an exception that the program does not raise), ``time`` (the limit was reached), ``exception`` (one
-    that it raises is missing or another one), ``value``, ``dtype``, ``shape``, ``type``, ``argument`` (an effect on one) and
-    ``printed``.
+    that it raises is missing or another one), ``value``, ``dtype``, ``shape``, ``type``, ``argument`` (an effect on one),
+    ``outside`` (one on what is read and written without being an argument), ``printed``, and ``leak`` (a traced value has been
+    left in an argument or outside). After an error only leaks are looked for: it ends the program somewhere in the middle.
     """
 
     verdict: list[str]
@@ -148,36 +153,70 @@ def described(exception):
     return f"{type(exception).__name__}: {first_line(str(exception))}"
 
 
-def outcome_differences(expected, found):
-    """Lines that say what another run of a program did otherwise."""
-    if isinstance(found.exception, TimeLimitError):
-        yield f"time: {found.exception}"
-        return
-    if found.exception is not None and (expected.exception is None or isinstance(found.exception, phlox.TracerError)):
-        yield f"error: {described(found.exception)}"
-        return
-    if expected.exception is None:
-        yield from differences(expected.result, found.result)
-    elif found.exception is None:
-        yield f"exception: no {described(expected.exception)}"
-    elif (type(found.exception), str(found.exception)) != (type(expected.exception), str(expected.exception)):
-        yield f"exception: {described(found.exception)} instead of {described(expected.exception)}"
+def first_other_lines(expected, found):
+    """Of two texts, the first lines that are not the same."""
+    lines = zip(expected.splitlines() + [""], found.splitlines() + [""])
+    return next(((one, other) for one, other in lines if one != other), (expected, found))
+
+
+def effect_differences(expected, found):
+    """Lines that say which arguments, and what outside, two runs of a program left otherwise."""
     for number, (one, other) in enumerate(zip(expected.arguments, found.arguments)):
         for line in differences(one, other, f"argument {number}"):
-            yield f"argument: {line}"
-    if expected.printed != found.printed:
-        yield f"printed: {first_line(found.printed)!r} instead of {first_line(expected.printed)!r}"
+            yield f"leak: {line}" if LEFT in line else f"argument: {line}"
+    for line in differences(expected.outside, found.outside, "what is outside"):
+        yield f"leak: {line}" if LEFT in line else f"outside: {line}"
+
+
+def outcome_differences(expected, found):
+    """Lines that say what another run of a program did otherwise."""
+    effects = list(effect_differences(expected, found))
+    if isinstance(found.exception, TimeLimitError):
+        yield f"time: {found.exception}"
+    elif found.exception is not None and (expected.exception is None or isinstance(found.exception, phlox.TracerError)):
+        yield f"error: {described(found.exception)}"
+        yield from (line for line in effects if kind(line) == "leak")
+    else:
+        if expected.exception is None:
+            yield from differences(expected.result, found.result)
+        elif found.exception is None:
+            yield f"exception: no {described(expected.exception)}"
+        elif (type(found.exception), str(found.exception)) != (type(expected.exception), str(expected.exception)):
+            yield f"exception: {described(found.exception)} instead of {described(expected.exception)}"
+        yield from effects
+        if expected.printed != found.printed:
+            one, other = first_other_lines(expected.printed, found.printed)
+            yield f"printed: {other!r} instead of {one!r}"
+
+
+def copied(value):
+    """A deep copy, but for traced arrays that were left in it, which refuse to be copied."""
+    with contextlib.suppress(phlox.TracerError):
+        return copy.deepcopy(value)
+    if type(value) in (tuple, list):
+        return type(value)(map(copied, value))
+    if type(value) is dict:
+        return {key: copied(one) for key, one in value.items()}
+    if hasattr(value, "__dict__"):
+        shallow = copy.copy(value)
+        vars(shallow).update(copied(vars(value)))
+        return shallow
+    return value
 
 
 def run_series(program, function, limit=None, expected=()):
     """The outcomes of a call for each of SEEDS, until one raises what the expected one did not."""
-    if program.reset:
-        program.reset()
+    reset, outside = program.reset or (lambda: None), program.outside or (lambda: None)
+    reset()
     outcomes = []
     for number, seed in enumerate(SEEDS):
-        outcomes.append(call(function, program.arguments_of(seed), limit))
+        outcome = call(function, program.arguments_of(seed), limit)
+        # What is outside may be among the results and arguments, too, and changes with the next call.
+        result, arguments, left = copied((outcome.result, outcome.arguments, outside()))
+        outcomes.append(outcome._replace(result=result, arguments=arguments, outside=left))
         if expected and outcomes[-1].exception is not None and expected[number].exception is None:
             break
+    reset()
     return outcomes
 
 
@@ -204,5 +243,5 @@ def reason(verdict):
     needs = re.search(r" is used where (\w+ needs an? \w+)", line)
     if needs:
         return f"{kind(line)}: {needs[1]} and finds a traced value"
-    line = re.sub(r" \([^()]* at [^()]*:\d+ in .*?`\)| at /\S+:\d+ in .*?(?=[;:,]|$)", "", line)
+    line = re.sub(r" \((?:[^()]* )?at [^()]*:\d+ in (?:.*?`|\w+)\)| at /\S+:\d+ in .*?(?=[;:,]|$)", "", line)
     return line if len(line) <= 66 else line[:63].rstrip() + "..."

@@ -1,5 +1,6 @@
 """The programs, by name: ordinary functions on NumPy arrays, and what to call them with."""
 
+import copy
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ class Program(NamedTuple):
     arguments: Callable[[np.random.Generator], tuple]
     check: Callable[..., bool] | None = None
     reset: Callable[[], None] | None = None
+    outside: Callable[[], object] | None = None
 
     def arguments_of(self, seed):
         """New arguments at every call, the same ones for the same seed."""
@@ -27,13 +29,18 @@ class Program(NamedTuple):
 PROGRAMS: dict[str, Program] = {}
 
 
-def program(arguments, check=None, reset=None):
+def program(arguments, check=None, reset=None, outside=None):
     """Registers the decorated function as ``subject.name``; the function stays what it is."""
 
     def register(function):
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         assert name not in PROGRAMS, f"there is a program {name} already"
-        PROGRAMS[name] = Program(function, arguments, check, reset)
+        PROGRAMS[name] = Program(function, arguments, check, reset, outside)
         return function
 
     return register
+
+
+def either(first, second):
+    """Makes ``first`` the arguments of the first and third call of a series, ``second`` those of the second."""
+    return lambda rng: copy.deepcopy(first if rng.random() > 0.4 else second)
