@@ -12,7 +12,8 @@ class Program(NamedTuple):
 
     ``arguments`` makes the arguments from a seeded generator, of the same shapes for every seed. ``check`` takes what the
     function returned (all arguments after the call, if it returned None) and the arguments before the call, and says whether
-    this is right. ``reset`` brings what the program keeps outside of its arguments back to where it was.
+    this is right. ``reset`` brings what the program keeps outside of its arguments back to where it was; ``outside`` gives it,
+    and it is compared after every call.
     """
 
     function: Callable
