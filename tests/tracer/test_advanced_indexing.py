@@ -434,4 +434,5 @@ def test_tables_from_outside():
         np.testing.assert_array_equal(found, 2 * table[I])
     for index in (I, 1):
         with pytest.raises(ConcretizationError, match=r"phlox.numpy.asarray\(array\)\[index\]"):
-            jit(lambda i: np.sum(table[i]), backend="reference", static_argnames=())(np.asarray(index))
+            jit(lambda i: np.sum(table[i]), backend="reference", control_flow="trace")(np.asarray(index))
+        check(lambda i: np.sum(table[i]), np.asarray(index))

@@ -27,25 +27,24 @@ def _creation(function: Callable) -> Callable:
     made = FUNCTIONS[function]
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
-        if function is np.linspace and kwargs.get("retstep") or not _is_numeric(function, args, kwargs):
+        if function is np.linspace and kwargs.get("retstep") or not _is_of_numbers(args, kwargs):
             return function(*args, **kwargs)
         return made(*args, **kwargs)
 
     return implementation
 
 
-def _is_numeric(function: Callable, args: tuple, kwargs: dict) -> bool:
-    dtype = kwargs.get("dtype")
-    candidates = [dtype, *[one for one in args if isinstance(one, (type, np.dtype, str))]]
-    for one in candidates:
-        if one is not None:
+def _is_of_numbers(args: tuple, kwargs: dict) -> bool:
+    """Whether the dtype that is asked for, if any, and the values that are given are numbers."""
+    for one in (kwargs.get("dtype"), kwargs.get("fill_value"), *args[1:]):
+        if isinstance(one, (type, np.dtype, str, list)):
             try:
-                kind = np.dtype(one).kind
+                if np.dtype(one).kind not in "biufc":
+                    return False
             except TypeError:
-                continue
-            if kind not in "biufc":
-                return False
-    return not any(isinstance(one, (str, bytes)) for one in args[1:2] if function in (np.full, np.full_like))
+                if isinstance(one, str):
+                    return False
+    return True
 
 
 for _function in _CREATIONS:
@@ -57,7 +56,7 @@ def _conversion(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
-        if isinstance(value, TracedArray) or has_traced(value):
+        if (isinstance(value, TracedArray) or has_traced(value)) and _is_of_numbers(args, kwargs):
             return made(*args, **kwargs)
         if isinstance(value, np.ndarray) and function is not np.array and function is not np.copy:
             return function(*args, **kwargs)

@@ -22,6 +22,7 @@ def read_index(array: TracedArray, index: Any) -> Any:
     """A view for a basic index, a copy for one that holds arrays. Raises as NumPy does."""
     if is_basic(index):
         return read_basic(array, index)
+    index = _with_known_masks(index)
     mask, *others = index if isinstance(index, tuple) else (index,)
     if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
         require_mask_fits(array, mask.shape, 0)
@@ -41,4 +42,13 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
     if is_basic(index):
         write_basic(array, index, value)
     else:
-        write_advanced(array, index, value)
+        write_advanced(array, _with_known_masks(index), value)
+
+
+def _with_known_masks(index: Any) -> Any:
+    """The index with masks that do not depend on the call as ndarrays: how many elements they select is known."""
+    if isinstance(index, tuple):
+        return tuple(map(_with_known_masks, index))
+    if isinstance(index, TracedArray) and is_mask_entry(index) and (known := index.known_value) is not None:
+        return np.asarray(known)
+    return index

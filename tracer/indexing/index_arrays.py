@@ -156,6 +156,8 @@ def known_contents(trace: Trace, array: Any) -> np.ndarray:
     """
     if has_traced(array):
         traced = as_traced(array)
+        if (known := traced.known_value) is not None:
+            return np.asarray(known)
         if not traced.size:
             return np.zeros(traced.shape, traced.dtype)
         raise ConcretizationError(
