@@ -36,7 +36,8 @@ ALLOWED = {
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},
     "tracer.source": {"tracer.source"},
     "tracer.capture": {
-        "tracer.capture", "tracer.control_flow", "tracer.functions", "tracer.indexing", "tracer.recording", "tracer.source", "hlo",
+        "tracer.capture", "tracer.calls.custom_call", "tracer.control_flow", "tracer.functions", "tracer.indexing",
+        "tracer.recording", "tracer.source", "compile", "hlo", "runtime",
     },
     "tracer.calls": {"tracer.calls", "tracer.capture", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
     "tracer.functions": {

@@ -16,6 +16,8 @@ from . import places
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
+# The same for methods of str: they take the method, its arguments and those by name.
+TEXT_METHODS: dict[str, Callable] = {}
 
 _LIBRARIES = tuple(
     {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -76,6 +78,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
             places.note(places.Contents(holder))
             return function(*args, **kwargs)
+        if type(holder) is str and function.__name__ in TEXT_METHODS:
+            return TEXT_METHODS[function.__name__](function, args, kwargs)
     try:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable

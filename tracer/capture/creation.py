@@ -67,7 +67,9 @@ def _conversion(function: Callable) -> Callable:
 
 
 def traced_constant(array: Any) -> Any:
-    """An array that NumPy made, as a traced one; as it is where it does not hold numbers, or is large."""
+    """An array that NumPy made, or several, as traced ones; as they are where they do not hold numbers, or are large."""
+    if type(array) in (list, tuple):
+        return type(array)(map(traced_constant, array))
     if type(array) is not np.ndarray or array.dtype.kind not in "biufc" or array.nbytes > 1 << 16:
         return array
     trace = require_trace()

@@ -19,12 +19,14 @@ from .calls import call
 from .items import getitem, setitem
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
+from .printing import text as text_of_parts
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "for_", "getitem", "guarded", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "then", "value", "while_",
+    "for_", "getitem", "guarded", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "text", "then", "value",
+    "while_",
 ]  # fmt: skip
 
 slice = slice
@@ -49,6 +51,11 @@ def bound(name: str, read: Later) -> Any:
 
 def _unbound(name: str) -> str:
     return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
+def text(*parts: Any) -> Any:
+    """An f-string, of texts and of (value, conversion, format)."""
+    return text_of_parts(*parts)
 
 
 def note_attribute(holder: Any, name: str) -> None:

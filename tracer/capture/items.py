@@ -7,14 +7,21 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced, has_traced
 from . import places
+from .creation import traced_constant
 from .merging import is_number
+
+
+_GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 
 def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
+    if isinstance(holder, _GRIDS) and current_trace() is not None:
+        return _grid(holder, index)
     if type(holder) is TracedArray or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -28,6 +35,31 @@ def getitem(holder: Any, index: Any) -> Any:
             raise ConcretizationError(index, "as the key of a dict", HINTS["range"])
         return holder[index.item()]
     return holder[index]
+
+
+def _grid(holder: Any, index: Any) -> Any:
+    """``np.mgrid[...]``, ``np.r_[...]`` and the like."""
+    parts = index if isinstance(index, tuple) else (index,)
+    known = tuple([_known_bounds(part) if isinstance(part, slice) else part for part in parts])
+    if not has_traced(known):
+        return traced_constant(holder[known if isinstance(index, tuple) else known[0]])
+    arrays = [np.r_[part] if isinstance(part, slice) else np.atleast_1d(as_traced(part)) for part in known]
+    if type(holder) is type(np.r_):
+        return np.concatenate(arrays)
+    if type(holder) is type(np.c_):
+        return np.column_stack(arrays)
+    raise TypeError("np.mgrid and np.ogrid take slices")
+
+
+def _known_bounds(part: slice) -> slice:
+    bounds = []
+    for bound in (part.start, part.stop, part.step):
+        if isinstance(bound, TracedArray):
+            if bound.known_value is None:
+                raise ConcretizationError(bound, "as a bound of a grid", HINTS["range"])
+            bound = bound.item()
+        bounds.append(bound)
+    return slice(*bounds)
 
 
 def _needs_values(index: Any) -> bool:

@@ -337,7 +337,7 @@ class TracedArray(ArrayMethods, Operators):
         results = METHODS[np.ufunc.__call__](ufunc, operands)
         if all([_is_weak(operand) for operand in operands]):
             for one in results if isinstance(results, tuple) else (results,):
-                one.weak_type = one.element_type is not hlo.PRED
+                one.weak_type = True
         return results
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:

@@ -103,6 +103,18 @@ class Expressions(ast.NodeTransformer):
             return node
         return helper("getitem", node, node.value, index_expression(node.slice))
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        if not any(isinstance(part, ast.FormattedValue) for part in node.values):
+            return node
+        return helper("text", node, *[self._part_of_text(part) for part in node.values])
+
+    def _part_of_text(self, part: ast.expr) -> ast.expr:
+        if not isinstance(part, ast.FormattedValue):
+            return part
+        specification = ast.Constant("") if part.format_spec is None else self.visit(part.format_spec)
+        whole = ast.Tuple([self.visit(part.value), ast.Constant(part.conversion), specification], ast.Load())
+        return located(whole, part.value)
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
         self.generic_visit(node)

@@ -1,0 +1,167 @@
+"""Text made of traced values: it exists when the program runs, and what prints it is called then, as often as the code says."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime import register_custom_call
+from ..calls.custom_call import custom_call
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
+from .calls import TEXT_METHODS, implements
+from .merging import Maybe
+
+_numbers = itertools.count()
+_TRUE = np.ones((), np.bool_)
+
+
+class Deferred:
+    """A text that a function makes of values, some of them traced. It can be put together and printed."""
+
+    __slots__ = ("function", "values")
+
+    def __init__(self, function: Callable[..., str], *values: Any) -> None:
+        self.function, self.values = function, values
+
+    def __add__(self, other: Any) -> Any:
+        return Deferred(lambda one, two: one + two, self, other) if isinstance(other, (str, Deferred)) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Deferred(lambda one, two: one + two, other, self) if isinstance(other, str) else NotImplemented
+
+    def _refuse(self, *arguments: Any) -> Any:
+        raise TracerError("a text that depends on traced values is known when the program runs: it can be printed, no more")
+
+    __str__ = __format__ = __len__ = __iter__ = __getitem__ = __contains__ = __bool__ = __eq__ = __lt__ = __gt__ = _refuse
+    __hash__ = object.__hash__
+
+
+def is_open(value: Any) -> bool:
+    """Whether a text made of this value depends on the call."""
+    if isinstance(value, TracedArray):
+        return value.known_value is None
+    if isinstance(value, (list, tuple, set)):
+        return any(map(is_open, value))
+    if isinstance(value, dict):
+        return any(map(is_open, value.values()))
+    return isinstance(value, (Deferred, Maybe))
+
+
+def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], Any]:
+    """What gives the value when the program runs, of the arrays that it is made of."""
+    if isinstance(value, TracedArray):
+        arrays.append(value)
+        place, weak, scalar = len(arrays) - 1, value.weak_type, value.is_scalar
+
+        def found(given: list[Any]) -> Any:
+            array = np.array(given[place])
+            return array.item() if weak and scalar else array[()] if scalar else array
+
+        return found
+    if isinstance(value, Maybe):
+        there, held = _prepared(value.is_there, arrays), _prepared(value.value, arrays)
+        return lambda given: held(given) if there(given) else None
+    if isinstance(value, Deferred):
+        parts = [_prepared(part, arrays) for part in value.values]
+        return lambda given: value.function(*[part(given) for part in parts])
+    if type(value) in (list, tuple, set):
+        items, kind = [_prepared(item, arrays) for item in value], type(value)
+        return lambda given: kind([item(given) for item in items])
+    if type(value) is dict:
+        entries = {key: _prepared(item, arrays) for key, item in value.items()}
+        return lambda given: {key: item(given) for key, item in entries.items()}
+    return lambda given: value
+
+
+def call_later(function: Callable[..., None], *values: Any) -> None:
+    """Call the function with these values whenever the program comes here."""
+    arrays: list[TracedArray] = []
+    prepared = [_prepared(value, arrays) for value in values]
+    name = f"phlox_{function.__name__}_{next(_numbers)}"
+
+    def run(*given: Any) -> np.bool_:
+        function(*[value(list(given)) for value in prepared])
+        return np.bool_(True)
+
+    register_custom_call(name, run)
+    custom_call(name, *arrays, result=_TRUE, has_side_effect=True)
+
+
+@implements(print)
+def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: bool = False) -> None:
+    """Prints at every call, what the values are then."""
+
+    def print_now(*shown: Any) -> None:
+        print(*shown, sep=sep, end=end, file=file, flush=flush)
+
+    call_later(print_now, *values)
+
+
+def text(*parts: Any) -> Any:
+    """An f-string: its texts, and its values as (value, conversion, format)."""
+    if not any(type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts):
+        return _joined(*parts)
+    return Deferred(_joined, *parts)
+
+
+def _joined(*parts: Any) -> str:
+    return "".join([part if type(part) is str else _formatted(*part) for part in parts])
+
+
+def _formatted(value: Any, conversion: int, specification: str) -> str:
+    if conversion != -1:
+        value = {"s": str, "r": repr, "a": ascii}[chr(conversion)](_concrete(value))
+    return format(_concrete(value), specification)
+
+
+def _concrete(value: Any) -> Any:
+    """A traced value that is known, as what it is outside of a trace."""
+    if isinstance(value, TracedArray):
+        known = np.array(value.known_value)
+        return known.item() if value.weak_type and value.is_scalar else known[()] if value.is_scalar else known
+    if type(value) in (list, tuple):
+        return type(value)(map(_concrete, value))
+    return value
+
+
+def _text_function(builtin: Callable[..., str]) -> Callable:
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        if args and any(map(is_open, args)):
+            return Deferred(lambda *values: builtin(*values, **kwargs), *args)
+        return builtin(*map(_concrete, args), **kwargs)
+
+    return implementation
+
+
+for _builtin in (builtins.str, builtins.repr, builtins.format, builtins.ascii, np.array2string, np.array_str, np.array_repr):
+    implements(_builtin)(_text_function(_builtin))
+
+
+def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """``"...".format(...)`` and the like."""
+    if current_trace() is not None and (any(map(is_open, args)) or any(map(is_open, kwargs.values()))):
+        if method.__name__ in ("format", "join"):
+            names = list(kwargs)
+            count = len(args)
+
+            def run(*values: Any) -> str:
+                given = values[:count]
+                return method(*given, **dict(zip(names, values[count:])))
+
+            return Deferred(run, *map(_listed, args), *kwargs.values())
+        raise TracerError(f"str.{method.__name__} of a text that depends on traced values is known when the program runs")
+    return method(*map(_concrete, map(_listed, args)), **kwargs)
+
+
+for _name in ("format", "join"):
+    TEXT_METHODS[_name] = call_text_method
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if hasattr(value, "__next__") else value
