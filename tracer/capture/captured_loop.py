@@ -9,13 +9,16 @@ import numpy as np
 
 from ..control_flow.bodies import function_place
 from ..control_flow.loops import Loop
+from ..control_flow.scan import store_row
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
+from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .branches import choose
 from .iteration import Rows
+from .stacked_rows import row_of
 from .merging import Irreconcilable, Maybe, carried, is_number, kind_of, unchanged, zero_like
 from .outcomes import (
     CONTINUE_CODE,
@@ -26,7 +29,7 @@ from .outcomes import (
     possible_codes,
     returned_value,
 )
-from .places import UNBOUND, LocalName, Names, Place, journal, local_names, note, put_back
+from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_names, note, put_back
 
 _MOST_ATTEMPTS = 60
 
@@ -66,6 +69,8 @@ class CapturedLoop:
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
         self.slots: dict[Any, _Slot] = {}
+        self.growing: dict[Any, Contents] = {}
+        self.appended: dict[Any, list[Any]] = {}
         self.codes: frozenset[int] = frozenset([END_CODE])
         self.returned: Any = UNBOUND
         for place in self.places:
@@ -174,6 +179,9 @@ class CapturedLoop:
             put_back(entries)
             entries.clear()
         self._look_for_more(slots, ends, changed, outcome)
+        for key, (_, before, end) in changed.items():
+            if key in self.growing:
+                self.appended[key] = [self._stacked(value, position) for value in end[len(before) :]]
         following: list[Any] = []
         if self.rows is not None:
             following.append(position + 1)
@@ -214,19 +222,23 @@ class CapturedLoop:
             if key not in ends:
                 candidates.append((place, before, end))
         for place, before, end in candidates:
-            if place.key in self.slots or unchanged(before, end):
+            if place.key in self.slots or place.key in self.growing or unchanged(before, end):
                 continue
             if isinstance(end, Irreconcilable):
                 raise end.error()
             if before is UNBOUND or before is None:
                 held = end.value if isinstance(end, Maybe) else end
                 self.slots[place.key] = _Slot(place, before, _example(held))
+            elif self._is_growing(place, before, end):
+                self.growing[place.key] = place
             else:
                 self.slots[place.key] = _Slot(place, before)
                 self._require_unaliased(place, before, end)
             missing = True
         possible = frozenset(END_CODE if code == CONTINUE_CODE else code for code in possible_codes(outcome))
         if not possible <= self.codes:
+            if self.growing:
+                raise CarryTypeError(f"a list grows in {self._place()}, which may be left early")
             self.codes |= possible
             missing = True
         if RETURN_CODE in possible and self.returned is UNBOUND:
@@ -234,6 +246,34 @@ class CapturedLoop:
             missing = True
         if missing:
             raise _Again
+
+    def _is_growing(self, place: Place, before: Any, end: Any) -> bool:
+        """Whether a round of a known number of them appends numbers to a list, or containers of numbers."""
+        if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or self.leaves_early:
+            return False
+        known = self.rows is not None and isinstance(self.rows.length, int)
+        leaves = pytree.flatten(end[len(before) :])[0]
+        return known and unchanged(before, end[: len(before)]) and all(map(is_number, leaves))
+
+    def _stacked(self, value: Any, position: Any) -> Any:
+        """What stands for the values that all rounds append here: the kinds of their leaves, and arrays of all of them."""
+        leaves, structure = pytree.flatten(value)
+        trace, count = current_trace(), self.rows.length
+        arrays = [as_traced(carried(leaf)) for leaf in leaves]
+        where = position.instruction(trace)
+        return structure, [(kind_of(leaf), store_row(self.outer, trace, one, where, count)) for leaf, one in zip(leaves, arrays)]
+
+    def _grown(self, place: Contents) -> list[Any]:
+        """The list as it is behind the loop."""
+        stacks = []
+        for structure, leaves in self.appended[place.key]:
+            buffers = [(kind, TracedArray(storage, storage.instruction.shape)) for kind, storage in leaves]
+            stacks.append((structure, buffers))
+        grown = place.get()
+        for number in range(self.rows.length):
+            for structure, buffers in stacks:
+                grown.append(pytree.unflatten(structure, [row_of(buffer, number, kind) for kind, buffer in buffers]))
+        return grown
 
     def _require_unaliased(self, place: Place, before: Any, end: Any) -> None:
         """A round may not change an array in place whose name it then gives to another one: others see it under other names."""
@@ -261,6 +301,9 @@ class CapturedLoop:
             if not isinstance(slot.place, LocalName):
                 note(slot.place)
             slot.place.set(held)
+        for place in self.growing.values():
+            note(place)
+            place.set(self._grown(place))
         for place in self.others:
             place.set(UNBOUND)
         return None if code is None else outcome_of(code, self.codes, value)

@@ -15,6 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import has_traced
 from .calls import implements
+from .stacked_rows import is_row, whole_array
 
 # Large constants are not held in the program: NumPy makes the array, and it is captured when it is used.
 _CREATIONS = (
@@ -56,6 +57,8 @@ def _conversion(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        if (whole := _joined_rows(value)) is not None:
+            value, args = whole, (whole, *args[1:])
         if (isinstance(value, TracedArray) or has_traced(value)) and _is_of_numbers(args, kwargs):
             return made(*args, **kwargs)
         if isinstance(value, np.ndarray) and function is not np.array and function is not np.copy:
@@ -66,6 +69,18 @@ def _conversion(function: Callable) -> Callable:
     return implementation
 
 
+def _joined_rows(values: Any) -> TracedArray | None:
+    """What np.array makes of a list to which a captured loop has appended; None for any other."""
+    if type(values) not in (list, tuple):
+        return None
+    start = next((place for place, value in enumerate(values) if is_row(value)), len(values))
+    whole = whole_array(values[start:])
+    if whole is None or not start:
+        return whole
+    before = FUNCTIONS[np.array](values[:start])
+    return np.concatenate([before, whole]) if before.shape[1:] == whole.shape[1:] else None
+
+
 def traced_constant(array: Any) -> Any:
     """An array that NumPy made, or several, as traced ones; as they are where they do not hold numbers, or are large."""
     if type(array) in (list, tuple):
@@ -74,6 +89,14 @@ def traced_constant(array: Any) -> Any:
         return array
     trace = require_trace()
     return TracedArray.from_instruction(trace, hlo.constant(array), is_scalar=False)
+
+
+@implements(np.stack)
+def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
+    whole = whole_array(arrays)
+    if whole is None or axis or kwargs or whole.ndim < 2:
+        return np.stack(arrays, axis, **kwargs)
+    return whole.copy()
 
 
 for _function in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy):

@@ -83,7 +83,9 @@ def is_none(value: Any) -> Any:
 def not_(value: Any) -> Any:
     value = condition(value)
     if isinstance(value, TracedArray) and truth(value) is None:
-        return np.logical_not(value if not value.shape else value.reshape(()))
+        negated = np.logical_not(value if not value.shape else value.reshape(()))
+        negated.weak_type = True  # a bool of Python's
+        return negated
     return not value
 
 

@@ -48,7 +48,7 @@ def scan(
         y_leaves, y_structure = pytree.flatten(y)
         paths = pytree.leaf_paths(y_structure, "y")
         buffers = [
-            leaf if is_constant(leaf) else _store(outer, trace, traced_leaf(leaf, path, "scan"), position, count)
+            leaf if is_constant(leaf) else store_row(outer, trace, traced_leaf(leaf, path, "scan"), position, count)
             for leaf, path in zip(y_leaves, paths)
         ]
         collected["ys"] = (y_structure, buffers)  # recorded again, the loop fills other buffers
@@ -128,7 +128,7 @@ def _element(trace: Trace, array: Any, position: hlo.Instruction) -> Any:
     return TracedArray.from_instruction(trace, hlo.reshape(row, array.shape[1:]))
 
 
-def _store(outer: Trace, trace: Trace, array: Any, position: hlo.Instruction, count: int) -> Storage:
+def store_row(outer: Trace, trace: Trace, array: Any, position: hlo.Instruction, count: int) -> Storage:
     """Write the array as row ``position`` of a new buffer outside of the loop, which so becomes part of the loop's state."""
     value = array.instruction(trace)
     with outer.builder:

@@ -112,6 +112,11 @@ class TracedArray(ArrayMethods, Operators):
         return None if self._view is None else self._view.base
 
     @property
+    def view_reader(self) -> Callable | None:
+        """How a view reads its value from its base's."""
+        return None if self._view is None else self._view.read
+
+    @property
     def root_storage(self) -> Storage:
         """The storage that this array and all its views share."""
         array = self
@@ -378,7 +383,7 @@ def require_trace(*values: Any) -> Trace:
 
 
 def _is_weak(operand: Any) -> bool:
-    return operand.weak_type if type(operand) is TracedArray else type(operand) in (int, float, complex)
+    return operand.weak_type if type(operand) is TracedArray else type(operand) in (bool, int, float, complex)
 
 
 def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:

@@ -276,6 +276,22 @@ def concrete_sizes(x):
     return table[: half[1]], np.array([x[0], x[1], 2]), np.asarray([1, 2.5]) * x[1]
 
 
+@program((1.0, 0.01), (2.0, 0.5))
+def lists_that_grow(y, dt):
+    ys, steps = [y], []
+    for k in range(200):
+        y = y - dt * y
+        ys.append(y)
+        steps.append((k, np.array([k * dt, y])))
+    return np.array(ys), steps[-1], len(steps), np.array([pair for _, pair in steps]), ys[1:4], ys[-1] < ys[0]
+
+
+@program((7, np.arange(3.0)), (2, np.ones(2)))
+def grids(n, x):
+    rows, columns = np.mgrid[0:n, 0:3]
+    return rows * columns + x[0], np.r_[x, 1.0, x[::-1]], np.c_[x, x]
+
+
 @pytest.mark.parametrize("function, calls", PROGRAMS, ids=lambda one: getattr(one, "__name__", ""))
 def test_programs(function, calls):
     jitted = function
@@ -404,3 +420,20 @@ def test_builtins_and_math():
         assert found == expected and list(map(type, found)) == list(map(type, expected))
     with pytest.raises(ValueError, match="math domain error"):
         jitted(-1.0, 2)
+
+
+def test_printing(capsys):
+    def f(x, n):
+        print("begins", n, x, sep="; ")
+        for i in range(n):
+            if x[i] > 1:
+                print(f"{i}: {x[i]:.2f} {x!r:>5}", end="|")
+        text = f"sum {x.sum():{n}.3f}"
+        print(text + "!", "{} {k}".format(x[0], k=n), str(n), [x[0], n], np.zeros(2))
+
+    jitted = jit(f)
+    for x, n in ((np.array([1.0, 2.0, 3.0]), 3), (np.array([4.0, 0.0, 3.0]), 2)):
+        jitted(x, n)
+        found = capsys.readouterr().out
+        f(x, n)
+        assert found == capsys.readouterr().out != ""
