@@ -41,24 +41,10 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 class _State(threading.local):
     def __init__(self) -> None:
-        self.guards = 0
         self.depth = 0
 
 
 _state = _State()
-
-
-class _Guarded:
-    """Around the body of a try statement with handlers."""
-
-    def __enter__(self) -> None:
-        _state.guards += 1
-
-    def __exit__(self, *exception: object) -> None:
-        _state.guards -= 1
-
-
-guarded = _Guarded()
 
 
 class _Side:
@@ -133,11 +119,6 @@ def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], 
             except Exception as error:
                 if not is_raised_by_user(error):
                     raise
-                if _state.guards:
-                    raise TracerError(
-                        f"{type(error).__name__} is raised under a condition that is not known while the function is traced, "
-                        "inside of a try statement, whose handlers compiled code does not run. Test for it before, with `if`"
-                    ) from error
                 side.raised = error
             side.values = {place.key: place.get() for place in places}
             side.values.update({key: place.get() for key, (place, _) in entries.items()})

@@ -18,7 +18,6 @@ from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .branches import choose
 from .iteration import Rows
-from .stacked_rows import row_of
 from .merging import Irreconcilable, Maybe, carried, is_number, kind_of, unchanged, zero_like
 from .outcomes import (
     CONTINUE_CODE,
@@ -30,6 +29,7 @@ from .outcomes import (
     returned_value,
 )
 from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_names, note, put_back
+from .stacked_rows import row_of
 
 _MOST_ATTEMPTS = 60
 
@@ -261,7 +261,9 @@ class CapturedLoop:
         trace, count = current_trace(), self.rows.length
         arrays = [as_traced(carried(leaf)) for leaf in leaves]
         where = position.instruction(trace)
-        return structure, [(kind_of(leaf), store_row(self.outer, trace, one, where, count)) for leaf, one in zip(leaves, arrays)]
+        return structure, [
+            (kind_of(leaf), store_row(self.outer, trace, one, where, count)) for leaf, one in zip(leaves, arrays)
+        ]
 
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""

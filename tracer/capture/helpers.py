@@ -14,19 +14,20 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
 from .branches import choose as choose_traced
-from .branches import condition, decide, guarded, truth
+from .branches import condition, decide, truth
 from .calls import call
 from .items import getitem, setitem
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
-from .printing import text as text_of_parts
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
+from .printing import text as text_of_parts
+from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "for_", "getitem", "guarded", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "text", "then", "value",
-    "while_",
+    "for_", "getitem", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "text", "then", "try_",
+    "value", "while_",
 ]  # fmt: skip
 
 slice = slice

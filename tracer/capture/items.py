@@ -14,7 +14,6 @@ from . import places
 from .creation import traced_constant
 from .merging import is_number
 
-
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,6 +150,7 @@ class Trace:
         self.repeats = False
         self.taken_as_known: set[Storage] = set()
         self.changing: set[Storage] = set()
+        self.write_logs: list[dict[Storage, hlo.Instruction]] = []
         self._packed: hlo.Instruction | None = None
         self.enclosing: Trace | None = None
         self.running = threading.Lock()
@@ -182,11 +184,22 @@ class Trace:
 
     def write(self, storage: Storage, instruction: hlo.Instruction) -> None:
         """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError."""
+        for log in self.write_logs:
+            log.setdefault(storage, self.read(storage))
         if storage.trace is self and not self.finished:
             storage.instruction = instruction
         else:
             self.read(storage)  # outside storage that is written is an input too: a loop that runs zero times leaves it alone
             self.written[storage] = instruction
+
+    @contextmanager
+    def logging_writes(self, log: dict[Storage, hlo.Instruction]) -> Iterator[None]:
+        """Collects the storages to which this trace writes meanwhile, with what they held before."""
+        self.write_logs.append(log)
+        try:
+            yield
+        finally:
+            self.write_logs.remove(log)
 
     def outside_value(self, storage: Storage) -> hlo.Instruction:
         """The value of outside storage at the end of this trace, which may be finished."""

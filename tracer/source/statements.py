@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from .expressions import HELPERS, Expressions, helper, index_expression, located
+from .expressions import HELPERS, Expressions, helper, index_expression, later, located
 from .liveness import Bindings, Liveness
 from .names import (
     NotCapturable,
@@ -250,9 +250,7 @@ class Statements:
         if ways_out(getattr(statement, "finalbody", ())):
             raise NotCapturable("it has a return, break or continue in a finally block")
         if not ways_out([statement]) or self._stays(statement):
-            made = self._in_place(statement)
-            _guard(statement)
-            return made, True
+            return self._in_place(statement), True
         outcome = self.temporary()
         made: list[ast.stmt] = [located(ast.Assign([ast.Name(outcome, ast.Store())], ast.Constant(None)), statement)]
         holders: list = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
@@ -271,11 +269,63 @@ class Statements:
                 called = located(ast.If(missing, [called], []), statements[0])
             setattr(holder, field, [called])
         whole = self._outer_expressions(statement)
-        _guard(whole)
         call = ast.Name(outcome, ast.Load())
         return [*made, whole, *self.hand_on(located(call, statement), rest, statement)], False
 
-    _try = _trystar = _match = _with
+    _trystar = _match = _with
+
+    def _try(self, statement: ast.Try, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """The statements of the body, and the handlers, become functions; a finally clause stays around the call."""
+        if not statement.handlers or self._stays(statement):
+            return self._with(statement, rest)
+        if ways_out(statement.finalbody):
+            raise NotCapturable("it has a return, break or continue in a finally block")
+        ways = ways_out([statement])
+        names = self.names_of([statement], self.liveness.behind(statement))
+        made: list[ast.stmt] = []
+        parts = [statement.body] if ways_out(statement.body) else [[part] for part in statement.body]
+        blocks = [self.function_of(part, part[0]) for part in parts]
+        handlers: list[ast.expr] = []
+        for handler in statement.handlers:
+            kinds: ast.expr = ast.Constant(None)
+            if handler.type is not None:
+                kinds = later(self.expressions.visit(handler.type))
+            function = self._handler(handler)
+            made.append(function)
+            handlers.append(ast.Tuple([kinds, _name(function)], ast.Load()))
+        orelse: ast.expr = ast.Constant(None)
+        if statement.orelse:
+            made.append(self.function_of(statement.orelse, statement.orelse[0]))
+            orelse = _name(made[-1])
+        given = [ast.Tuple([_name(block) for block in blocks], ast.Load()), ast.Tuple(handlers, ast.Load()), orelse, names]
+        call = helper("try_", statement, *given)
+        made = [*blocks, *made]
+        if statement.finalbody:
+            outcome = self.temporary()
+            stored = located(ast.Assign([ast.Name(outcome, ast.Store())], call), statement)
+            made.append(located(ast.Try([stored], [], [], self.block(statement.finalbody)), statement))
+            call = located(ast.Name(outcome, ast.Load()), statement)
+        if ways:
+            return [*made, *self.hand_on(call, rest, statement)], False
+        return [*made, located(ast.Expr(call), statement)], True
+
+    def _handler(self, handler: ast.ExceptHandler) -> ast.FunctionDef:
+        """A function of the exception; its name for that is unbound at the end, as Python has it."""
+        taken = self.temporary()
+        if handler.name is None:
+            return self.function_of(handler.body, handler, taken)
+        bound = located(ast.Assign([ast.Name(handler.name, ast.Store())], ast.Name(taken, ast.Load())), handler)
+        names = {*bound_names(handler.body), handler.name}
+        self.depth += 1
+        body = self.block(handler.body)
+        self.depth -= 1
+        # As Python's own: the name is set first, so that it can be unbound whatever the body has done.
+        end = [
+            ast.Assign([ast.Name(handler.name, ast.Store())], ast.Constant(None)),
+            ast.Delete([ast.Name(handler.name, ast.Del())]),
+        ]
+        around = ast.Try(body, [], [], end)
+        return self._named([bound, located(around, handler)], names, handler, taken)
 
     def _outer_expressions(self, statement: ast.stmt) -> ast.stmt:
         if hasattr(statement, "subject"):
@@ -424,14 +474,6 @@ def _name(function: ast.FunctionDef) -> ast.Name:
 
 def _later_read(read: ast.Name, place: ast.AST) -> ast.Lambda:
     return located(ast.Lambda(ast.arguments([], [], None, [], [], None, []), read), place)
-
-
-def _guard(statement: ast.stmt) -> None:
-    """Tell the helpers that what is raised in the body of this statement may be caught by its handlers."""
-    if getattr(statement, "handlers", None):
-        manager = ast.Attribute(ast.Name(HELPERS, ast.Load()), "guarded", ast.Load())
-        around = ast.With([ast.withitem(manager, None)], statement.body)
-        statement.body = [located(around, statement.body[0])]
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

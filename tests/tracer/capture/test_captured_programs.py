@@ -292,6 +292,58 @@ def grids(n, x):
     return rows * columns + x[0], np.r_[x, 1.0, x[::-1]], np.c_[x, x]
 
 
+@program((np.eye(2),), (np.ones((2, 2)) - 1e-3 * np.eye(2),))
+def cholesky_with_jitter(a):
+    jitter = 0.0
+    while True:
+        try:
+            lower = np.linalg.cholesky(a + jitter * np.eye(2))
+            break
+        except np.linalg.LinAlgError:
+            jitter = 10 * jitter if jitter else 1e-6
+    return lower, jitter
+
+
+@program((np.arange(3), 1), (np.arange(3), 9))
+def changes_before_an_error(x, i):
+    n = 0
+    try:
+        n = 1
+        x[0] = 5
+        x[i] = 7
+        n = 2
+    except ValueError:
+        n = -1
+    except (IndexError, KeyError):
+        n += 10
+    else:
+        n += 1000
+    finally:
+        n += 100
+    return n
+
+
+class OutOfStock(Exception):
+    pass
+
+
+def order(stock, count):
+    if count > stock:
+        raise OutOfStock("too many")
+    return stock - count
+
+
+@program((np.arange(300) % 5,), (np.ones(50, int),))
+def exceptions_in_a_loop(orders):
+    stock, refused = 10, 0
+    for count in orders:
+        try:
+            stock = order(stock, count)
+        except OutOfStock:
+            refused += 1
+    return stock, refused
+
+
 @pytest.mark.parametrize("function, calls", PROGRAMS, ids=lambda one: getattr(one, "__name__", ""))
 def test_programs(function, calls):
     jitted = function
@@ -429,7 +481,7 @@ def test_printing(capsys):
             if x[i] > 1:
                 print(f"{i}: {x[i]:.2f} {x!r:>5}", end="|")
         text = f"sum {x.sum():{n}.3f}"
-        print(text + "!", "{} {k}".format(x[0], k=n), str(n), [x[0], n], np.zeros(2))
+        print(text + "!", f"{x[0]} {n}", str(n), [x[0], n], np.zeros(2))
 
     jitted = jit(f)
     for x, n in ((np.array([1.0, 2.0, 3.0]), 3), (np.array([4.0, 0.0, 3.0]), 2)):

@@ -323,7 +323,7 @@ def defaults(a, b=10, /, c=20, *rest, d=30, **others):
 @case(3)
 def annotations(n):
     x: int = n
-    y: "nothing"  # noqa: F821
+    y: nothing  # noqa: F821
     if x > 2:
         y: int = 4
         z: list[int] = [x, y]
@@ -358,10 +358,7 @@ def asserts(n):
 def divisions(n):
     values = []
     for k in (1, 2):
-        values.append(
-            k
-            / n
-        )
+        values.append(k / n)
     return values
 
 

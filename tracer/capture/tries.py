@@ -1,0 +1,168 @@
+"""``try`` with handlers: they catch what is raised while a function is traced, and what the program finds when it runs.
+
+An operation that may fail sets the error flag. A statement of the body that has set it is undone, and those behind it do not run;
+behind the body the program goes to the handler, and the flag is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import hlo
+from ...hlo.source_lines import belongs_to_a_library
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
+from ..recording.trace import Storage, Trace
+from .branches import decide
+from .outcomes import END_CODE, Mixed, possible_codes
+from .places import Names, local_names
+
+Block = Callable[..., Any]
+# The exceptions that a handler catches, None for all, and the handler, which takes the exception.
+Handlers = Sequence[tuple[Callable[[], Any] | None, Block]]
+
+
+def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, names: Names) -> Any:
+    """The way on which control goes on behind the statement."""
+    trace = current_trace()
+    flag = None if trace is None else trace.root.error_flag
+    known = 0 if trace is None else len(trace.root.error_messages)
+    before = None if flag is None else trace.read(flag)
+    if flag is not None:
+        trace.write(flag, hlo.constant(0, hlo.S32))
+    try:
+        sequence = _Sequence(names, (*blocks, *[handler for _, handler in handlers], orelse))
+        outcome = sequence.run(blocks)
+    except BaseException as error:
+        if flag is not None:
+            found = trace.read(flag)
+            trace.write(flag, hlo.select(hlo.ne(before, 0), before, found))
+        if _is_of_tracing(error):
+            raise
+        for kinds, handler in handlers:
+            if kinds is None or isinstance(error, kinds()):
+                return handler(error)
+        raise
+    if trace is None or len(trace.root.error_messages) == known:
+        if flag is not None:
+            trace.write(flag, before)
+        return orelse() if outcome is None and orelse is not None else outcome
+    return _behind(trace, before, known, outcome, sequence, handlers, orelse)
+
+
+def _is_of_tracing(error: BaseException) -> bool:
+    """Whether this says that the function cannot be traced: no handler of the user's is meant for that."""
+    if isinstance(error, TracerError):
+        return True
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    inside = traceback is not None and belongs_to_a_library(traceback.tb_frame.f_code.co_filename)
+    return isinstance(error, NotImplementedError) and inside
+
+
+def _behind(
+    trace: Trace,
+    before: hlo.Instruction | None,
+    known: int,
+    outcome: Any,
+    sequence: _Sequence,
+    handlers: Handlers,
+    orelse: Block | None,
+) -> Any:
+    """Behind a body that may have set the error flag: to the handler for what it says, or on."""
+    flag, messages = trace.root.error_flag, trace.root.error_messages
+    found = trace.read(flag)
+    codes: dict[int, list[int]] = {}
+    for code in range(known + 1, len(messages) + 1):
+        kind = messages[code - 1][0]
+        kind = kind if isinstance(kind, type) else type(kind)
+        for number, (kinds, _) in enumerate(handlers):
+            if kinds is None or issubclass(kind, kinds()):
+                codes.setdefault(number, []).append(code)
+                break
+    tests = {number: _is_one_of(found, some) for number, some in codes.items()}
+    remaining = found
+    for test in tests.values():
+        remaining = hlo.select(test, hlo.constant(0, hlo.S32), remaining)
+    trace.write(flag, remaining if before is None else hlo.select(hlo.ne(before, 0), before, remaining))
+
+    def go_on() -> Any:
+        left = outcome
+        if isinstance(left, Mixed) and END_CODE not in sequence.possible:
+            left = left.without(END_CODE)
+        return orelse() if left is None and orelse is not None else left
+
+    run = go_on
+    for number, test in reversed(tests.items()):
+        run = _caught(trace, test, _handled(handlers[number][1], messages, codes[number]), run, sequence)
+    return run()
+
+
+def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:
+    test = hlo.eq(flag, codes[0])
+    for code in codes[1:]:
+        test = hlo.or_(test, hlo.eq(flag, code))
+    return test
+
+
+def _handled(handler: Block, messages: Sequence[Any], codes: Sequence[int]) -> Callable[[], Any]:
+    kind, message, _ = messages[codes[0] - 1]
+    return lambda: handler(kind(message) if isinstance(kind, type) else kind)
+
+
+def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, sequence: _Sequence) -> Callable[[], Any]:
+    caught = TracedArray.from_instruction(trace, test)
+    return lambda: decide(caught, (handle, others), sequence.names, sequence.sharing)
+
+
+class _Sequence:
+    """The statements of a body, one after the other for as long as none sets the error flag.
+
+    ``possible`` are the ways on which control leaves the body where none does.
+    """
+
+    def __init__(self, names: Names, sharing: Sequence[Block | None]) -> None:
+        self.names, self.sharing = names, sharing
+        self.possible: frozenset[int] = frozenset([END_CODE])
+
+    def run(self, blocks: Sequence[Block]) -> Any:
+        for position, block in enumerate(blocks):
+            trace = current_trace()
+            if trace is None:
+                outcome = block()
+            else:
+                known = len(trace.root.error_messages)
+                places = local_names(self.sharing, (*self.names[0], *self.names[1]))
+                before = [(place, place.get()) for place in places]
+                written: dict[Storage, hlo.Instruction] = {}
+                with trace.logging_writes(written):
+                    outcome = block()
+                if len(trace.root.error_messages) > known:
+                    return self._checked(trace, outcome, blocks[position + 1 :], before, written)
+            if outcome is not None:
+                self.possible = possible_codes(outcome)
+                return outcome
+        return None
+
+    def _checked(self, trace: Trace, outcome: Any, rest: Sequence[Block], before: Any, written: Any) -> Any:
+        """Behind a statement that may have set the flag: the others where it has not, else as if it had not begun."""
+        flag = trace.root.error_flag
+        is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(flag), 0))
+        old = {storage: Storage(trace, value) for storage, value in written.items() if storage is not flag}
+
+        def go_on() -> Any:
+            self.possible = possible_codes(outcome)
+            return outcome if outcome is not None else self.run(rest)
+
+        def undo() -> None:
+            for place, value in before:
+                if place.get() is not value:
+                    place.set(value)
+            inner = current_trace()
+            for storage, kept in old.items():
+                inner.write(storage, inner.read(kept))
+
+        return decide(is_fine, (go_on, undo), self.names, self.sharing)
