@@ -33,6 +33,7 @@ from .merging import (
     zero_like,
 )
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
+from .printing import call_later, is_open
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
 
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
@@ -42,6 +43,7 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 class _State(threading.local):
     def __init__(self) -> None:
         self.depth = 0
+        self.tries = 0
 
 
 _state = _State()
@@ -83,7 +85,7 @@ def decide(
         for name, function in zip(("true", "false"), functions)
     ]
     if any(side.raised is not None for side in sides):
-        return _after_raise(outer, selector, functions, sides)
+        return _after_raise(branches, selector, functions, sides)
     merger = _Merger(test, [side.trace for side in sides])
     concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
     for side in sides:
@@ -142,16 +144,37 @@ def is_raised_by_user(error: Exception) -> bool:
     return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == _RAISE
 
 
-def _after_raise(outer: Trace, selector: hlo.Instruction, functions: Sequence, sides: Sequence[_Side]) -> Any:
+def _after_raise(branches: Branches, selector: hlo.Instruction, functions: Sequence, sides: Sequence[_Side]) -> Any:
     """The exception is raised when the program has run; until then the other side is what happens."""
     first, second = sides
-    holds = selector if first.raised is not None else hlo.not_(selector)
     error = first.raised if first.raised is not None else second.raised
-    record_raise(outer, holds, error)
+    if any(map(is_open, error.args)) and not _state.tries:
+        # Its message is made of values: Python raises it, where the program comes to it.
+        with _reopened((first if first.raised is not None else second).trace):
+            call_later(raise_now, type(error), *error.args)
+        branches.traces[1 if first.raised is not None else 0] = Trace("nothing", branches.outer, branches.inputs)
+        branches.choose(selector, [[], []], [])
+    else:
+        holds = selector if first.raised is not None else hlo.not_(selector)
+        record_raise(branches.outer, holds, error)
     if first.raised is not None and second.raised is not None:
         raise second.raised
     other = functions[1] if first.raised is not None else functions[0]
     return None if other is None else other()
+
+
+def raise_now(kind: type[Exception], *arguments: Any) -> None:
+    raise kind(*arguments)
+
+
+@contextmanager
+def inside_try() -> Iterator[None]:
+    """While the body of a try statement is recorded: handlers look at the error flag."""
+    _state.tries += 1
+    try:
+        yield
+    finally:
+        _state.tries -= 1
 
 
 def record_raise(trace: Trace, predicate: hlo.Instruction, error: Exception) -> None:

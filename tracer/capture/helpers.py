@@ -14,13 +14,14 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
 from .branches import choose as choose_traced
-from .branches import condition, decide, truth
+from .branches import condition, decide, raise_now, truth
 from .calls import call
 from .items import getitem, setitem
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
+from .printing import call_later, is_open
 from .printing import text as text_of_parts
 from .tries import try_
 
@@ -187,13 +188,18 @@ def value(outcome: Any) -> Any:
     return outcome.value
 
 
+def _fail(arguments: Sequence[Any]) -> None:
+    call_later(raise_now, AssertionError, *arguments)
+
+
 def asserted(test: Any, message: Later | None) -> Any:
     """The condition of an assert statement; one that the program decides counts as true until it runs."""
     test = condition(test)
     if isinstance(test, TracedArray) and truth(test) is None:
         trace = current_trace()
-        failed = not_(test).instruction(trace)
         arguments = () if message is None else (message(),)
-        trace.add_raise(failed, AssertionError(*arguments), user_location())
+        if any(map(is_open, arguments)):
+            return decide(test, (None, lambda: _fail(arguments))) is None
+        trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments), user_location())
         return True
     return test

@@ -1,4 +1,4 @@
-"""``try`` with handlers: they catch what is raised while a function is traced, and what the program finds when it runs.
+"""``try`` with handlers, which catch what is raised while a function is traced, and what the program finds when it runs.
 
 An operation that may fail sets the error flag. A statement of the body that has set it is undone, and those behind it do not run;
 behind the body the program goes to the handler, and the flag is what it was.
@@ -15,7 +15,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Storage, Trace
-from .branches import decide
+from .branches import decide, inside_try
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import Names, local_names
 
@@ -34,7 +34,8 @@ def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, name
         trace.write(flag, hlo.constant(0, hlo.S32))
     try:
         sequence = _Sequence(names, (*blocks, *[handler for _, handler in handlers], orelse))
-        outcome = sequence.run(blocks)
+        with inside_try():
+            outcome = sequence.run(blocks)
     except BaseException as error:
         if flag is not None:
             found = trace.read(flag)

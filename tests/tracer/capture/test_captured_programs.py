@@ -391,6 +391,23 @@ def test_exceptions_of_the_user():
     assert f(-0.0) == 100.0
 
 
+def test_exceptions_with_values_in_their_messages():
+    @jit
+    def f(x, n):
+        for i in range(n):
+            if x[i] < 0:
+                raise ValueError(f"number {i} is {x[i]:.1f}", n)
+            assert x[i] < 9, f"{x[i]} is too large"
+        return x.sum()
+
+    assert f(np.ones(3), 3) == 3.0
+    with pytest.raises(ValueError) as caught:
+        f(np.array([1.0, 2.0, -3.0]), 3)
+    assert caught.value.args == ("number 2 is -3.0", 3)
+    with pytest.raises(AssertionError, match="^9.5 is too large"):
+        f(np.array([1.0, 9.5, -3.0]), 3)
+
+
 def test_names_that_may_be_unbound():
     @jit
     def f(n, x):
