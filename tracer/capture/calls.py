@@ -10,7 +10,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
 from ..source.rewriting import rewritten
 from . import places
 
@@ -71,6 +75,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = captured(inner)
             elif meaning is not None:
                 inner = meaning
+            elif places.is_journaling() and not _leaves_no_traces(function):
+                raise _not_captured(function)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -93,7 +99,47 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
+    if places.is_journaling() and not _leaves_no_traces(function):
+        raise _not_captured(function)
     return function(*args, **kwargs)
+
+
+def _not_captured(function: Any) -> TracerError:
+    return TracerError(
+        f"{getattr(function, '__qualname__', type(function).__qualname__)} is called in a loop or a branch that depends on traced "
+        "values; what it does besides returning something, and what it returns the next time, cannot be captured. Call it "
+        "outside of the loop or branch"
+    )
+
+
+# Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
+_HARMLESS_MODULES = frozenset({
+    "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "re",
+    "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
+})  # fmt: skip
+_HARMLESS_TYPES = (
+    list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray, np.generic,
+    np.ufunc, np.dtype, TracedArray,
+)  # fmt: skip
+_HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
+
+
+def _leaves_no_traces(function: Any) -> bool:
+    """Whether a call does nothing but return a value that depends on its arguments alone; of classes that is assumed."""
+    if isinstance(function, (type, np.ufunc)):
+        return True
+    holder = getattr(function, "__self__", None)
+    if holder is not None and not isinstance(holder, types.ModuleType):
+        return isinstance(holder, _HARMLESS_TYPES)
+    if isinstance(function, types.FunctionType) and is_of_the_user(function.__code__.co_filename):
+        return True
+    is_function = isinstance(function, (types.FunctionType, types.BuiltinFunctionType))
+    module = (function if is_function else type(function)).__module__ or ""
+    return getattr(function, "__name__", "") not in _HARMFUL and _is_harmless_module(module)
+
+
+def _is_harmless_module(name: str) -> bool:
+    return name.partition(".")[0] in _HARMLESS_MODULES and not name.startswith("numpy.random")
 
 
 def captured(function: types.FunctionType) -> types.FunctionType:

@@ -506,3 +506,31 @@ def test_printing(capsys):
         found = capsys.readouterr().out
         f(x, n)
         assert found == capsys.readouterr().out != ""
+
+
+def test_objects_of_others_are_used_once_a_round():
+    import random
+
+    def f(x):
+        source = random.Random(3)
+        for _ in range(200):
+            x = x * 0.5 + source.random()
+        return x
+
+    check(f, 1.0)
+    with pytest.raises(TracerError, match="Random.random"):
+        jit(lambda x, source: source.random() if x > 0 else 1.0, static_argnames="source")(1.0, random.Random(3))
+
+
+@jit
+def halved(x):
+    return x / 2 if x > 1 else x
+
+
+def test_jitted_functions_inside_of_loops():
+    def f(x):
+        for _ in range(100):
+            x = halved(x) + 0.75
+        return x
+
+    check(f, 3.0)
