@@ -33,7 +33,10 @@ def test_docstrings(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/architecture.md", "docs/client.md", "docs/effects.md", "docs/replicas.md"])
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", *[f"docs/{name}.md" for name in ("architecture", "client", "control_flow", "effects", "replicas")]],
+)
 def test_text(path, monkeypatch):
     monkeypatch.delenv("PHLOX_BACKEND", raising=False)
     failed, attempted = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=FLAGS)

@@ -39,17 +39,21 @@ class CacheInfo:
     """The state of a jitted function's cache.
 
     ``hits`` counts the calls that Python dispatched to an entry, ``misses`` those that were traced and compiled. Calls that
-    native code takes never reach Python and are not counted.
+    native code takes never reach Python and are not counted. ``not_captured`` says why control flow is not captured from the
+    source, where it is not.
     """
 
     name: str
     hits: int
     misses: int
     entries: tuple[CacheEntry, ...] = field(default=())
+    not_captured: str | None = None
 
     def __str__(self) -> str:
         native = " (calls that bypass Python are not counted)" if any(entry.native for entry in self.entries) else ""
         lines = [f"{self.name}: {self.hits} hits{native}, {self.misses} misses, {len(self.entries)} entries"]
+        if self.not_captured:
+            lines.append(f"control flow is left to tracing: {self.not_captured}")
         lines += [f"{number}. {entry}" for number, entry in enumerate(self.entries, 1)]
         return "\n".join(lines)
 

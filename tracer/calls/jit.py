@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...runtime.locks import compilation_lock
-from ..capture.calls import captured_callable
+from ..capture.calls import captured_callable, reason_not_captured
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, StaleCapture
@@ -194,7 +194,8 @@ class JittedFunctionBase:
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
-        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()))
+        reason = reason_not_captured(self._function) if self._options["control_flow"] == "source" else None
+        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()), reason)
 
     def cache_clear(self) -> None:
         """Forget all compiled code and all counts."""
@@ -296,8 +297,11 @@ def jit(
     function turns out to need (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call;
     other outside objects are taken as they are when the function is traced.
 
+    Loops, branches and calls of the user's own functions are captured from the source; see docs/control_flow.md.
+
     static_argnums, static_argnames: further parameters whose values are part of the key of the compiled code; hashable.
     backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
+    control_flow: "source", or "trace" to leave loops and branches to Python, which runs them while the function is traced.
 
     Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
     where the function cannot be traced as it is written.

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
+from ..recording.callables import named
 from ..recording.errors import TracerError
-from ..source.rewriting import rewritten
+from ..source.rewriting import reason_against, rewritten
 from . import places
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
@@ -145,6 +146,12 @@ def _is_harmless_module(name: str) -> bool:
 def captured(function: types.FunctionType) -> types.FunctionType:
     """The function with its control flow and its calls captured; itself where that cannot be."""
     return rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
+
+
+def reason_not_captured(function: Callable[..., Any]) -> str | None:
+    """Why the control flow of a function is not captured, None if it is."""
+    inner = getattr(named(function), "__func__", named(function))
+    return reason_against(inner) if type(inner) is types.FunctionType else None
 
 
 def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -454,6 +454,16 @@ def test_control_flow_can_be_left_to_tracing():
         jit(control_flow="no")(clip)
 
 
+def test_what_is_not_captured_says_so():
+    @jit
+    def f(x):
+        return x + len(locals())
+
+    assert f(1.0) == 2.0
+    assert "locals" in f.cache_info().not_captured and "control flow" in str(f.cache_info())
+    assert halved.cache_info().not_captured is None
+
+
 def test_callables_of_all_kinds():
     import functools
 
