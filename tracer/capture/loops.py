@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo.operation import GIVEN, TUPLING
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
@@ -233,7 +234,7 @@ def _size(trace: Trace) -> int:
     pending, size = list(trace.builder.instructions), 0
     while pending:
         instruction = pending.pop()
-        size += instruction.opcode not in ("parameter", "get-tuple-element", "constant")
+        size += instruction.operation.traits.isdisjoint({GIVEN, TUPLING})
         for computation in instruction.called_computations:
             pending.extend(computation.instructions)
     return size

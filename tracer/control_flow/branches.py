@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ...hlo.operation import GIVEN, TUPLING
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -203,7 +204,7 @@ _CHEAP_INSTRUCTIONS, _CHEAP_ELEMENTS = 24, 16
 def are_cheap(traces: Sequence[Trace], columns: Sequence[Sequence[hlo.Instruction]]) -> bool:
     """Whether computing all branches and choosing costs less than going the way of one."""
     made = [instruction for trace in traces for instruction in trace.builder.instructions]
-    computed = [instruction for instruction in made if instruction.opcode not in ("parameter", "get-tuple-element", "constant")]
+    computed = [instruction for instruction in made if instruction.operation.traits.isdisjoint({GIVEN, TUPLING})]
     if len(computed) > _CHEAP_INSTRUCTIONS or any(one.called_computations or has_effects(one) for one in computed):
         return False
     values = [*computed, *[value for column in columns for value in column]]

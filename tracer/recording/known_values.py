@@ -9,6 +9,7 @@ import numpy as np
 from ... import hlo
 from ...compile.traversal import has_effects
 from ...hlo.evaluation import evaluate_instruction
+from ...hlo.operation import CONTROL_FLOW
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -56,7 +57,7 @@ def known_value(trace: Trace, instruction: hlo.Instruction) -> Any:
 
 
 def _can_be_computed(instruction: hlo.Instruction) -> bool:
-    if instruction.opcode in ("parameter", "while", "conditional", "call") or instruction.opcode.startswith("rng"):
+    if instruction.opcode == "parameter" or instruction.has_trait(CONTROL_FLOW) or instruction.opcode.startswith("rng"):
         return False
     if instruction.operation.evaluate_function is None or has_effects(instruction):
         return False
