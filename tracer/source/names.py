@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -20,6 +21,31 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest]
 
 
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.iter_child_nodes`, but for contexts, in a fraction of the time."""
+    for name, value in vars(node).items():
+        if type(value) is int or name == "ctx":
+            continue
+        if isinstance(value, ast.AST):
+            yield value
+        elif type(value) is list:
+            for item in value:
+                if isinstance(item, ast.AST):
+                    yield item
+
+
+def copied(node: ast.AST) -> Any:
+    """A deep copy of a tree."""
+    made = type(node)()
+    for name, value in vars(node).items():
+        if isinstance(value, ast.AST):
+            value = copied(value)
+        elif type(value) is list:
+            value = [copied(item) if isinstance(item, ast.AST) else item for item in value]
+        setattr(made, name, value)
+    return made
+
+
 def nodes_of_scope(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes that run in the scope of the roots: not what is inside of functions and classes that they define.
 
@@ -34,7 +60,7 @@ def nodes_of_scope(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
         elif isinstance(node, ast.ClassDef):
             pending.extend([*node.decorator_list, *node.bases, *[keyword.value for keyword in node.keywords]])
         else:
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(children(node))
 
 
 def _outside_of_function(node: ast.AST) -> list[ast.AST]:
@@ -45,15 +71,33 @@ def _outside_of_function(node: ast.AST) -> list[ast.AST]:
 
 
 def bound_names(roots: Iterable[ast.AST]) -> set[str]:
-    """The names that are assigned, deleted or otherwise bound in this scope."""
+    """The names that are assigned, deleted or otherwise bound in this scope; of statements, before they were written anew."""
+    names: set[str] = set()
+    for root in roots:
+        if not isinstance(root, ast.stmt):
+            names |= _bound_names(root)
+            continue
+        found = vars(root).get(_BOUND)
+        if found is None:
+            found = _bound_names(root)
+            setattr(root, _BOUND, found)
+        names |= found
+    return names
+
+
+_BOUND = "names_bound"  # an attribute of statements, so that they are searched once
+
+
+def _bound_names(root: ast.AST) -> set[str]:
     names: set[str] = set()
     in_comprehensions: set[ast.AST] = set()
-    for node in nodes_of_scope(roots):
-        if isinstance(node, _COMPREHENSIONS):
+    for node in nodes_of_scope([root]):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load) and node not in in_comprehensions:
+                names.add(node.id)
+        elif isinstance(node, _COMPREHENSIONS):
             for generator in node.generators:
                 in_comprehensions.update(ast.walk(generator.target))
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in in_comprehensions:
-            names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -68,22 +112,26 @@ def bound_names(roots: Iterable[ast.AST]) -> set[str]:
 def read_names(roots: Iterable[ast.AST]) -> set[str]:
     """The names that are read, in this scope and in those of comprehensions, lambdas, functions and classes inside."""
     names = set()
-    for root in roots:
-        for node in ast.walk(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+    pending = list(roots)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
                 names.add(node.id)
+        else:
+            pending.extend(children(node))
     return names
 
 
-def declared(roots: Iterable[ast.AST], kind: type) -> set[str]:
-    """The names in the ``global`` or ``nonlocal`` statements of this scope."""
-    return {name for node in nodes_of_scope(roots) if isinstance(node, kind) for name in node.names}
+def declared(nodes: Iterable[ast.AST], kind: type) -> set[str]:
+    """The names in the ``global`` or ``nonlocal`` statements among the nodes of a scope."""
+    return {name for node in nodes if isinstance(node, kind) for name in node.names}
 
 
-def shared_names(roots: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that functions and classes defined here read at any time, and those that they rebind."""
+def shared_names(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that functions and classes among the nodes of a scope read at any time, and those that they rebind."""
     read, rebound = set(), set()
-    for node in nodes_of_scope(roots):
+    for node in nodes:
         if isinstance(node, ast.Lambda):
             read |= read_names([node.body])
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -96,10 +144,10 @@ def shared_names(roots: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
     return read, rebound
 
 
-def suspends(roots: Iterable[ast.AST]) -> bool:
-    """Whether there is a yield, or an await, in this scope."""
+def suspends(nodes: Iterable[ast.AST]) -> bool:
+    """Whether there is a yield, or an await, among the nodes of a scope."""
     kinds = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-    return any(isinstance(node, kinds) for node in nodes_of_scope(roots))
+    return any(isinstance(node, kinds) for node in nodes)
 
 
 def binds_within_expression(root: ast.AST) -> bool:

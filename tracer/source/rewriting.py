@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
 import re
 import types
 from typing import Any
 
 from .expressions import HELPERS
-from .names import NotCapturable, nodes_of_scope, suspends
+from .names import NotCapturable, copied, nodes_of_scope, suspends
 from .reading import definition_of
 from .statements import PREFIX, Statements
 
@@ -56,7 +55,7 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
     """The new code, or why there is none."""
     code = function.__code__
     try:
-        node = copy.deepcopy(definition_of(code, function.__globals__))
+        node = copied(definition_of(code, function.__globals__))
         _check(node, code)
         if isinstance(node, ast.Lambda):
             node = _as_definition(node)
@@ -82,7 +81,8 @@ def _check(node: ast.AST, code: types.CodeType) -> None:
     if isinstance(node, ast.AsyncFunctionDef):
         raise NotCapturable("it is a coroutine")
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    for inner in nodes_of_scope(body):
+    nodes = list(nodes_of_scope(body))
+    for inner in nodes:
         name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else None
         if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and not inner.args:
             name = inner.func.id if inner.func.id in _DOES_SO_WITHOUT_ARGUMENTS else None
@@ -90,7 +90,7 @@ def _check(node: ast.AST, code: types.CodeType) -> None:
             raise NotCapturable(f"it uses {name}, which looks at the frame of the function")
         if isinstance(inner, ast.Call) and name in _DOES_SO_WITHOUT_ARGUMENTS:
             raise NotCapturable(f"it uses {name}(), which looks at the frame of the function")
-    if isinstance(node, ast.Lambda) and suspends(body):
+    if isinstance(node, ast.Lambda) and suspends(nodes):
         raise NotCapturable("it is a generator written as a lambda")
 
 

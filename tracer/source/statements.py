@@ -35,17 +35,18 @@ class Statements:
         arguments = all_arguments(function.args)
         parameters = {argument.arg for argument in arguments}
         body = function.body
-        self.global_names, self.outer_names = declared(body, ast.Global), declared(body, ast.Nonlocal)
+        nodes = list(nodes_of_scope(body))
+        self.global_names, self.outer_names = declared(nodes, ast.Global), declared(nodes, ast.Nonlocal)
         self.locals = (bound_names(body) | parameters) - self.global_names - self.outer_names
-        read, rebound = shared_names(body)
+        read, rebound = shared_names(nodes)
         self.rebound_inside = rebound & self.locals
         always = (read & self.locals) | self.global_names | self.outer_names
         self.liveness = Liveness(body, always)
-        bindings = Bindings(body, parameters, self.locals - parameters | _deleted(body))
+        bindings = Bindings(body, parameters, self.locals - parameters | _deleted(nodes))
         unbound, self.bound_behind = bindings.unbound_reads, bindings.behind
         first = [*function.args.posonlyargs, *function.args.args]
         self.expressions = Expressions(unbound, first[0].arg if first else None)
-        self.is_generator = suspends(body)
+        self.is_generator = suspends(nodes)
         self.parameters = parameters
         self.count = 0
         self.depth = 0
@@ -147,7 +148,7 @@ class Statements:
 
     def _stays(self, statement: ast.stmt) -> bool:
         """Whether a compound statement cannot become functions: generators suspend, and jump, in their own frame."""
-        return self.is_generator and (suspends([statement]) or bool(ways_out([statement])))
+        return self.is_generator and (suspends(nodes_of_scope([statement])) or bool(ways_out([statement])))
 
     def _in_place(self, statement: ast.stmt) -> list[ast.stmt]:
         """A compound statement with its blocks where they are."""
@@ -482,8 +483,8 @@ def _is_docstring(statement: ast.stmt) -> bool:
     )
 
 
-def _deleted(body: Sequence[ast.stmt]) -> set[str]:
-    return {node.id for node in nodes_of_scope(body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
+def _deleted(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
 
 
 def _binds_names_only(target: ast.expr) -> bool:
