@@ -33,8 +33,8 @@ from .merging import (
     zero_like,
 )
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
-from .printing import call_later, is_open
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
+from .printing import call_later, is_open
 
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
 _RAISE = dis.opmap["RAISE_VARARGS"]

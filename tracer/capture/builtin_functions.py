@@ -11,11 +11,14 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.errors import ConcretizationError
+from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import as_traced, has_traced
 from .branches import truth
 from .calls import call, implements
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Reversed, TracedRange, Zip, is_captured, rows_of
+from .merging import Maybe
 
 
 def _is_open(value: Any) -> bool:
@@ -204,13 +207,15 @@ def abs_(value: Any) -> Any:
 
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
-    return issubclass(type_(value), kinds) if isinstance(value, TracedArray) else isinstance(value, kinds)
+    return issubclass(type_(value), kinds) if isinstance(value, (TracedArray, Maybe)) else isinstance(value, kinds)
 
 
 @implements(builtins.type)
 def type_(*args: Any) -> Any:
     """What the value's type is when the program runs."""
     (value, *others) = args
+    if not others and type(value) is Maybe:
+        raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if others or not isinstance(value, TracedArray):
         return type(*args)
     if not value.is_scalar:
@@ -262,5 +267,22 @@ def _of_math(name: str, ufunc: np.ufunc) -> Callable:
     return implementation
 
 
+def _special(name: str) -> Callable:
+    """A function of math that is a ufunc of SciPy, which may not be there."""
+    function, kernel = getattr(math, name), SPECIAL_KERNELS[name if name != "lgamma" else "gammaln"]
+
+    def implementation(number: Any) -> Any:
+        if not _is_open(number):
+            return function(number)
+        trace = require_trace(number)
+        found = kernel.emit(_converted(number, hlo.F64).instruction(trace))
+        return TracedArray.from_instruction(trace, found, weak_type=True)
+
+    return implementation
+
+
+for _name in ("erf", "erfc", "gamma", "lgamma"):
+    if _name in SPECIAL_KERNELS or _name == "lgamma" and "gammaln" in SPECIAL_KERNELS:
+        implements(getattr(math, _name))(_special(_name))
 for _name, _ufunc in (_MATH | _INTEGERS).items():
     implements(getattr(math, _name))(_of_math(_name, _ufunc))

@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
 from ..recording.callables import named
+from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..source.rewriting import reason_against, rewritten
 from . import places
+from .merging import without_maybes
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
+# Those of them that look at what may be None themselves.
+TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # The same for methods of str: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
 
@@ -92,6 +95,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     except TypeError:  # not hashable
         meaning = None
     if meaning is not None:
+        if function not in TAKE_MAYBES:
+            args = without_maybes(args)
         return meaning(*args, **kwargs)
     if kind is functools.partial:
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
@@ -106,21 +111,22 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _not_captured(function: Any) -> TracerError:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
     return TracerError(
-        f"{getattr(function, '__qualname__', type(function).__qualname__)} is called in a loop or a branch that depends on traced "
-        "values; what it does besides returning something, and what it returns the next time, cannot be captured. Call it "
+        f"{name} is called in a loop or a branch that depends on "
+        "traced values; what it does besides returning something, and what it returns the next time, cannot be captured. Call it "
         "outside of the loop or branch"
     )
 
 
 # Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
 _HARMLESS_MODULES = frozenset({
-    "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy", "re",
-    "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
+    "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy",
+    "re", "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
 })  # fmt: skip
 _HARMLESS_TYPES = (
-    list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray, np.generic,
-    np.ufunc, np.dtype, TracedArray,
+    list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
+    np.generic, np.ufunc, np.dtype, TracedArray,
 )  # fmt: skip
 _HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
 

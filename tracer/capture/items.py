@@ -12,7 +12,7 @@ from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .creation import traced_constant
-from .merging import is_number
+from .merging import is_number, without_maybes
 
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
@@ -21,6 +21,7 @@ def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
+    index = without_maybes(index)
     if type(holder) is TracedArray or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -71,6 +72,7 @@ def _needs_values(index: Any) -> bool:
 
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
+    index, value = without_maybes(index), value if isinstance(holder, (list, dict)) else without_maybes(value)
     if places.is_journaling() and isinstance(holder, (list, dict)):
         places.note(places.Contents(holder))
     if type(holder) is dict and isinstance(index, TracedArray):

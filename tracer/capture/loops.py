@@ -114,12 +114,9 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
                 except Exception:  # noqa: S110, as it was before there were captured loops
                     pass
         outcome = body()
-        if isinstance(outcome, Mixed):
-            goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
-            rest = outcome.without(END_CODE, CONTINUE_CODE)
-            remaining = (lambda: while_(test, body, orelse, names)), (lambda: rest)
-            return _behind_loop(decide(goes_on, remaining, names, (test, body, orelse)))
-        if outcome is not None and outcome is not CONTINUE:
+        if isinstance(outcome, Mixed) and not outcome.possible <= {END_CODE, CONTINUE_CODE}:
+            return _if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
+        if outcome is not None and outcome is not CONTINUE and not isinstance(outcome, Mixed):
             return None if outcome is BREAK else outcome
 
 
@@ -138,14 +135,18 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
         if outcome is None or outcome is CONTINUE:
             continue
         if isinstance(outcome, Mixed):
-            goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
-            rest = outcome.without(END_CODE, CONTINUE_CODE)
-            if not rest.possible:
+            if outcome.possible <= {END_CODE, CONTINUE_CODE}:
                 continue
-            remaining = (lambda: _one_by_one(elements, body, orelse, names)), (lambda: rest)
-            return _behind_loop(decide(goes_on, remaining, names, (body, orelse)))
+            return _if_it_goes_on(outcome, lambda: _one_by_one(elements, body, orelse, names), names, (body, orelse))
         return None if outcome is BREAK else outcome
     return None if orelse is None else orelse()
+
+
+def _if_it_goes_on(outcome: Mixed, remaining: Block, names: Names, sharing: Sequence[Block | None]) -> Any:
+    """The remaining rounds, unless this one has left the loop; the way behind it."""
+    rest = outcome.without(END_CODE, CONTINUE_CODE)
+    goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
+    return _behind_loop(decide(goes_on, (remaining, lambda: rest), names, sharing))
 
 
 def _is_one_of(outcome: Mixed, *codes: int) -> TracedArray:

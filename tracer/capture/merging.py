@@ -56,17 +56,36 @@ for _name in (
     setattr(Maybe, _name, _use(_name))
 
 
-def _without_maybes(arguments: Any) -> Any:
+def without_maybes(arguments: Any) -> Any:
+    """The arguments with values for those that may be None; the call raises TypeError where one is."""
     if type(arguments) in (tuple, list):
-        return type(arguments)(map(_without_maybes, arguments))
+        return type(arguments)(map(without_maybes, arguments))
     return arguments.required() if isinstance(arguments, Maybe) else arguments
 
 
+def _equals(self: Maybe, other: Any) -> Any:
+    if other is None:
+        return np.logical_not(self.is_there)
+    equal = self.value == other
+    both = np.logical_and(self.is_there, equal)
+    both.weak_type = getattr(equal, "weak_type", True)
+    return both
+
+
+def _differs(self: Maybe, other: Any) -> Any:
+    equal = _equals(self, other)
+    differs = np.logical_not(equal)
+    differs.weak_type = equal.weak_type
+    return differs
+
+
+Maybe.__eq__, Maybe.__ne__ = _equals, _differs
+Maybe.__hash__ = object.__hash__
 Maybe.__getattr__ = lambda self, name: getattr(self.required(), name)
 Maybe.__array_ufunc__ = lambda self, ufunc, method, *inputs, **keywords: getattr(ufunc, method)(
-    *_without_maybes(inputs), **keywords
+    *without_maybes(inputs), **keywords
 )
-Maybe.__array_function__ = lambda self, function, types, arguments, keywords: function(*_without_maybes(arguments), **keywords)
+Maybe.__array_function__ = lambda self, function, types, arguments, keywords: function(*without_maybes(arguments), **keywords)
 
 
 class Irreconcilable:

@@ -1,7 +1,7 @@
 """``try`` with handlers, which catch what is raised while a function is traced, and what the program finds when it runs.
 
-An operation that may fail sets the error flag. A statement of the body that has set it is undone, and those behind it do not run;
-behind the body the program goes to the handler, and the flag is what it was.
+An operation that may fail sets the error flag. A statement of the body that has set it is undone, and those behind it do not
+run; behind the body the program goes to the handler, and the flag is what it was.
 """
 
 from __future__ import annotations

@@ -339,6 +339,13 @@ class TracedArray(ArrayMethods, Operators):
         """Where all operands are weak the result is, as Python's own arithmetic would leave it."""
         if ufunc is np.power:
             ufunc, operands = _simple_power(*operands) or (ufunc, operands)
+        elif (
+            ufunc is np.multiply
+            and self.weak_type
+            and not self.shape
+            and isinstance(operands[operands[0] is self], (list, tuple))
+        ):
+            return operands[operands[0] is self] * operator.index(self)  # Python's: a sequence, repeated
         results = METHODS[np.ufunc.__call__](ufunc, operands)
         if all([_is_weak(operand) for operand in operands]):
             for one in results if isinstance(results, tuple) else (results,):

@@ -1,4 +1,4 @@
-"""What becomes of a function's names: which may still be read behind a statement, and which may be unbound where they are read."""
+"""Which names may still be read behind a statement, and which may be unbound where they are read."""
 
 from __future__ import annotations
 

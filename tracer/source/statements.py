@@ -72,7 +72,7 @@ class Statements:
     # --- blocks ---
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The statements anew; where one may be left on another way than at its end, those behind it are what it hands on to."""
+        """The statements anew; where one may be left on another way than at its end, it hands on to those behind it."""
         made: list[ast.stmt] = []
         for position, statement in enumerate(statements):
             rest = list(statements[position + 1 :])

@@ -1,6 +1,7 @@
 """Small whole programs with control flow on values: decorated they do what they do undecorated."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -276,6 +277,26 @@ def concrete_sizes(x):
     return table[: half[1]], np.array([x[0], x[1], 2]), np.asarray([1, 2.5]) * x[1]
 
 
+@program((np.array([3, 1, 2, 9]), 2), (np.arange(4), 7))
+def none_compared_and_used(x, wanted):
+    found = None
+    for i in range(len(x)):
+        if x[i] == wanted:
+            found = i
+    same = found == 2, found != 2, found is not None
+    if found is not None:
+        x[found] = -1
+        return same, x[found] + abs(found)
+    return same, x[0]
+
+
+@program((3, 0.5), (5, 0.25))
+def repeated_lists(n, x):
+    flags = [True] * (n + 1)
+    flags[1] = False
+    return flags, len([None] * n), math.erf(x)
+
+
 @program((1.0, 0.01), (2.0, 0.5))
 def lists_that_grow(y, dt):
     ys, steps = [y], []
@@ -484,8 +505,6 @@ def test_callables_of_all_kinds():
 
 
 def test_builtins_and_math():
-    import math
-
     def f(x, n):
         return (
             int(x), float(n), bool(n), round(x), round(x, 1), abs(-x), isinstance(x, float), isinstance(n, int), type(n) is int,

@@ -161,7 +161,7 @@ def closures(n):
         return total
 
     for i in range(n):
-        functions.append(lambda k=i: (k, i, add(k)))
+        functions.append(lambda k=i: (k, i, add(k)))  # noqa: B023
         if i % 2:
             add(i)
     return [function() for function in functions], total
@@ -392,7 +392,7 @@ def global_names(n):
     before = TOTAL
     if n:
         TOTAL = before + n
-    for TOTAL in (TOTAL, before):
+    for TOTAL in (TOTAL, before):  # noqa: B007, B020
         pass
     return TOTAL
 
