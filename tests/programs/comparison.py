@@ -150,7 +150,15 @@ def first_line(text):
 
 
 def described(exception):
-    return f"{type(exception).__name__}: {first_line(str(exception))}"
+    return f"{type(exception).__name__}: {first_line(message(exception))}"
+
+
+def message(exception):
+    """The text of an exception; one that holds a traced value has none."""
+    try:
+        return str(exception)
+    except phlox.TracerError as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def first_other_lines(expected, found):
@@ -181,7 +189,7 @@ def outcome_differences(expected, found):
             yield from differences(expected.result, found.result)
         elif found.exception is None:
             yield f"exception: no {described(expected.exception)}"
-        elif (type(found.exception), str(found.exception)) != (type(expected.exception), str(expected.exception)):
+        elif (type(found.exception), message(found.exception)) != (type(expected.exception), message(expected.exception)):
             yield f"exception: {described(found.exception)} instead of {described(expected.exception)}"
         yield from effects
         if expected.printed != found.printed:
