@@ -205,7 +205,7 @@ def copied(value):
         return type(value)(map(copied, value))
     if type(value) is dict:
         return {key: copied(one) for key, one in value.items()}
-    if hasattr(value, "__dict__"):
+    if not type(value).__module__.startswith("phlox.") and hasattr(value, "__dict__"):
         shallow = copy.copy(value)
         vars(shallow).update(copied(vars(value)))
         return shallow
