@@ -113,9 +113,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _not_captured(function: Any) -> TracerError:
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return TracerError(
-        f"{name} is called in a loop or a branch that depends on "
-        "traced values; what it does besides returning something, and what it returns the next time, cannot be captured. Call it "
-        "outside of the loop or branch"
+        f"{name} is called in a loop or a branch that depends on traced values; what it does besides returning something, and "
+        "what it returns the next time, cannot be captured. Call it outside of the loop or branch"
     )
 
 
@@ -128,6 +127,7 @@ _HARMLESS_TYPES = (
     list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
     np.generic, np.ufunc, np.dtype, TracedArray,
 )  # fmt: skip
+_CHANGING_ARRAYS = frozenset({"sort", "fill", "put", "partition", "resize", "setfield", "setflags"})
 _HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
 
 
@@ -137,7 +137,8 @@ def _leaves_no_traces(function: Any) -> bool:
         return True
     holder = getattr(function, "__self__", None)
     if holder is not None and not isinstance(holder, types.ModuleType):
-        return isinstance(holder, _HARMLESS_TYPES)
+        changes = isinstance(holder, np.ndarray) and function.__name__ in _CHANGING_ARRAYS
+        return isinstance(holder, _HARMLESS_TYPES) and not changes
     if isinstance(function, types.FunctionType) and is_of_the_user(function.__code__.co_filename):
         return True
     is_function = isinstance(function, (types.FunctionType, types.BuiltinFunctionType))

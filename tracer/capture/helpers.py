@@ -16,7 +16,7 @@ from . import places
 from .branches import choose as choose_traced
 from .branches import condition, decide, raise_now, truth
 from .calls import call
-from .items import getitem, setitem
+from .items import delitem, getitem, note_contents, setitem
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
@@ -27,8 +27,8 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "for_", "getitem", "if_", "is_none", "not_", "note_attribute", "or_", "setitem", "slice", "text", "then", "try_",
-    "value", "while_",
+    "delitem", "for_", "getitem", "if_", "is_none", "not_", "note_attribute", "note_contents", "or_", "setitem", "slice",
+    "text", "then", "try_", "value", "while_",
 ]  # fmt: skip
 
 slice = slice

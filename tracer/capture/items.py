@@ -8,7 +8,7 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import HINTS, ConcretizationError
+from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .creation import traced_constant
@@ -73,8 +73,26 @@ def _needs_values(index: Any) -> bool:
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     index, value = without_maybes(index), value if isinstance(holder, (list, dict)) else without_maybes(value)
-    if places.is_journaling() and isinstance(holder, (list, dict)):
-        places.note(places.Contents(holder))
+    note_contents(holder)
     if type(holder) is dict and isinstance(index, TracedArray):
         index = index.item()
     holder[index] = value
+
+
+def delitem(holder: Any, index: Any) -> None:
+    """``del holder[index]``"""
+    note_contents(holder)
+    del holder[without_maybes(index)]
+
+
+def note_contents(holder: Any) -> None:
+    """An object is about to be changed in place. Raises TracerError where a loop or a branch cannot carry that."""
+    if not places.is_journaling():
+        return
+    if isinstance(holder, (list, dict, set)):
+        places.note(places.Contents(holder))
+    elif isinstance(holder, np.ndarray):
+        raise TracerError(
+            f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "
+            "depends on traced values. Pass it as an argument, or change a copy of it"
+        )

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from .expressions import HELPERS, Expressions, helper, index_expression, later, located
+from .assignments import Assignments
+from .expressions import HELPERS, Expressions, helper, later, located
 from .liveness import Bindings, Liveness
 from .names import (
     NotCapturable,
@@ -28,7 +29,7 @@ from .names import (
 PREFIX = "_phlox_"
 
 
-class Statements:
+class Statements(Assignments):
     """Writes the body of one function anew, in place, and those of functions that it defines."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
@@ -364,92 +365,6 @@ class Statements:
         statement.test = helper("asserted", statement.test, statement.test, text)
         return [statement], True
 
-    # --- assignments ---
-
-    def _assign(self, statement: ast.Assign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        statement.value = self.expressions.visit(statement.value)
-        return self._assign_to(statement), True
-
-    def _annassign(self, statement: ast.AnnAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        """Annotations of local names are not evaluated, and not allowed for names that blocks share."""
-        if statement.value is None:
-            if isinstance(statement.target, ast.Name):
-                self.shared.add(statement.target.id)
-            return [located(ast.Pass(), statement)], True
-        return self._assign(located(ast.Assign([statement.target], statement.value), statement), rest)
-
-    def _assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
-        """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
-        if all(_binds_names_only(target) for target in statement.targets):
-            return [statement]
-        made: list[ast.stmt] = []
-        value = statement.value
-        if len(statement.targets) > 1:
-            name = self.temporary()
-            made.append(located(ast.Assign([ast.Name(name, ast.Store())], value), statement))
-            value = ast.Name(name, ast.Load())
-        for target in statement.targets:
-            made += self._store(target, value, statement)
-        return made
-
-    def _store(self, target: ast.expr, value: ast.expr, place: ast.AST) -> list[ast.stmt]:
-        if isinstance(target, ast.Subscript):
-            holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
-            return [located(ast.Expr(helper("setitem", target, value, holder, index)), place)]
-        if isinstance(target, ast.Attribute):
-            holder = self.expressions.visit(target.value)
-            setter = located(ast.Assign([ast.Attribute(holder, target.attr, ast.Store())], value), place)
-            name = self.temporary()
-            kept = located(ast.Assign([ast.Name(name, ast.Store())], value), place)
-            stored = located(ast.Assign([ast.Name(name + "_of", ast.Store())], holder), place)
-            setter.targets[0].value = located(ast.Name(name + "_of", ast.Load()), target)
-            setter.value = located(ast.Name(name, ast.Load()), place)
-            noted = ast.Expr(helper("note_attribute", target, ast.Name(name + "_of", ast.Load()), ast.Constant(target.attr)))
-            return [kept, stored, located(noted, place), setter]
-        if isinstance(target, ast.Tuple | ast.List):
-            names = [self.temporary() for _ in target.elts]
-            parts: list[ast.expr] = []
-            for name, element in zip(names, target.elts):
-                part: ast.expr = ast.Name(name, ast.Store())
-                parts.append(ast.Starred(part, ast.Store()) if isinstance(element, ast.Starred) else part)
-            made = [located(ast.Assign([type(target)(parts, ast.Store())], value), place)]
-            for name, element in zip(names, target.elts):
-                element = element.value if isinstance(element, ast.Starred) else element
-                made += self._store(element, located(ast.Name(name, ast.Load()), place), place)
-            return made
-        return [located(ast.Assign([target], value), place)]
-
-    def _augassign(self, statement: ast.AugAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        target = statement.target
-        if isinstance(target, ast.Name):
-            read = ast.Name(target.id, ast.Load())
-            statement.value = self.expressions.visit(statement.value)
-            if target in self.expressions.unbound:
-                check = helper("bound", target, ast.Constant(target.id), _later_read(read, target))
-                kept = located(ast.Assign([ast.Name(target.id, ast.Store())], check), statement)
-                return [kept, statement], True
-            return [statement], True
-        # The holder and the index are evaluated once, the item is read, changed and stored.
-        holder, value = self.temporary(), self.temporary()
-        made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
-        whole = ast.Name(holder, ast.Load())
-        if isinstance(target, ast.Subscript):
-            index = self.temporary()
-            expression = index_expression(self.expressions.visit(target.slice))
-            made.append(located(ast.Assign([ast.Name(index, ast.Store())], expression), statement))
-            read: ast.expr = helper("getitem", target, whole, ast.Name(index, ast.Load()))
-            store: list[ast.stmt] = [
-                ast.Expr(helper("setitem", target, ast.Name(value, ast.Load()), whole, ast.Name(index, ast.Load())))
-            ]
-        else:
-            read = ast.Attribute(whole, target.attr, ast.Load())
-            noted = ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr)))
-            store = [noted, ast.Assign([ast.Attribute(whole, target.attr, ast.Store())], ast.Name(value, ast.Load()))]
-        made.append(located(ast.Assign([ast.Name(value, ast.Store())], read), target))
-        changed = ast.AugAssign(ast.Name(value, ast.Store()), statement.op, self.expressions.visit(statement.value))
-        made.append(located(changed, statement))
-        return [*made, *[located(one, statement) for one in store]], True
-
     # --- definitions ---
 
     def _functiondef(self, statement: ast.FunctionDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
@@ -473,10 +388,6 @@ def _name(function: ast.FunctionDef) -> ast.Name:
     return ast.Name(function.name, ast.Load())
 
 
-def _later_read(read: ast.Name, place: ast.AST) -> ast.Lambda:
-    return located(ast.Lambda(ast.arguments([], [], None, [], [], None, []), read), place)
-
-
 def _is_docstring(statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
@@ -485,12 +396,6 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 def _deleted(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
-
-
-def _binds_names_only(target: ast.expr) -> bool:
-    if isinstance(target, ast.Tuple | ast.List):
-        return all(map(_binds_names_only, target.elts))
-    return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)
 
 
 def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:

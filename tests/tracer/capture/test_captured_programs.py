@@ -556,6 +556,33 @@ def halved(x):
     return x / 2 if x > 1 else x
 
 
+def test_what_is_changed_in_place_on_one_side_only():
+    outside = np.zeros(3)
+
+    def f(x):
+        values, table = [1.0, 2.0], {"a": 1.0}
+        if x > 0:
+            values[0] += x
+            table["a"] = x
+        else:
+            values += [3.0]
+            del values[0]
+        return values, table
+
+    check(f, 1.0)
+    check(f, -1.0)
+
+    @jit
+    def g(x):
+        if x > 0:
+            outside[0] = 1
+        return x
+
+    with pytest.raises(TracerError, match="from outside"):
+        g(1.0)
+    assert not outside.any()
+
+
 def test_jitted_functions_inside_of_loops():
     def f(x):
         for _ in range(100):

@@ -383,6 +383,18 @@ def slices(values):
     return copy, values[0:1], [*copy[1:]]
 
 
+@case(1, 0)
+def deletions(n):
+    holder = Base(n)
+    holder.extra, values, table = n, [1, 2, 3, 4], {"a": [1], "b": 2}
+    del holder.extra, values[0], table["b"]
+    del values[n:2], (values[-1],)
+    values += [n]
+    table["a"] += [n, n]
+    table["a"][0] -= 1
+    return hasattr(holder, "extra"), values, table
+
+
 TOTAL = 0
 
 

@@ -1,0 +1,135 @@
+"""Assignments and deletions, written anew: items and attributes are set by helpers, or announced to them."""
+
+from __future__ import annotations
+
+import ast
+
+from .expressions import Expressions, helper, index_expression, later, located
+
+
+class Assignments:
+    """The part of `Statements` that is about these."""
+
+    expressions: Expressions
+    locals: set[str]
+    shared: set[str]
+
+    def temporary(self) -> str:
+        raise NotImplementedError
+
+    def _assign(self, statement: ast.Assign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        statement.value = self.expressions.visit(statement.value)
+        return self._assign_to(statement), True
+
+    def _annassign(self, statement: ast.AnnAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """Annotations of local names are not evaluated, and not allowed for names that blocks share."""
+        if statement.value is None:
+            if isinstance(statement.target, ast.Name):
+                self.shared.add(statement.target.id)
+            return [located(ast.Pass(), statement)], True
+        return self._assign(located(ast.Assign([statement.target], statement.value), statement), rest)
+
+    def _assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
+        """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
+        if all(_binds_names_only(target) for target in statement.targets):
+            return [statement]
+        made: list[ast.stmt] = []
+        value = statement.value
+        if len(statement.targets) > 1:
+            name = self.temporary()
+            made.append(located(ast.Assign([ast.Name(name, ast.Store())], value), statement))
+            value = ast.Name(name, ast.Load())
+        for target in statement.targets:
+            made += self._store(target, value, statement)
+        return made
+
+    def _store(self, target: ast.expr, value: ast.expr, place: ast.AST) -> list[ast.stmt]:
+        if isinstance(target, ast.Subscript):
+            holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
+            return [located(ast.Expr(helper("setitem", target, value, holder, index)), place)]
+        if isinstance(target, ast.Attribute):
+            holder = self.expressions.visit(target.value)
+            setter = located(ast.Assign([ast.Attribute(holder, target.attr, ast.Store())], value), place)
+            name = self.temporary()
+            kept = located(ast.Assign([ast.Name(name, ast.Store())], value), place)
+            stored = located(ast.Assign([ast.Name(name + "_of", ast.Store())], holder), place)
+            setter.targets[0].value = located(ast.Name(name + "_of", ast.Load()), target)
+            setter.value = located(ast.Name(name, ast.Load()), place)
+            noted = ast.Expr(helper("note_attribute", target, ast.Name(name + "_of", ast.Load()), ast.Constant(target.attr)))
+            return [kept, stored, located(noted, place), setter]
+        if isinstance(target, ast.Tuple | ast.List):
+            names = [self.temporary() for _ in target.elts]
+            parts: list[ast.expr] = []
+            for name, element in zip(names, target.elts):
+                part: ast.expr = ast.Name(name, ast.Store())
+                parts.append(ast.Starred(part, ast.Store()) if isinstance(element, ast.Starred) else part)
+            made = [located(ast.Assign([type(target)(parts, ast.Store())], value), place)]
+            for name, element in zip(names, target.elts):
+                element = element.value if isinstance(element, ast.Starred) else element
+                made += self._store(element, located(ast.Name(name, ast.Load()), place), place)
+            return made
+        return [located(ast.Assign([target], value), place)]
+
+    def _augassign(self, statement: ast.AugAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        target = statement.target
+        if isinstance(target, ast.Name):
+            read = ast.Name(target.id, ast.Load())
+            statement.value = self.expressions.visit(statement.value)
+            if target.id in self.locals and target not in self.expressions.unbound:
+                return [self._noted(read, statement), statement], True
+            if target in self.expressions.unbound:
+                check = helper("bound", target, ast.Constant(target.id), later(located(read, target)))
+                kept = located(ast.Assign([ast.Name(target.id, ast.Store())], check), statement)
+                return [kept, statement], True
+            return [statement], True
+        # The holder and the index are evaluated once, the item is read, changed and stored.
+        holder, value = self.temporary(), self.temporary()
+        made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
+        whole = ast.Name(holder, ast.Load())
+        if isinstance(target, ast.Subscript):
+            index = self.temporary()
+            expression = index_expression(self.expressions.visit(target.slice))
+            made.append(located(ast.Assign([ast.Name(index, ast.Store())], expression), statement))
+            read: ast.expr = helper("getitem", target, whole, ast.Name(index, ast.Load()))
+            store: list[ast.stmt] = [
+                ast.Expr(helper("setitem", target, ast.Name(value, ast.Load()), whole, ast.Name(index, ast.Load())))
+            ]
+        else:
+            read = ast.Attribute(whole, target.attr, ast.Load())
+            noted = ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr)))
+            store = [noted, ast.Assign([ast.Attribute(whole, target.attr, ast.Store())], ast.Name(value, ast.Load()))]
+        made.append(located(ast.Assign([ast.Name(value, ast.Store())], read), target))
+        made.append(self._noted(ast.Name(value, ast.Load()), statement))
+        changed = ast.AugAssign(ast.Name(value, ast.Store()), statement.op, self.expressions.visit(statement.value))
+        made.append(located(changed, statement))
+        return [*made, *[located(one, statement) for one in store]], True
+
+    def _noted(self, holder: ast.expr, place: ast.stmt) -> ast.stmt:
+        """Tell the helpers that an object may be changed in place."""
+        return located(ast.Expr(helper("note_contents", place, holder)), place)
+
+    def _delete(self, statement: ast.Delete, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        if all(isinstance(target, ast.Name) for target in statement.targets):
+            return [statement], True
+        made: list[ast.stmt] = []
+        for target in statement.targets:
+            if isinstance(target, ast.Subscript):
+                holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
+                made.append(located(ast.Expr(helper("delitem", target, holder, index)), statement))
+                continue
+            if isinstance(target, ast.Attribute):
+                holder = self.temporary()
+                made.append(
+                    located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)
+                )
+                whole = ast.Name(holder, ast.Load())
+                made.append(located(ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr))), statement))
+                target = ast.Attribute(whole, target.attr, ast.Del())
+            made.append(located(ast.Delete([target]), statement))
+        return made, True
+
+
+def _binds_names_only(target: ast.expr) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(map(_binds_names_only, target.elts))
+    return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)
