@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..capture.branches import raise_now
 from ..capture.merging import Maybe
+from ..capture.printing import call_later, is_open
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
@@ -136,7 +138,13 @@ def _record(trace: Trace, function: Callable[..., Any], form: CallForm, same_as:
         args, kwargs = form.put_together(values)
         given = [*args, *kwargs.values()]
         before = _container_leaves(form, given, values)
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            if not any(map(is_open, error.args)):
+                raise
+            # Its message is made of values: Python raises it when the program runs.
+            result = call_later(raise_now, type(error), *error.args)
         _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
 

@@ -428,6 +428,14 @@ def test_exceptions_with_values_in_their_messages():
     with pytest.raises(AssertionError, match="^9.5 is too large"):
         f(np.array([1.0, 9.5, -3.0]), 3)
 
+    @jit
+    def g(x):
+        raise KeyError(f"always {x}")
+
+    for x in (1.5, 2.5):
+        with pytest.raises(KeyError, match=f"always {x}"):
+            g(x)
+
 
 def test_names_that_may_be_unbound():
     @jit
