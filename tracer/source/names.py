@@ -35,9 +35,13 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def copied(node: ast.AST) -> Any:
-    """A deep copy of a tree."""
+    """A deep copy of a tree, without what others have noted on its nodes (who prints tracebacks, their parents)."""
     made = type(node)()
-    for name, value in vars(node).items():
+    for name in (*node._fields, *node._attributes):
+        try:
+            value = getattr(node, name)
+        except AttributeError:  # one that is left out
+            continue
         if isinstance(value, ast.AST):
             value = copied(value)
         elif type(value) is list:
