@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ..capture.branches import raise_now
-from ..capture.merging import Maybe
+from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import call_later, is_open
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -249,6 +249,8 @@ def _outputs(
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, TracedArray):
             outputs.append(output(leaf))
+        elif type(leaf) is Irreconcilable:
+            raise leaf.error()
         elif type(leaf) is Maybe and leaf.absent is None and isinstance(as_traced_leaf(leaf.value), TracedArray):
             outputs.append(Output("optional", output(leaf.is_there).index, output(as_traced_leaf(leaf.value))))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):

@@ -154,6 +154,9 @@ class CapturedLoop:
         self._reset()
         self.entered = {}
         for slot, held in zip(slots, state):
+            for leaf in pytree.flatten(held)[0]:
+                if isinstance(leaf, TracedArray) and leaf.weak_type and leaf.is_scalar:
+                    leaf.storage.grows = leaf.element_type.is_integer
             if slot.is_optional:
                 held = Maybe(*held, slot.absent)
             slot.place.set(held)

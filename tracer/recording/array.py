@@ -21,6 +21,7 @@ from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, call_ufunc_method, not_implemented
 from .known_values import known_value
 from .operators import Operators
+from .python_integers import watch_growth
 from .trace import Storage, Trace
 
 Instruction = hlo.Instruction
@@ -350,6 +351,7 @@ class TracedArray(ArrayMethods, Operators):
         if all([_is_weak(operand) for operand in operands]):
             for one in results if isinstance(results, tuple) else (results,):
                 one.weak_type = True
+                watch_growth(require_trace(self), ufunc, operands, one)
         return results
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:

@@ -34,13 +34,14 @@ class Storage:
     """A value that can be rebound: the memory behind one array and all views of it.
 
     ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
-    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``.
+    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``. ``grows`` is
+    for recording/python_integers.py.
     """
 
-    __slots__ = ("trace", "instruction", "origin")
+    __slots__ = ("trace", "instruction", "origin", "grows")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
-        self.trace, self.instruction, self.origin = trace, instruction, origin
+        self.trace, self.instruction, self.origin, self.grows = trace, instruction, origin, False
 
     def __repr__(self) -> str:
         return f"<storage {self.origin or self.instruction!r}>"

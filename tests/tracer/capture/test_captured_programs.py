@@ -564,6 +564,27 @@ def halved(x):
     return x / 2 if x > 1 else x
 
 
+def test_python_integers_that_grow_beyond_64_bits():
+    @jit
+    def factorial(n):
+        total = 1
+        for i in range(1, n):
+            total *= i
+        return total
+
+    @jit
+    def fibonacci_number(n):
+        a, b = 0, 1
+        for _ in range(n):
+            a, b = b, a + b
+        return a
+
+    assert factorial(20) == math.factorial(19) and fibonacci_number(90) == 2880067194370816120
+    for function, n in ((factorial, 30), (fibonacci_number, 100)):
+        with pytest.raises(OverflowError, match="beyond 64 bits"):
+            function(n)
+
+
 def test_what_is_changed_in_place_on_one_side_only():
     outside = np.zeros(3)
 
