@@ -290,6 +290,15 @@ def none_compared_and_used(x, wanted):
     return same, x[0]
 
 
+@program((np.float64(9.0),), (np.float64(0.5),))
+def condition_that_binds(x):
+    y, rounds = -1.0, 0
+    while (y := x / 2) > 0.01 and rounds < 100:
+        x -= y
+        rounds += 1
+    return x, y, rounds
+
+
 @program((3, 0.5), (5, 0.25))
 def repeated_lists(n, x):
     flags = [True] * (n + 1)
