@@ -19,7 +19,7 @@ class Assignments:
 
     def _assign(self, statement: ast.Assign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         statement.value = self.expressions.visit(statement.value)
-        return self._assign_to(statement), True
+        return self.assign_to(statement), True
 
     def _annassign(self, statement: ast.AnnAssign, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """Annotations of local names are not evaluated, and not allowed for names that blocks share."""
@@ -29,7 +29,7 @@ class Assignments:
             return [located(ast.Pass(), statement)], True
         return self._assign(located(ast.Assign([statement.target], statement.value), statement), rest)
 
-    def _assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
+    def assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
         """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
         if all(_binds_names_only(target) for target in statement.targets):
             return [statement]

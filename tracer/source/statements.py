@@ -213,7 +213,7 @@ class Statements(Assignments):
         iterable = self.expressions.visit(statement.iter)
         item = self.temporary()
         taken = located(ast.Assign([statement.target], ast.Name(item, ast.Load())), statement.target)
-        body = self.function_of(statement.body, statement, item, self._assign_to(taken))
+        body = self.function_of(statement.body, statement, item, self.assign_to(taken))
         return self._finish_loop("for_", statement, [iterable], body, names, ways, rest)
 
     def _while(self, statement: ast.While, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
