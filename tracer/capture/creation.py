@@ -17,7 +17,6 @@ from ..recording.operands import has_traced
 from .calls import implements
 from .stacked_rows import is_row, whole_array
 
-# Large constants are not held in the program: NumPy makes the array, and it is captured when it is used.
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
     np.arange, np.linspace, np.tri,
