@@ -211,8 +211,8 @@ def private_names_of_others(source):
 
 # Of NumPy, sys, ast, named tuples, ctypes, threading and llvmlite's lock.
 FOREIGN_PRIVATE = {
-    "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist", "_lock",
-    "_CFuncPtr", "_at_fork_reinit", "_field_defaults",
+    "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_fields", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist",
+    "_lock", "_CFuncPtr", "_at_fork_reinit", "_field_defaults",
 }  # fmt: skip
 
 
