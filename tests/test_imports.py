@@ -37,9 +37,10 @@ ALLOWED = {
     "tracer.source": {"tracer.source"},
     "tracer.capture": {
         "tracer.capture", "tracer.calls.custom_call", "tracer.control_flow", "tracer.functions", "tracer.indexing",
-        "tracer.recording", "tracer.source", "compile", "hlo", "runtime",
+        "tracer.outside", "tracer.recording", "tracer.source", "compile", "hlo", "runtime",
     },
-    "tracer.calls": {"tracer.calls", "tracer.capture", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
+    "tracer.outside": {"tracer.outside"},
+    "tracer.calls": {"tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
     "tracer.functions": {
         "tracer.functions",
         "tracer.calls.custom_call",

@@ -1,10 +1,12 @@
 """Errors of tracing: each names the variable, the line, and what to do."""
 
 import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from jitted_calls import compiled as compiled_with
+from phlox import jit
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
 
 
@@ -94,21 +96,20 @@ def test_iteration_over_a_scalar():
 
 
 def test_leaked_arrays():
-    leaked = []
+    leaked = SimpleNamespace()
 
-    @compiled
     def f(x):
-        leaked.append(x * 2)
+        leaked.array = x * 2
         return x
 
-    f(np.ones(2))
+    jit(f, control_flow="trace")(np.ones(2))
     for use in (
-        lambda: leaked[0] + 1,
-        lambda: compiled(lambda x: x + leaked[0])(np.ones(2)),
-        lambda: compiled(lambda x: leaked[0])(1.0),
+        lambda: leaked.array + 1,
+        lambda: compiled(lambda x: x + leaked.array)(np.ones(2)),
+        lambda: compiled(lambda x: leaked.array)(1.0),
     ):
         with pytest.raises(
-            LeakedArrayError, match="computed at .*" + HERE + r".*leaked.append\(x \* 2\).*outside of the function"
+            LeakedArrayError, match="computed at .*" + HERE + r".*leaked.array = x \* 2.*outside of the function"
         ):
             use()
 
@@ -135,16 +136,15 @@ def test_arrays_leaked_from_loops_and_branches():
 
 
 def test_arguments_leaked_between_functions():
-    kept = []
+    kept = SimpleNamespace()
 
-    @compiled
     def first(x):
-        kept.append(x)
+        kept.array = x
         return x
 
-    first(np.ones(2))
+    jit(first, control_flow="trace")(np.ones(2))
     with pytest.raises(LeakedArrayError, match="argument x"):
-        compiled(lambda y: y + kept[0])(np.ones(2))
+        compiled(lambda y: y + kept.array)(np.ones(2))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ..recording import pytree
 from ..recording.callables import callable_name
 from ..recording.errors import StaticArgumentError
 from ..recording.ndarrays import MEMORY_FLAGS
-from .leaves import Leaf, leaf_key, make_leaf, static_key, static_leaf
+from .leaves import Leaf, is_object, leaf_key, make_leaf, static_key, static_leaf
 from .traced_function import CallForm, Structures
 
 # By the position of an argument: its structure, and how many leaves it has.
@@ -211,6 +211,20 @@ class Call:
     def leaf_order(self) -> list[int]:
         """For each leaf of the canonical call its place among the leaves of this call."""
         return [one.start + index for one in self.canonical for index in range(len(one.leaves))]
+
+    def objects(self) -> dict[str, int]:
+        """The leaves that are objects, by their names: their numbers among the leaves of this call."""
+        found: dict[str, int] = {}
+        for one in self.arguments:
+            is_static = one.name in self.reader.static_names
+            paths = [one.name] if is_static else pytree.leaf_paths(one.structure, one.name)
+            found.update({path: one.start + index for index, (path, leaf) in enumerate(zip(paths, one.leaves)) if is_object(leaf)})
+        return found
+
+    def object_values(self) -> dict[str, Any]:
+        """The leaves that are objects, by their names."""
+        leaves = [leaf for one in self.arguments for leaf in one.leaves]
+        return {path: leaves[number] for path, number in self.objects().items()}
 
     def form(self, descriptions: bool = False) -> CallForm:
         """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...runtime.locks import compilation_lock
 from ..capture.calls import captured_callable, reason_not_captured
+from ..outside.paths import NO_OBJECTS, Objects
+from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, StaleCapture
@@ -30,10 +32,26 @@ R = TypeVar("R")
 
 @dataclass
 class _Known:
-    """A form of call that has been met: its specialization, and which leaves of the call that takes (None: all)."""
+    """A form of call that has been met.
 
-    specialization: Specialization
+    Its specializations, of which the last that was used is the first; they differ in what they found outside. Which leaves of the
+    call they take (None: all), and which are objects.
+    """
+
+    specializations: list[Specialization]
     selection: list[int] | None
+    objects: dict[str, int]
+
+    def fitting(self, objects: Objects) -> Specialization | None:
+        """The specialization for what is outside now."""
+        for specialization in self.specializations:
+            if specialization.fits(objects):
+                return specialization
+        return None
+
+
+# Forms of what is outside that are kept for one form of call.
+_MOST_KEPT = 8
 
 
 class JittedFunctionBase:
@@ -67,7 +85,8 @@ class JittedFunctionBase:
         }
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
         self._known: dict[Any, _Known] = {}
-        self._specializations: dict[Any, Specialization] = {}
+        self._specializations: dict[Any, list[Specialization]] = {}
+        self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
         self._hits = self._misses = 0
 
@@ -82,56 +101,76 @@ class JittedFunctionBase:
             known = self._known.get(key)
         except TypeError:  # an unhashable part, which the form names
             known = None
-        if known is None:
-            known = self._prepare(Call(self._reader, args, kwargs, leaves, containers))
+        objects = NO_OBJECTS
+        specialization = None
+        if known is not None:
+            if known.objects:
+                objects = {path: leaves[number] for path, number in known.objects.items()}
+            specialization = known.fitting(objects)
+        if specialization is None:
+            call = Call(self._reader, args, kwargs, leaves, containers)
+            objects = call.object_values()
+            known, specialization = self._prepare(call, objects)
         else:
             self._hits += 1
-        specialization = known.specialization
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
-            same = specialization.same_arrays(values) if specialization.may_meet_aliases else None
+            same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
             if same is None:
-                return specialization(values)
+                return specialization(values, objects)
             variant = specialization.variants.get(same)
-            if variant is None:
+            if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
-                variant = self._variant(specialization, same, call.form())
+                variant = self._variant(specialization, same, call.form(), objects)
             values = [value for index, value in enumerate(values) if same[index] == index]
-            variant.same_arrays(values)
-            return variant(values)
+            variant.same_arrays(values, objects)
+            return variant(values, objects)
         except StaleCapture:
-            self._forget(known.specialization)
+            self._forget(specialization)
             return self.call_in_python(*args, **kwargs)
 
-    def _prepare(self, call: Call) -> _Known:
+    def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
 
         No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
         trace the same; the first of them compiles.
         """
         __tracebackhide__ = True
-        form, recording = self._form_and_recording(call)
+        form, recording = self._form_and_recording(call, objects)
         with compilation_lock:
             if form.made_static != call.made_static():
-                return self._prepare(call)  # another thread has found that more have to be
+                return self._prepare(call, objects)  # another thread has found that more have to be
             canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
-            specialization = self._specializations.get(canonical_key)
+            specializations = self._specializations.setdefault(canonical_key, [])
+            known = _Known(specializations, None if selection == list(range(len(order))) else selection, call.objects())
+            specialization = known.fitting(objects)
             if specialization is not None:
                 self._hits += 1
             elif recording is None:  # forgotten meanwhile
-                return self._prepare(call)
+                return self._prepare(call, objects)
             else:
-                specialization = self._specialize(form, recording, call, in_order=selection == sorted(selection))
-                self._specializations[canonical_key] = specialization
-            known = _Known(specialization, None if selection == list(range(len(order))) else selection)
+                specialization = self._specialize(form, recording, call, specializations, objects, selection == sorted(selection))
+                specializations.insert(0, specialization)
+                for forgotten in specializations[_MOST_KEPT:]:
+                    self._entries.pop(forgotten, None)
+                del specializations[_MOST_KEPT:]
             self._known[call.key()] = known
-            return known
+            return known, specialization
 
-    def _specialize(self, form: CallForm, recording: Recording, call: Call, in_order: bool) -> Specialization:
+    def _specialize(
+        self,
+        form: CallForm,
+        recording: Recording,
+        call: Call,
+        others: Sequence[Specialization],
+        objects: Objects,
+        in_order: bool,
+    ) -> Specialization:
         """Compile a recording, and let calls like this one bypass Python where they can."""
         structure = structure_words(form.structures)
-        reason = explain_miss(form.leaves, structure, list(self._entries.values()))
+        outside = min([other.differences(objects) for other in others], key=len, default=[])
+        reason = "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
         signature = call_signature(recording, form, call) if in_order else None
         specialization = Specialization(recording, self._compile(recording, signature))
         native = install(specialization, self, signature, call)
@@ -145,50 +184,64 @@ class JittedFunctionBase:
         return backend.compile(recording.module) if signature is None else backend.compile(recording.module, call=signature)
 
     def _form_and_recording(
-        self, call: Call, descriptions: bool = False, known_too: bool = False
+        self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function; integers whose values it needs become static. No recording where there is code already."""
         __tracebackhide__ = True
         while True:
             form = call.form(descriptions)
-            if not known_too and call.canonical_key() in self._specializations:
+            others = () if known_too else self._specializations.get(call.canonical_key(), ())
+            if any(specialization.fits(objects) for specialization in list(others)):
                 return form, None
+            if others:
+                self._policy.learn(others[0].recording.guards, objects)
             try:
-                return form, record(self._traced_function, self.__name__, form)
+                return form, record(self._traced_function, self.__name__, form, self._policy, objects)
             except ConcretizationError as error:
-                if not self._make_static(form, error):
+                if not self._make_known(form, error):
                     raise
 
-    def _make_static(self, form: CallForm, error: ConcretizationError) -> bool:
-        """Whether the error comes from Python integers that can be made static; they are from now on."""
+    def _make_known(self, form: CallForm, error: ConcretizationError) -> bool:
+        """Whether the error comes from Python integers that can be made static, and from what is outside; they are from now on."""
         if not error.sources:
             return False
         leaves = form.traced_leaves
         numbers = [parameter.attributes["number"] for parameter in error.sources]
-        if any(number >= len(leaves) for number in numbers):  # a captured array
+        numbers = [number for number in numbers if number < len(leaves)]
+        if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
             return False
         sources = [leaves[number] for number in numbers]
         if not all(leaf.kind == "python scalar" and leaf.shape.element_type.is_integer for leaf in sources):
             return False
+        if not sources and error.outside <= self._policy.known:
+            return False
         self._reader.static_paths.update(leaf.path for leaf in sources)
+        self._policy.known |= error.outside
         return True
 
-    def _variant(self, specialization: Specialization, same: tuple[int, ...], form: CallForm) -> Specialization:
-        """The code that treats the arguments that are one array as one."""
-        recording = record(self._traced_function, self.__name__, form, same)
+    def _variant(
+        self, specialization: Specialization, same: tuple[int, ...], form: CallForm, objects: Objects
+    ) -> Specialization:
+        """The code that treats the arguments, and the arrays from outside, that are one array as one."""
+        count = len(specialization.leaves)
+        captured = specialization.captured_arrays(objects)
+        aliases = {id(captured[index]): same[count + index] for index in range(len(captured)) if same[count + index] < count}
+        if any(count <= same[count + index] < count + index for index in range(len(captured))):
+            raise ValueError(
+                f"{self.__name__} changes an array from outside in place, and uses it under two names that are different objects "
+                "with the same memory; use one of them"
+            )
+        recording = record(self._traced_function, self.__name__, form, self._policy, objects, same[:count], aliases)
         with compilation_lock:
-            variant = specialization.variants.get(same)
-            if variant is None:
-                variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
-                self._misses += 1
+            variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+            self._misses += 1
         return variant
 
     def _forget(self, specialization: Specialization) -> None:
         self._entries.pop(specialization, None)
-        for table in (self._specializations, self._known):
-            for key, value in list(table.items()):
-                if value is specialization or getattr(value, "specialization", None) is specialization:
-                    table.pop(key, None)
+        for specializations in self._specializations.values():
+            if specialization in specializations:
+                specializations.remove(specialization)
 
     # --- the cache ---
 
@@ -203,13 +256,15 @@ class JittedFunctionBase:
         for table in (self._known, self._specializations, self._entries):
             table.clear()
         self._reader.static_paths.clear()
+        self._policy.clear()
         self._hits = self._misses = 0
 
     # --- stages ---
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
-        form, recording = self._form_and_recording(self._reader.call(args, kwargs), descriptions=True, known_too=True)
+        call = self._reader.call(args, kwargs)
+        form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
         return Traced(self.__name__, form, recording, self._reader, self.backend)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ... import hlo
+from ..outside.ownership import belongs_to_the_user
 from ..recording.errors import StaticArgumentError
 from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
 
@@ -101,7 +102,26 @@ class StaticLeaf:
         return f"{self.path}: {self.summary}"
 
 
-Leaf = TracedLeaf | StaticLeaf
+@dataclass(frozen=True, slots=True)
+class ObjectLeaf:
+    """A leaf of the arguments that is an object of a class: what is read from it is an input, or guarded."""
+
+    path: str
+    type: type
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"type": self.type.__qualname__}
+
+    @property
+    def summary(self) -> str:
+        return f"an object of type {self.type.__qualname__}"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.summary}"
+
+
+Leaf = TracedLeaf | StaticLeaf | ObjectLeaf
 
 
 def leaf_key(value: Any) -> Any:
@@ -191,7 +211,23 @@ def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
+    if _is_object_of_the_user(value):
+        return ObjectLeaf(path, kind)
     raise TypeError(_not_an_argument(value, path))
+
+
+def is_object(value: Any) -> bool:
+    """Whether this is a leaf, static or not, that is looked into while the function is traced."""
+    kind = type(value)
+    if kind in PYTHON_SCALARS or isinstance(value, (np.ndarray, np.generic, *STATIC_TYPES)):
+        return False
+    return not isinstance(value, (types.NoneType, types.FunctionType, types.MethodType, tuple, frozenset))
+
+
+def _is_object_of_the_user(value: Any) -> bool:
+    if hasattr(value, "__array__") or isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType)):
+        return False
+    return belongs_to_the_user(type(value))
 
 
 def _python_scalar(value: Any, path: str) -> np.generic:

@@ -7,10 +7,13 @@ static arguments that may change.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from ... import hlo
 from ...backends import registry
+from ..outside.guards import Guard, Readable, SameObject
+from ..outside.paths import MISSING, Fixed, Global
 from ..recording import pytree
 from .arguments import Call
 from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
@@ -21,7 +24,9 @@ from .traced_function import CallForm, Recording
 def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
     """The CallSignature of calls like this one; None where they have to go through Python."""
     types = registry.call_signature_types()
-    if types is None or recording.mutated or recording.mutated_captures or recording.error_messages:
+    if types is None or recording.mutated or recording.mutated_captures or recording.error_messages or recording.effects:
+        return None
+    if any(output.kind == "outside" for output in recording.outputs) or not all(map(_is_trusted, recording.guards)):
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
     guards = []
@@ -57,6 +62,15 @@ def install(specialization: Specialization, instance: Any, signature: Any, call:
     captures = [capture.array for capture in recording.captures]
     installer(instance, captures=captures, statics=statics, structure=structure)
     return True
+
+
+def _is_trusted(guard: Guard) -> bool:
+    """Whether a guard may be left out: names of modules, and of Python's own functions, are taken to stay what they are."""
+    if isinstance(guard, Readable):
+        return isinstance(guard.path, Fixed)
+    return isinstance(guard, SameObject) and isinstance(guard.path, Global) and (
+        guard.value is MISSING or isinstance(guard.value, ModuleType)
+    )
 
 
 def _guard(types: Any, leaf: Any, value: Any) -> Any:

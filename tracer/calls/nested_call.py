@@ -20,8 +20,9 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
     results. Arguments that it returns are the caller's arrays themselves.
     """
     outer = current_trace()
+    entered = outer.root.surroundings.entered(function) if outer.root.surroundings is not None else function
     with Trace(identifier(name), parent=outer) as inner, inner.running:
-        leaves, structure = pytree.flatten(function(*args, **kwargs))
+        leaves, structure = pytree.flatten(entered(*args, **kwargs))
         roots = []
         made: dict[int, int] = {}
         for position, leaf in enumerate(leaves):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...backends.registry import Executable
+from ..outside.effects import take_effect
+from ..outside.paths import NO_OBJECTS, Objects
 from ..recording import pytree
-from ..recording.errors import StaleCapture
-from ..recording.ndarrays import MEMORY_FLAGS
-from .leaves import TracedLeaf, leaf_key
+from .leaves import TracedLeaf
 from .traced_function import Output, Recording
 
 
@@ -27,11 +27,11 @@ class Specialization:
         leaves, captures = recording.leaves, recording.captures
         self.leaves: list[TracedLeaf] = leaves
         self._conversions = [(index, leaf.convert) for index, leaf in enumerate(leaves) if leaf.convert is not None]
-        self._captures = [(capture.array, leaf_key(capture.array), capture.convert) for capture in captures]
+        self._captures = [(capture.path, capture.convert) for capture in captures]
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
-        self._is_plain = not self.changes_arrays and not recording.error_messages
+        self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         kinds = [output.kind for output in recording.outputs]
         in_order = [output.index for output in recording.outputs] == list(range(recording.result_count))
         self._single = self._is_plain and kinds == ["result"] and recording.out_structure is pytree.LEAF
@@ -39,10 +39,19 @@ class Specialization:
         flat = flat and all(child is pytree.LEAF for child in recording.out_structure[2])
         self._is_tuple = self._is_plain and flat and in_order and set(kinds) == {"result"}
 
-    def __call__(self, values: Sequence[Any]) -> Any:
-        """Run; arguments that the function changes in place have their new contents afterwards.
+    def fits(self, objects: Objects) -> bool:
+        """Whether what the function reads from outside is what it was compiled for."""
+        return all([guard.difference(objects) is None for guard in self.recording.guards])
 
-        Raises StaleCapture before anything runs, and what the function's error flag stands for, with nothing changed.
+    def differences(self, objects: Objects) -> list[str]:
+        """In words, what of that has changed."""
+        found = (guard.difference(objects) for guard in self.recording.guards)
+        return [difference for difference in found if difference is not None]
+
+    def __call__(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Any:
+        """Run; arguments that the function changes in place have their new contents afterwards, and so has what it sets outside.
+
+        Raises what the function's error flag stands for, with nothing changed.
         """
         arguments = values
         if self._conversions:
@@ -50,9 +59,11 @@ class Specialization:
             for index, convert in self._conversions:
                 arguments[index] = convert(arguments[index])
         if self._captures:
-            arguments = (*arguments, *[self._captured(*capture) for capture in self._captures])
+            captured = [path.read(objects) for path, _ in self._captures]
+            given = [value if capture[1] is None else capture[1](value) for value, capture in zip(captured, self._captures)]
+            arguments = (*arguments, *given)
         if self.changes_arrays:
-            self._require_writeable(values)
+            self._require_writeable(values, captured if self._captures else ())
         results = self.executable(*arguments)
         if self._single:
             return results[0]
@@ -66,16 +77,24 @@ class Specialization:
             np.copyto(values[index], results[count])
             count += 1
         for index in recording.mutated_captures:
-            np.copyto(recording.captures[index].array, results[count])
+            np.copyto(captured[index], results[count])
             count += 1
-        return self.assemble(results, values)
+        return self.assemble(results, values, objects)
 
-    def assemble(self, results: Sequence[Any], values: Sequence[Any] = ()) -> Any:
-        """What the function returns, of the executable's results and, where it returns arguments, the leaves' values."""
-        leaves = [self._leaf(output, results, values) for output in self.recording.outputs]
-        return pytree.unflatten(self.recording.out_structure, leaves)
+    def assemble(self, results: Sequence[Any], values: Sequence[Any] = (), objects: Objects = NO_OBJECTS) -> Any:
+        """What the function returns, of the executable's results and, where it returns arguments, the leaves' values.
 
-    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any]) -> Any:
+        What it sets outside is set.
+        """
+        recording = self.recording
+        leaves = [self._leaf(output, results, values, objects) for output in recording.outputs]
+        if recording.effects:
+            for how, path, structure, outputs in recording.effects:
+                take_effect(how, path, objects, None if how == "delete" else pytree.unflatten(structure, leaves[outputs]))
+            leaves = leaves[: recording.out_count]
+        return pytree.unflatten(recording.out_structure, leaves)
+
+    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any], objects: Objects) -> Any:
         if output.kind == "result":
             return results[output.index]
         if output.kind == "python scalar":
@@ -83,7 +102,9 @@ class Specialization:
         if output.kind == "argument":
             return values[output.index]
         if output.kind == "optional":
-            return self._leaf(output.value, results, values) if results[output.index] else None
+            return self._leaf(output.value, results, values, objects) if results[output.index] else None
+        if output.kind == "outside":
+            return output.value.read(objects)
         return output.known_value
 
     def raise_error(self, code: int) -> None:
@@ -93,79 +114,56 @@ class Specialization:
             raise _like(exception_type, location)
         raise exception_type(message + (f" (at {location})" if location is not None else ""))
 
-    @staticmethod
-    def _captured(array: np.ndarray, key: Any, convert: Any) -> np.ndarray:
-        dtype, shape, flags = key
-        if array.dtype is not dtype and array.dtype != dtype or array.shape != shape or array.flags.num & MEMORY_FLAGS != flags:
-            raise StaleCapture
-        return array if convert is None else convert(array)
-
-    def _require_writeable(self, values: Sequence[Any]) -> None:
+    def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         recording = self.recording
         for index in recording.mutated:
             if not values[index].flags.writeable:
                 raise ValueError(f"assignment destination is read-only: argument {self.leaves[index].path} is changed in place")
         for index in recording.mutated_captures:
-            if not recording.captures[index].array.flags.writeable:
-                raise ValueError("assignment destination is read-only: an array that the function uses is changed in place")
+            if not captured[index].flags.writeable:
+                path = recording.captures[index].path.text
+                raise ValueError(f"assignment destination is read-only: {path}, which the function changes in place")
 
-    def same_arrays(self, values: Sequence[Any]) -> tuple[int, ...] | None:
-        """For each leaf the first one that is the same memory, None if all differ.
+    def captured_arrays(self, objects: Objects) -> list[Any]:
+        """The arrays and numbers from outside, as they are now."""
+        return [path.read(objects) for path, _ in self._captures]
+
+    def same_arrays(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> tuple[int, ...] | None:
+        """For each leaf, and then each captured array, the first one that is the same memory, None if all differ.
 
         Only for functions that change arrays in place. Raises ValueError where one of those shares part of its memory with
         another argument or a captured array.
         """
         recording = self.recording
+        values = [*values, *self.captured_arrays(objects)]
+        count = len(self.leaves)
+        names = [leaf.path for leaf in self.leaves] + [capture.path.text for capture in recording.captures]
+        mutated = [*recording.mutated, *[count + index for index in recording.mutated_captures]]
         first = list(range(len(values)))
         places: dict[Any, int] = {}
         arrays = [(index, value) for index, value in enumerate(values) if isinstance(value, np.ndarray)]
-        if not self._may_overlap(arrays):
+        if not _may_overlap(arrays, mutated):
             return None
         for index, value in arrays:
             first[index] = places.setdefault((value.ctypes.data, value.shape, value.strides, value.dtype), index)
-        changed = {first[index] for index in recording.mutated}
-        for index in changed:
+        for index in {first[index] for index in mutated}:
             for other, value in arrays:
                 if first[other] != index and _overlap(values[index], value):
+                    both = f"{names[index]} and {names[other]}"
+                    if max(index, other) < count:
+                        both = f"arguments {names[index]} and {names[other]}"
                     raise ValueError(
-                        f"arguments {self.leaves[index].path} and {self.leaves[other].path} share part of their memory, and "
-                        f"{self.leaves[index].path} is changed in place; pass a copy of one of them"
-                    )
-            for capture in recording.captures:
-                if _overlap(values[index], capture.array):
-                    raise ValueError(
-                        f"argument {self.leaves[index].path} is changed in place and shares memory with an array of shape "
-                        f"{capture.array.shape} that the function uses from outside; pass a copy, or pass both as arguments"
-                    )
-        for number in recording.mutated_captures:
-            captured = recording.captures[number].array
-            for what, value in [(f"argument {self.leaves[index].path}", value) for index, value in arrays] + [
-                ("another array that it uses from outside", other.array)
-                for position, other in enumerate(recording.captures)
-                if position != number
-            ]:
-                if _overlap(captured, value):
-                    raise ValueError(
-                        f"the function changes an array of shape {captured.shape} from outside in place, which shares memory "
-                        f"with {what}; pass it as an argument, or use a copy"
+                        f"{both} share part of their memory, and {names[index]} is changed in place; use a copy of one of them"
                     )
         return tuple(first) if first != list(range(len(values))) else None
 
-    def _may_overlap(self, arrays: list[tuple[int, np.ndarray]]) -> bool:
-        """Whether the memory of an array that is changed lies where another one's does; quick, and seldom true."""
-        recording = self.recording
-        captured = [capture.array for capture in recording.captures]
-        changed = [(index, value) for index, value in arrays if index in recording.mutated]
-        for index, value in changed:
-            if any(number != index and np.may_share_memory(value, other) for number, other in arrays):
-                return True
-            if any(np.may_share_memory(value, other) for other in captured):
-                return True
-        for number in recording.mutated_captures:
-            others = [value for _, value in arrays] + captured[:number] + captured[number + 1 :]
-            if any(np.may_share_memory(captured[number], other) for other in others):
-                return True
-        return False
+
+def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bool:
+    """Whether the memory of an array that is changed lies where another one's does; quick, and seldom true."""
+    for index, value in arrays:
+        if index in mutated and any(number != index and np.may_share_memory(value, other) for number, other in arrays):
+            return True
+    return False
 
 
 def _like(error: Exception, location: Any) -> Exception:

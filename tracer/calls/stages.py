@@ -98,16 +98,18 @@ class Compiled(Stage):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = self._reader.call(args, kwargs)
-        form = call.form()
+        form, objects = call.form(), call.object_values()
         differences = explain_difference(form.leaves, self._form.leaves)
         if form.structures != self._form.structures or differences:
             what = "; ".join(differences) or "another structure of the arguments"
             raise TypeError(f"{self.name} was compiled for other arguments: {what}")
+        if changed := self._specialization.differences(objects):
+            raise TypeError(f"{self.name} was compiled for something else outside: {'; '.join(changed)}")
         leaves = [leaf for argument in call.canonical for leaf in argument.leaves]
         values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
-        if self._specialization.may_meet_aliases and self._specialization.same_arrays(values) is not None:
+        if self._specialization.may_meet_aliases and self._specialization.same_arrays(values, objects) is not None:
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")
-        return self._specialization(values)
+        return self._specialization(values, objects)
 
     def as_text(self) -> str:
         """What runs, as the backend shows it."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ... import hlo
 from ..capture.branches import raise_now
 from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import call_later, is_open
+from ..capture.surroundings import Surroundings
+from ..outside.guards import Guard
+from ..outside.paths import MISSING, Objects, Path
+from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
@@ -57,13 +61,14 @@ class CallForm:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One leaf of what the function returns: a result of the module, an argument itself, or a value known already.
+    """One leaf of what the function returns, or sets outside: a result of the module, an argument itself, what stands at the
+    path ``value`` outside, or a value known already.
 
     ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number. An
     "optional" one is the output ``value`` where the result with this number is true, else None.
     """
 
-    kind: str  # "result", "python scalar", "argument", "optional" or "value"
+    kind: str  # "result", "python scalar", "argument", "optional", "outside" or "value"
     index: int = 0
     value: Any = None
 
@@ -73,13 +78,23 @@ class Output:
         return self.value.copy() if isinstance(self.value, np.ndarray) else self.value
 
 
+class Effect(NamedTuple):
+    """Something that is set outside behind each call: how, where, and which of the outputs make up the value."""
+
+    how: str  # "write", "append", "contents" or "delete"
+    path: Path
+    structure: pytree.Structure
+    outputs: slice
+
+
 @dataclass
 class Recording:
     """A traced function: the module and what its parameters and results mean.
 
     The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its
     results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
-    ``mutated_captures``, then, if there are ``error_messages``, the error code.
+    ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
+    the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call.
     """
 
     module: hlo.Module
@@ -91,34 +106,58 @@ class Recording:
     mutated: list[int]
     mutated_captures: list[int]
     error_messages: list[ErrorMessage] = field(default_factory=list)
+    out_count: int = 0
+    effects: list[Effect] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
 
 
-def record(function: Callable[..., Any], name: str, form: CallForm, same_as: Sequence[int] | None = None) -> Recording:
+def record(
+    function: Callable[..., Any],
+    name: str,
+    form: CallForm,
+    policy: Policy,
+    objects: Objects,
+    same_as: Sequence[int] | None = None,
+    aliases: Mapping[int, int] | None = None,
+) -> Recording:
     """Trace the function for this form of call.
 
-    same_as: for each traced leaf the number of the first leaf that is the same array; by default all differ. Raises what the
-    function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
+    objects: the arguments that are objects, by their names. same_as: for each traced leaf the number of the first leaf that is
+    the same array; by default all differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids.
+    Raises what the function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
     __tracebackhide__ = True
-    trace = Trace(identifier(name))
-    try:
-        return _record(trace, function, form, same_as)
-    except Exception as error:
-        replaced = None if isinstance(error, ConcretizationError) else trace.replaced_concretization(error)
-        if replaced is None:
+    while True:
+        trace = Trace(identifier(name))
+        trace.surroundings = Surroundings(trace, policy, objects)
+        try:
+            return _record(trace, function, form, same_as, aliases or {})
+        except HiddenNeeded as needed:
+            policy.hidden |= needed.keys
+            continue
+        except ConcretizationError as error:
+            error.outside = trace.surroundings.paths_of(error.sources or ())
             raise
-    raise replaced from None
+        except Exception as error:
+            replaced = trace.replaced_concretization(error)
+            if replaced is None:
+                raise
+            replaced.outside = trace.surroundings.paths_of(replaced.sources or ())
+        raise replaced from None
 
 
-def _record(trace: Trace, function: Callable[..., Any], form: CallForm, same_as: Sequence[int] | None) -> Recording:
+def _record(
+    trace: Trace, function: Callable[..., Any], form: CallForm, same_as: Sequence[int] | None, aliases: Mapping[int, int]
+) -> Recording:
     __tracebackhide__ = True
+    surroundings = trace.surroundings
     with trace, trace.running:
         values: list[Any] = []
         leaves: list[TracedLeaf] = []
         handles: list[TracedArray] = []
         for leaf in form.leaves:
-            if isinstance(leaf, StaticLeaf):
-                values.append(leaf.value)
+            if not isinstance(leaf, TracedLeaf):
+                values.append(surroundings.argument(leaf.path, leaf.value if isinstance(leaf, StaticLeaf) else None))
                 continue
             number = len(handles)
             if same_as is not None and same_as[number] != number:
@@ -133,13 +172,14 @@ def _record(trace: Trace, function: Callable[..., Any], form: CallForm, same_as:
                 )
                 leaves.append(leaf)
             values.append(handles[-1])
+        surroundings.aliases = {array: handles[number] for array, number in aliases.items()}
         unique = list(dict.fromkeys(handle.storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
         args, kwargs = form.put_together(values)
         given = [*args, *kwargs.values()]
         before = _container_leaves(form, given, values)
         try:
-            result = function(*args, **kwargs)
+            result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
             if not any(map(is_open, error.args)):
                 raise
@@ -192,9 +232,16 @@ def _finish(
     changed = [storage.instruction is not parameter for storage, parameter in zip(storages, parameters)]
     mutated = [index for index, leaf in enumerate(leaves) if changed[index] and leaf.kind == "array"]
     roots: list[hlo.Instruction] = []
-    out_leaves, out_structure = pytree.flatten(result)
-    arguments = {storages[index]: index for index in mutated}
-    outputs = _outputs(trace, out_leaves, out_structure, arguments, roots, function)
+    surroundings = trace.surroundings
+    surroundings.is_finished = True
+    out_leaves, out_structure = pytree.flatten(result, surroundings.is_reachable)
+    own = {storages[index]: index for index in mutated}
+    collected = _Outputs(trace, own, roots)
+    for position, leaf in enumerate(out_leaves):
+        place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"
+        collected.add(leaf, place)
+    own.update((storage, index) for index, storage in enumerate(storages) if leaves[index].kind == "array")
+    effects = _effects(trace, collected)
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
     captures = _settled_captures(trace)
@@ -215,9 +262,14 @@ def _finish(
         module.attributes["input_output_alias"] = "{ " + ", ".join(aliases) + " }"
     elif aliases:
         module.attributes["input_output_alias"] = f"{{ {{}}: ({mutated[0]}, {{}}, may-alias) }}"
+    for capture in captures:
+        surroundings.place(capture)
+    for index in mutated_captures:
+        surroundings.keep_apart(captures[index], captures)
     return Recording(
-        module, leaves, captures, out_structure, outputs, result_count, mutated, mutated_captures, trace.error_messages
-    )
+        module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
+        trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
+    )  # fmt: skip
 
 
 def as_traced_leaf(value: Any) -> Any:
@@ -225,45 +277,76 @@ def as_traced_leaf(value: Any) -> Any:
     return as_traced(value) if isinstance(value, (np.ndarray, np.generic, *PYTHON_SCALARS)) else value
 
 
-def _outputs(
-    trace: Trace,
-    leaves: list[Any],
-    structure: pytree.Structure,
-    arguments: dict[Storage, int],
-    roots: list[hlo.Instruction],
-    function: Callable[..., Any],
-) -> list[Output]:
-    """What each leaf of the result is; appends the instructions that compute them to the roots, the same array once."""
-    outputs: list[Output] = []
-    numbers: dict[int, int] = {}
+class _Outputs:
+    """What the leaves are that a function returns and sets outside.
 
-    def output(leaf: TracedArray) -> Output:
-        if leaf.storage in arguments:
-            return Output("argument", arguments[leaf.storage])
-        identity = id(leaf if leaf.storage is None else leaf.storage)
-        if identity not in numbers:
-            numbers[identity] = len(roots)
-            roots.append(leaf.instruction(trace))
-        return Output("python scalar" if leaf.weak_type and not leaf.shape else "result", numbers[identity])
+    Appends the instructions that compute them to the roots, the same array once. ``arguments`` numbers those that are themselves
+    meant: that are changed in place, as what is returned.
+    """
 
-    for position, leaf in enumerate(leaves):
+    def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
+        self.trace, self.arguments, self.roots = trace, arguments, roots
+        self.outputs: list[Output] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(self, leaf: Any, place: str, takes_objects: bool = False) -> None:
+        """Raises TracerError, naming the place, for what can be none."""
+        surroundings = self.trace.surroundings
         if isinstance(leaf, TracedArray):
-            outputs.append(output(leaf))
-        elif type(leaf) is Irreconcilable:
-            raise leaf.error()
+            found = self._array(leaf)
         elif type(leaf) is Maybe and leaf.absent is None and isinstance(as_traced_leaf(leaf.value), TracedArray):
-            outputs.append(Output("optional", output(leaf.is_there).index, output(as_traced_leaf(leaf.value))))
+            found = Output("optional", self._array(leaf.is_there).index, self._array(as_traced_leaf(leaf.value)))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
-            outputs.append(Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf))
+            found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
+        elif surroundings.is_reachable(leaf):
+            found = Output("outside", value=surroundings.path_of(leaf))
+        elif takes_objects and not _holds_traced(leaf):
+            found = Output("value", value=leaf)
         else:
-            path = pytree.leaf_paths(structure, "result")[position]
-            place = at(function_location(function))
             raise TracerError(
-                f"{path} of the function at {place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
+                f"{place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
                 "an array nor a container of arrays; return arrays, numbers, strings or containers of these, or describe the "
                 "type with register_pytree"
             )
-    return outputs
+        self.outputs.append(found)
+
+    def _array(self, leaf: TracedArray) -> Output:
+        if leaf.storage in self.arguments:
+            return Output("argument", self.arguments[leaf.storage])
+        identity = id(leaf if leaf.storage is None else leaf.storage)
+        if identity not in self._numbers:
+            self._numbers[identity] = len(self.roots)
+            self.roots.append(leaf.instruction(self.trace))
+        return Output("python scalar" if leaf.weak_type and not leaf.shape else "result", self._numbers[identity])
+
+
+def _effects(trace: Trace, collected: _Outputs) -> list[Effect]:
+    """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
+    surroundings, outputs = trace.surroundings, collected.outputs
+    captured = {capture.storage: capture.path for capture in trace.captures.values() if capture.path is not None}
+    found = []
+    for how, path, value in surroundings.effects():
+        if value is MISSING:
+            found.append(Effect("delete", path, None, slice(0, 0)))
+            continue
+        leaves, structure = pytree.flatten(value, surroundings.is_reachable)
+        begin = len(outputs)
+        for leaf in leaves:
+            if isinstance(leaf, TracedArray) and leaf.storage in captured and not leaf.is_scalar:
+                outputs.append(Output("outside", value=captured[leaf.storage]))
+            else:
+                collected.add(leaf, f"what the function sets as {path.text}", takes_objects=True)
+        found.append(Effect(how, path, structure, slice(begin, len(outputs))))
+    return found
+
+
+def _holds_traced(value: Any, depth: int = 4) -> bool:
+    """Whether an object that the function made has traced arrays in it."""
+    if isinstance(value, TracedArray) or depth == 0:
+        return True
+    parts = list(value) if isinstance(value, (list, tuple, set, frozenset)) else list(getattr(value, "__dict__", {}).values())
+    parts += list(value.values()) if isinstance(value, dict) else []
+    return any(_holds_traced(part, depth - 1) for part in parts if type(part) not in (int, float, str, bool, type(None)))
 
 
 def _settled_captures(trace: Trace) -> list[Capture]:
@@ -289,7 +372,7 @@ def _settled_captures(trace: Trace) -> list[Capture]:
 
 def _is_private(capture: Capture) -> bool:
     """Whether nothing but the trace holds the array (or the memory it shows), now that the traced function has returned."""
-    return capture.array.base is None and _references(capture) <= _private_references()
+    return capture.path is None and capture.array.base is None and _references(capture) <= _private_references()
 
 
 def _references(capture: Any) -> int:
@@ -315,7 +398,7 @@ def _without_unused_captures(
             kept.append(index)
         elif capture.parameter not in used:
             dropped.add(capture.parameter)
-        elif capture.array.nbytes <= CONSTANT_BYTES and _is_private(capture):
+        elif _is_private(capture) and capture.array.nbytes <= CONSTANT_BYTES:
             literal = np.ascontiguousarray(capture.array).astype(capture.parameter.shape.dtype, copy=False)
             literal = literal.reshape(capture.array.shape)
             constants[capture.parameter] = hlo.make_instruction(

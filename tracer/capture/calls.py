@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +12,13 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.callables import named
+from ..outside.ownership import is_of_the_user
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..source.rewriting import reason_against, rewritten
 from . import places
 from .merging import without_maybes
+from .surroundings import current_surroundings
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
@@ -27,29 +27,14 @@ TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # The same for methods of str: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
 
-_LIBRARIES = tuple(
-    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {os.path.dirname(os.path.realpath(os.__file__)) + os.sep}
-)
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
-_OWN_FOLDERS = tuple(
-    _PACKAGE + folder + os.sep for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
-)
-_belongs: dict[str, bool] = {}
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
     "discard",
 }  # fmt: skip
 
 
-def is_of_the_user(file: str) -> bool:
-    """Whether a file is neither the standard library's, an installed package's nor phlox's."""
-    found = _belongs.get(file)
-    if found is None:
-        path = os.path.realpath(file) if os.path.exists(file) else file
-        inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
-        found = _belongs[file] = not inside
-    return found
+# What changes a deque, a Counter or another container.
+_CHANGING_OTHERS = {*_CHANGING, "appendleft", "extendleft", "popleft", "rotate", "subtract", "move_to_end"}
 
 
 def implements(*functions: Any) -> Callable[[Callable], Callable]:
@@ -88,6 +73,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
             places.note(places.Contents(holder))
             return function(*args, **kwargs)
+        if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):
+            if (surroundings := current_surroundings()) is not None:
+                surroundings.require_followed(holder)
         if type(holder) is str and function.__name__ in TEXT_METHODS:
             return TEXT_METHODS[function.__name__](function, args, kwargs)
     try:
@@ -99,7 +87,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = without_maybes(args)
         return meaning(*args, **kwargs)
     if kind is functools.partial:
-        return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+        first, keywords = function.args, function.keywords
+        if (surroundings := current_surroundings()) is not None:
+            first, keywords = surroundings.applied(function)
+        return call(function.func, *first, *args, **{**keywords, **kwargs})
     if isinstance(function, type):
         return _made(function, args, kwargs)
     method = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
@@ -152,7 +143,9 @@ def _is_harmless_module(name: str) -> bool:
 
 def captured(function: types.FunctionType) -> types.FunctionType:
     """The function with its control flow and its calls captured; itself where that cannot be."""
-    return rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
+    made = rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
+    surroundings = current_surroundings()
+    return made if surroundings is None else surroundings.bound(made)
 
 
 def reason_not_captured(function: Callable[..., Any]) -> str | None:

@@ -13,6 +13,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
+from .attributes import delattr_, getattr_, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import condition, decide, raise_now, truth
 from .calls import call
@@ -27,11 +28,11 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delitem", "for_", "getitem", "if_", "is_none", "not_", "note_attribute", "note_contents", "or_", "setitem", "slice",
-    "text", "then", "try_", "value", "while_",
+    "delattr", "delitem", "for_", "getattr", "getitem", "if_", "is_none", "not_", "note_contents", "note_global", "or_",
+    "setattr", "setitem", "slice", "text", "then", "try_", "value", "while_",
 ]  # fmt: skip
 
-slice = slice
+delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
 Later = Callable[[], Any]
 
 
@@ -58,15 +59,6 @@ def _unbound(name: str) -> str:
 def text(*parts: Any) -> Any:
     """An f-string, of texts and of (value, conversion, format)."""
     return text_of_parts(*parts)
-
-
-def note_attribute(holder: Any, name: str) -> None:
-    """An attribute is about to be set."""
-    if places.is_journaling():
-        if name.startswith("__") and not name.endswith("__"):
-            owners = [f"_{kind.__name__.lstrip('_')}{name}" for kind in type(holder).__mro__]
-            name = next((owner for owner in owners if hasattr(holder, owner)), owners[0])
-        places.note(places.Attribute(holder, name))
 
 
 # --- truth ---
@@ -114,7 +106,7 @@ def or_(value: Any, *later: Later) -> Any:
 def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
     """``a < b < c``: each operand is evaluated once, and none behind a comparison that does not hold."""
     other = later[0]()
-    found = getattr(operator, names[0])(value, other)
+    found = vars(operator)[names[0]](value, other)
     if len(later) == 1:
         return found
     return and_(found, lambda: compare(names[1:], other, *later[1:]))

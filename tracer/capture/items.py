@@ -13,6 +13,8 @@ from ..recording.operands import as_traced, has_traced
 from . import places
 from .creation import traced_constant
 from .merging import is_number, without_maybes
+from .outside_containers import OutsideDict, OutsideList
+from .surroundings import current_surroundings
 
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
@@ -74,6 +76,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     index, value = without_maybes(index), value if isinstance(holder, (list, dict)) else without_maybes(value)
     note_contents(holder)
+    if (surroundings := current_surroundings()) is not None:
+        surroundings.require_followed(holder)
     if type(holder) is dict and isinstance(index, TracedArray):
         index = index.item()
     holder[index] = value
@@ -89,6 +93,8 @@ def note_contents(holder: Any) -> None:
     """An object is about to be changed in place. Raises TracerError where a loop or a branch cannot carry that."""
     if not places.is_journaling():
         return
+    if isinstance(holder, (OutsideDict, OutsideList)):
+        return  # which do so themselves
     if isinstance(holder, (list, dict, set)):
         places.note(places.Contents(holder))
     elif isinstance(holder, np.ndarray):

@@ -238,7 +238,7 @@ def _repetitions(repeats: Any) -> list[int]:
     """The numbers of `numpy.repeat`: arrays are cast safely, Python's numbers and lists of them as int() does."""
     if np.ndim(repeats) > 1:
         raise ValueError("object too deep for desired array")
-    if isinstance(repeats, np.ndarray) and repeats.ndim and not np.can_cast(repeats.dtype, np.intp, "safe"):
+    if isinstance(repeats, (np.ndarray, TracedArray)) and repeats.ndim and not np.can_cast(repeats.dtype, np.intp, "safe"):
         given, wanted = repeats.dtype, np.dtype(np.intp)
         raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
     numbers = repeats if np.ndim(repeats) else [repeats]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..indexing.basic import is_basic, is_mask_entry
+from ..indexing.basic import is_basic, is_mask_entry, with_known_masks
 from ..indexing.index_arrays import select_arrays, update_selected
 from ..indexing.mask_assignment import write_advanced
 from ..recording import promotion
@@ -227,6 +227,7 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     array = require_out(array)
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
+    index = with_known_masks(index)
     if is_basic(index):
         array[index] = call_ufunc(ufunc, (array[index], *operands))
     elif isinstance(index, TracedArray) and is_mask_entry(index):

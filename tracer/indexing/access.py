@@ -11,7 +11,7 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.function_tables import implements_method
-from .basic import is_basic, is_mask_entry, read_basic, require_mask_fits, selects_all, write_basic
+from .basic import is_basic, is_mask_entry, read_basic, require_mask_fits, selects_all, with_known_masks, write_basic
 from .index_arrays import read_arrays
 from .mask_assignment import write_advanced
 from .masked_selection import MaskedSelection
@@ -22,7 +22,7 @@ def read_index(array: TracedArray, index: Any) -> Any:
     """A view for a basic index, a copy for one that holds arrays. Raises as NumPy does."""
     if is_basic(index):
         return read_basic(array, index)
-    index = _with_known_masks(index)
+    index = with_known_masks(index)
     mask, *others = index if isinstance(index, tuple) else (index,)
     if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
         require_mask_fits(array, mask.shape, 0)
@@ -42,13 +42,4 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
     if is_basic(index):
         write_basic(array, index, value)
     else:
-        write_advanced(array, _with_known_masks(index), value)
-
-
-def _with_known_masks(index: Any) -> Any:
-    """The index with masks that do not depend on the call as ndarrays: how many elements they select is known."""
-    if isinstance(index, tuple):
-        return tuple(map(_with_known_masks, index))
-    if isinstance(index, TracedArray) and is_mask_entry(index) and (known := index.known_value) is not None:
-        return np.asarray(known)
-    return index
+        write_advanced(array, with_known_masks(index, counts=False), value)

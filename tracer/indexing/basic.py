@@ -302,6 +302,19 @@ def is_mask_entry(entry: Any) -> bool:
     return isinstance(entry, (TracedArray, np.ndarray)) and entry.dtype == np.dtype(bool)
 
 
+def with_known_masks(index: Any, counts: bool = True) -> Any:
+    """The index with masks that do not depend on the call as ndarrays: how many elements they select is known.
+
+    counts: whether this has to be known; masks from outside then become known.
+    """
+    if isinstance(index, tuple):
+        return tuple([with_known_masks(entry, counts) for entry in index])
+    if isinstance(index, TracedArray) and is_mask_entry(index):
+        known = index.settled_value("as a mask") if counts else index.known_value
+        return index if known is None else np.asarray(known)
+    return index
+
+
 def selects_all(entry: Any) -> bool:
     """Whether an entry of an index changes nothing: a whole slice, or Ellipsis."""
     return entry is Ellipsis or isinstance(entry, slice) and entry.start is entry.stop is entry.step is None

@@ -231,6 +231,15 @@ class TracedArray(ArrayMethods, Operators):
         trace = current_trace()
         return None if trace is None else known_value(trace, self.instruction(trace))
 
+    def settled_value(self, purpose: str) -> Any:
+        """As `known_value`; of what comes from outside the contents become known, by a ConcretizationError."""
+        known = self.known_value
+        if known is None:
+            trace = current_trace()
+            if trace is not None and trace.depends_on_outside_alone(self.instruction(trace)):
+                raise ConcretizationError(self, purpose)
+        return known
+
     def __bool__(self) -> bool:
         if self.size > 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")

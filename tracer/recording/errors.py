@@ -51,6 +51,7 @@ class ConcretizationError(TracerError):
     """
 
     sources: set[hlo.Instruction] | None
+    outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
         self.array, self.purpose, self.location = array, purpose, user_location()

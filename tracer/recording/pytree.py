@@ -124,25 +124,25 @@ def _dataclass_node(type: type) -> Node:
     return Node(take_apart, put_together, lambda _, count: ["." + name for name in dynamic])
 
 
-def flatten_into(value: Any, leaves: list[Any]) -> Structure:
+def flatten_into(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None = None) -> Structure:
     """Append the leaves of value and return its structure."""
     kind = type(value)
     node = _NODES[kind] if kind in _NODES else _node_of(kind)
-    if node is None:
+    if node is None or is_leaf is not None and kind is not type(None) and is_leaf(value):
         leaves.append(value)
         return LEAF
     auxiliary, children = node.take_apart(value)
-    return kind, auxiliary, tuple([flatten_into(child, leaves) for child in children])
+    return kind, auxiliary, tuple([flatten_into(child, leaves, is_leaf) for child in children])
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of value and its structure.
+def flatten(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
+    """The leaves of value and its structure; what ``is_leaf`` says is a leaf, too.
 
     >>> flatten({"w": [1, 2], "b": 3})
     ([1, 2, 3], (<class 'dict'>, ('w', 'b'), ((<class 'list'>, None, (*, *)), *)))
     """
     leaves: list[Any] = []
-    structure = flatten_into(value, leaves)
+    structure = flatten_into(value, leaves, is_leaf)
     return leaves, structure
 
 

@@ -72,21 +72,22 @@ class PackedInputs:
 
 
 class Capture:
-    """A concrete array that the traced function met, and the hidden parameter that stands for it.
+    """A concrete array or number that the traced function met, and the hidden parameter that stands for it.
 
-    ``convert`` copies the array for a call where its memory cannot be used as it is, None where it can. The snapshot serves to
-    see whether the array is changed while the function is traced.
+    ``convert`` makes what the program takes of what is found at a call, None where that is the same. The snapshot serves to
+    see whether an array is changed while the function is traced. ``path`` says where it is found at each call (`tracer.outside`).
     """
 
-    __slots__ = ("array", "storage", "parameter", "convert", "snapshot")
+    __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path")
 
-    def __init__(self, array: np.ndarray, storage: Storage, convert: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
+    def __init__(self, array: Any, storage: Storage, convert: Callable[[Any], Any] | None = None, path: Any = None) -> None:
         self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
-        self.snapshot = _sample(array)
+        self.snapshot = _sample(array) if isinstance(array, np.ndarray) else np.asarray(array)
+        self.path = path
 
     def is_unchanged(self) -> bool:
         """Whether the array still holds what it held when it was captured (large arrays: in a sample of their elements)."""
-        return self.snapshot.tobytes() == _sample(self.array).tobytes()
+        return not isinstance(self.array, np.ndarray) or self.snapshot.tobytes() == _sample(self.array).tobytes()
 
     @property
     def snapshot_is_whole(self) -> bool:
@@ -145,6 +146,7 @@ class Trace:
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
+        self.surroundings: Any = None  # of the root: what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
@@ -232,16 +234,27 @@ class Trace:
 
     def capture_storage(self, array: np.ndarray) -> Storage:
         """The storage that stands for a concrete array; the same one for the same array. The array is kept alive."""
+        return self.captured(array).storage
+
+    def captured(self, array: np.ndarray) -> Capture:
+        """As `capture_storage`."""
         root = self.root
         found = root.captures.get(id(array))
         if found is not None:
             if found.is_unchanged():
-                return found.storage
+                return found
             root.replaced_captures.append(found)
         shape, convert = array_form(array, "an array that the traced function uses")
         storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
-        root.captures[id(array)] = Capture(array, storage, convert)
-        return storage
+        made = root.captures[id(array)] = Capture(array, storage, convert)
+        return made
+
+    def captured_number(self, number: Any, element_type: hlo.ElementType, convert: Callable | None, path: Any) -> Capture:
+        """A hidden parameter for a number that is found at the path at each call."""
+        root = self.root
+        storage = Storage(root, root.builder.parameter(hlo.Shape(element_type), "captured"), path.text)
+        made = root.captures[id(storage)] = Capture(number, storage, convert, path)
+        return made
 
     def sources(self, instruction: hlo.Instruction) -> set[hlo.Instruction] | None:
         """The parameters of the outermost computation that an instruction of this trace is computed from.
@@ -267,6 +280,12 @@ class Trace:
                 found.add(current)
             pending.extend((trace, operand) for operand in current.operands)
         return found
+
+    def depends_on_outside_alone(self, instruction: hlo.Instruction) -> bool:
+        """Whether a value is computed from arrays and numbers from outside, whose contents can become known."""
+        sources = self.sources(instruction)
+        root = self.root
+        return bool(sources) and root.surroundings is not None and len(root.surroundings.paths_of(sources)) == len(sources)
 
     # --- errors ---
 

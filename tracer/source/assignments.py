@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from .expressions import Expressions, helper, index_expression, later, located
+from .names import bound_names
 
 
 class Assignments:
@@ -12,6 +13,7 @@ class Assignments:
 
     expressions: Expressions
     locals: set[str]
+    global_names: set[str]
     shared: set[str]
 
     def temporary(self) -> str:
@@ -31,9 +33,9 @@ class Assignments:
 
     def assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
         """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
+        made = self._noted_globals(statement)
         if all(_binds_names_only(target) for target in statement.targets):
-            return [statement]
-        made: list[ast.stmt] = []
+            return [*made, statement]
         value = statement.value
         if len(statement.targets) > 1:
             name = self.temporary()
@@ -49,14 +51,10 @@ class Assignments:
             return [located(ast.Expr(helper("setitem", target, value, holder, index)), place)]
         if isinstance(target, ast.Attribute):
             holder = self.expressions.visit(target.value)
-            setter = located(ast.Assign([ast.Attribute(holder, target.attr, ast.Store())], value), place)
             name = self.temporary()
             kept = located(ast.Assign([ast.Name(name, ast.Store())], value), place)
-            stored = located(ast.Assign([ast.Name(name + "_of", ast.Store())], holder), place)
-            setter.targets[0].value = located(ast.Name(name + "_of", ast.Load()), target)
-            setter.value = located(ast.Name(name, ast.Load()), place)
-            noted = ast.Expr(helper("note_attribute", target, ast.Name(name + "_of", ast.Load()), ast.Constant(target.attr)))
-            return [kept, stored, located(noted, place), setter]
+            set_ = helper("setattr", target, holder, ast.Constant(target.attr), ast.Name(name, ast.Load()))
+            return [kept, located(ast.Expr(set_), place)]
         if isinstance(target, ast.Tuple | ast.List):
             names = [self.temporary() for _ in target.elts]
             parts: list[ast.expr] = []
@@ -81,7 +79,7 @@ class Assignments:
                 check = helper("bound", target, ast.Constant(target.id), later(located(read, target)))
                 kept = located(ast.Assign([ast.Name(target.id, ast.Store())], check), statement)
                 return [kept, statement], True
-            return [statement], True
+            return [*self._noted_globals(statement), statement], True
         # The holder and the index are evaluated once, the item is read, changed and stored.
         holder, value = self.temporary(), self.temporary()
         made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
@@ -95,9 +93,8 @@ class Assignments:
                 ast.Expr(helper("setitem", target, ast.Name(value, ast.Load()), whole, ast.Name(index, ast.Load())))
             ]
         else:
-            read = ast.Attribute(whole, target.attr, ast.Load())
-            noted = ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr)))
-            store = [noted, ast.Assign([ast.Attribute(whole, target.attr, ast.Store())], ast.Name(value, ast.Load()))]
+            read = helper("getattr", target, whole, ast.Constant(target.attr))
+            store = [ast.Expr(helper("setattr", target, whole, ast.Constant(target.attr), ast.Name(value, ast.Load())))]
         made.append(located(ast.Assign([ast.Name(value, ast.Store())], read), target))
         made.append(self._noted(ast.Name(value, ast.Load()), statement))
         changed = ast.AugAssign(ast.Name(value, ast.Store()), statement.op, self.expressions.visit(statement.value))
@@ -107,6 +104,12 @@ class Assignments:
     def _noted(self, holder: ast.expr, place: ast.stmt) -> ast.stmt:
         """Tell the helpers that an object may be changed in place."""
         return located(ast.Expr(helper("note_contents", place, holder)), place)
+
+    def _noted_globals(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Tell the helpers which global names the statement sets."""
+        names = sorted(bound_names([statement]) & self.global_names)
+        here = later(located(ast.Constant(None), statement))
+        return [located(ast.Expr(helper("note_global", statement, ast.Constant(name), here)), statement) for name in names]
 
     def _delete(self, statement: ast.Delete, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         if all(isinstance(target, ast.Name) for target in statement.targets):
@@ -118,13 +121,9 @@ class Assignments:
                 made.append(located(ast.Expr(helper("delitem", target, holder, index)), statement))
                 continue
             if isinstance(target, ast.Attribute):
-                holder = self.temporary()
-                made.append(
-                    located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)
-                )
-                whole = ast.Name(holder, ast.Load())
-                made.append(located(ast.Expr(helper("note_attribute", target, whole, ast.Constant(target.attr))), statement))
-                target = ast.Attribute(whole, target.attr, ast.Del())
+                deleted = helper("delattr", target, self.expressions.visit(target.value), ast.Constant(target.attr))
+                made.append(located(ast.Expr(deleted), statement))
+                continue
             made.append(located(ast.Delete([target]), statement))
         return made, True
 

@@ -115,6 +115,10 @@ class Expressions(ast.NodeTransformer):
         whole = ast.Tuple([self.visit(part.value), ast.Constant(part.conversion), specification], ast.Load())
         return located(whole, part.value)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        return helper("getattr", node, node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
         self.generic_visit(node)

@@ -122,11 +122,27 @@ def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:
         inner = ast.ClassDef(f"{'_' * 9}{around}", [], [], [node], [])
         inner.type_params = []
         ast.copy_location(inner, node)
+        _mangle(node, around)
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     factory = ast.FunctionDef(_FACTORY, arguments, [inner], [], None)
     factory.type_params = []
     module = ast.Module([ast.copy_location(factory, node)], [])
     return ast.fix_missing_locations(module)
+
+
+_ATTRIBUTE_HELPERS = ("getattr", "setattr", "delattr")
+
+
+def _mangle(node: ast.AST, owner: str) -> None:
+    """Names of attributes that are private to a class, as they are where they are strings."""
+    for inner in ast.iter_child_nodes(node):
+        _mangle(inner, inner.name if isinstance(inner, ast.ClassDef) else owner)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _ATTRIBUTE_HELPERS:
+        return
+    if isinstance(node.func.value, ast.Name) and node.func.value.id == HELPERS:
+        name = node.args[1].value
+        if name.startswith("__") and not name.endswith("__") and owner.strip("_"):
+            node.args[1].value = f"_{owner.lstrip('_')}{name}"
 
 
 def _find(compiled: types.CodeType, name: str) -> types.CodeType:

@@ -1,0 +1,213 @@
+"""``holder.name``, read, set and deleted: where the holder comes from outside it stays as it is until the program has run."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from typing import Any
+
+from ..outside.guards import SameObject
+from ..outside.ownership import is_of_the_user
+from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
+from ..recording.array import TracedArray
+from ..recording.errors import TracerError
+from . import places
+from .calls import call, implements
+from .outside_containers import OutsideDict, OutsideList
+from .surroundings import Surroundings, current_surroundings
+
+_NOTHING_GIVEN = object()
+_PLAIN = {TracedArray, super, OutsideDict, OutsideList, set, int, float, str, tuple}  # have nothing that is looked into
+
+
+class _OutsideAttribute(places.Place):
+    """An attribute of an object from outside, as the traced function sees it."""
+
+    def __init__(self, surroundings: Surroundings, holder: Any, path: Path, attribute: str) -> None:
+        self.surroundings, self.holder, self.path, self.attribute = surroundings, holder, path, attribute
+        self.name = f"{path.text}.{attribute}"
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder), self.attribute
+
+    def get(self) -> Any:
+        try:
+            return self.surroundings.attribute(self.holder, self.path, self.attribute)
+        except AttributeError:
+            return places.UNBOUND
+
+    def set(self, value: Any) -> None:
+        value = MISSING if value is places.UNBOUND else value
+        self.surroundings.set_attribute(self.holder, self.path, self.attribute, value)
+
+
+def _on_class(kind: type, name: str) -> Any:
+    """What a class, or one that it inherits from, has under a name."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return MISSING
+
+
+def _user_method(owner: Any, name: str) -> types.FunctionType | None:
+    """A method of the user's that a descriptor's class has."""
+    method = getattr(type(owner), name, None)
+    return method if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename) else None
+
+
+def getattr_(holder: Any, name: str) -> Any:
+    """``holder.name``"""
+    kind = type(holder)
+    if kind in _PLAIN:
+        return getattr(holder, name)
+    surroundings = current_surroundings()
+    if surroundings is None:
+        return getattr(holder, name)
+    path = surroundings.path_of(holder)
+    if kind is types.ModuleType or isinstance(holder, type):
+        return getattr(holder, name) if path is None else surroundings.attribute(holder, path, name)
+    found = _on_class(kind, name)
+    if type(found) is property:
+        if type(found.fget) is types.FunctionType:
+            _guard_class(surroundings, path, kind, name, found)
+            return call(found.fget, holder)
+    elif isinstance(found, functools.cached_property):
+        if not _has_own(surroundings, holder, path, name):
+            value = call(found.func, holder)
+            if path is None:
+                holder.__dict__[name] = value
+            else:
+                _guard_class(surroundings, path, kind, name, found)
+                surroundings.set_attribute(holder, path, name, value)
+            return value
+    elif found is not MISSING and (method := _user_method(found, "__get__")) is not None:
+        _guard_class(surroundings, path, kind, name, MISSING)
+        return call(method, found, holder, kind)
+    return getattr(holder, name) if path is None else surroundings.attribute(holder, path, name)
+
+
+def _guard_class(surroundings: Surroundings, path: Path | None, kind: type, name: str, found: Any) -> None:
+    if path is not None and found is not MISSING:
+        surroundings.guard(SameObject(Attribute(Fixed(kind, kind.__name__), name), found))
+
+
+def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: str) -> bool:
+    if path is None:
+        return name in holder.__dict__
+    if surroundings.has_attribute(holder, name):
+        return True
+    return surroundings.convert(holder.__dict__.get(name, MISSING), Item(Attribute(path, "__dict__"), name)) is not MISSING
+
+
+def setattr_(holder: Any, name: str, value: Any) -> None:
+    """``holder.name = value``"""
+    surroundings = current_surroundings()
+    if surroundings is None or type(holder) is TracedArray:
+        setattr(holder, name, value)
+        return
+    kind, path = type(holder), surroundings.path_of(holder)
+    found = _on_class(kind, name)
+    if type(found) is property:
+        if type(found.fset) is types.FunctionType:
+            _guard_class(surroundings, path, kind, name, found)
+            call(found.fset, holder, value)
+            return
+    elif found is not MISSING and (method := _user_method(found, "__set__")) is not None:
+        call(method, found, holder, value)
+        return
+    if path is None:
+        places.note(places.Attribute(holder, name))
+        setattr(holder, name, value)
+        return
+    _require_settable(holder, kind, name, found, path)
+    if places.is_journaling():
+        places.note(_OutsideAttribute(surroundings, holder, path, name))
+    surroundings.set_attribute(holder, path, name, value)
+
+
+def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path) -> None:
+    if type(kind.__setattr__) is types.FunctionType:
+        parameters = getattr(kind, "__dataclass_params__", None)
+        if parameters is not None and parameters.frozen:
+            setattr(holder, name, None)  # raises
+        raise TracerError(
+            f"{path.text}.{name} is set by the traced function, and {kind.__name__} has a __setattr__ of its own, which would run "
+            "when the function is traced, and not at each call. Fix: return the value, and set the attribute outside"
+        )
+    if found is MISSING and not hasattr(holder, "__dict__"):
+        raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+    if type(found) is property or found is not MISSING and not hasattr(type(found), "__set__") and not hasattr(holder, "__dict__"):
+        raise AttributeError(f"property '{name}' of '{kind.__name__}' object has no setter")
+
+
+def delattr_(holder: Any, name: str) -> None:
+    """``del holder.name``"""
+    surroundings = current_surroundings()
+    path = None if surroundings is None else surroundings.path_of(holder)
+    if path is None:
+        places.note(places.Attribute(holder, name))
+        delattr(holder, name)
+        return
+    surroundings.attribute(holder, path, name)  # raises where there is none
+    if places.is_journaling():
+        places.note(_OutsideAttribute(surroundings, holder, path, name))
+    surroundings.set_attribute(holder, path, name, MISSING)
+
+
+implements(builtins.setattr)(setattr_)
+implements(builtins.delattr)(delattr_)
+
+
+@implements(builtins.getattr)
+def getattr_or_default(holder: Any, name: str, default: Any = _NOTHING_GIVEN) -> Any:
+    try:
+        return getattr_(holder, name)
+    except AttributeError:
+        if default is _NOTHING_GIVEN:
+            raise
+        return default
+
+
+@implements(builtins.hasattr)
+def hasattr_(holder: Any, name: str) -> bool:
+    try:
+        getattr_(holder, name)
+    except AttributeError:
+        return False
+    return True
+
+
+@implements(builtins.vars)
+def vars_(holder: Any) -> Any:
+    return getattr_(holder, "__dict__")
+
+
+class _GlobalName(places.Place):
+    """A global name that a traced function sets."""
+
+    def __init__(self, name: str, namespace: dict) -> None:
+        self.name, self.namespace = name, namespace
+
+    @property
+    def key(self) -> Any:
+        return id(self.namespace), self.name
+
+    def get(self) -> Any:
+        try:
+            return self.namespace[self.name]
+        except KeyError:
+            return places.UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is not places.UNBOUND:
+            self.namespace[self.name] = value
+        else:
+            self.namespace.pop(self.name, None)
+
+
+def note_global(name: str, here: types.FunctionType) -> None:
+    """A global name is about to be set; ``here`` is a function with the same globals."""
+    if places.is_journaling():
+        places.note(_GlobalName(name, here.__globals__))

@@ -1,0 +1,323 @@
+"""Dicts and lists from outside as the traced function sees them: with copies of their own, which tell what is read and set.
+
+Items become hidden inputs or guards when they are read. What is set stays in the copy, and happens to the user's object behind
+each call: a list to which the function only appends is not read at all, and may be of another length at each call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..outside.guards import SameKeys, SameLength, SameType
+from ..outside.paths import MISSING, Item, Path
+from .places import UNBOUND, Place, is_journaling, note
+
+if TYPE_CHECKING:
+    from .surroundings import Surroundings
+
+KINDS = (dict, list, OrderedDict, defaultdict)
+
+
+class _DictItem(Place):
+    """What is under a key of such a dict."""
+
+    def __init__(self, holder: OutsideDict, index: Any) -> None:
+        self.holder, self.index = holder, index
+        self.name = f"{holder.path.text}[{index!r}]"
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder), self.index
+
+    def get(self) -> Any:
+        value = self.holder.value(self.index)
+        return UNBOUND if value is MISSING else value
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            dict.__setitem__(self.holder, self.index, value)
+        elif dict.__contains__(self.holder, self.index):
+            dict.__delitem__(self.holder, self.index)
+
+
+class _ListItems(Place):
+    """What such a list holds."""
+
+    def __init__(self, holder: OutsideList) -> None:
+        self.holder = holder
+        self.name = holder.path.text
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder)
+
+    def get(self) -> Any:
+        return list.__getitem__(self.holder, slice(None))
+
+    def set(self, value: Any) -> None:
+        list.__setitem__(self.holder, slice(None), value)
+        self.holder.keep_what_was_read()
+
+
+class OutsideDict(dict):
+    """A dict from outside. ``unread`` are the keys whose values are still the user's own."""
+
+    def __init__(self, surroundings: Surroundings, original: dict, path: Path) -> None:
+        super().__init__(original)
+        self.surroundings, self.original, self.path = surroundings, original, path
+        self.unread = set(original)
+        self.as_read: dict[Any, Any] = {}
+        self.removed: set[Any] = set()
+        self.default_factory = getattr(original, "default_factory", None)
+        surroundings.guard(SameType(path, type(original)))
+
+    def value(self, key: Any) -> Any:
+        """The value under a key, MISSING if there is none."""
+        value = dict.get(self, key, MISSING)
+        if key in self.unread or value is MISSING and key not in self.original:
+            value = self.surroundings.convert(value, Item(self.path, key))
+            if value is not MISSING:
+                self.unread.discard(key)
+                self.as_read[key] = value
+                dict.__setitem__(self, key, value)
+        return value
+
+    def _read_all(self) -> None:
+        self.surroundings.guard(SameKeys(self.path, list(self.original)))
+        for key in list(self.unread):
+            self.value(key)
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.value(key)
+        if value is not MISSING:
+            return value
+        if self.default_factory is None:
+            raise KeyError(key)
+        made = self.default_factory()
+        self[key] = made
+        return made
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        value = self.value(key)
+        return default if value is MISSING else value
+
+    def __contains__(self, key: Any) -> bool:
+        return self.value(key) is not MISSING
+
+    def __iter__(self) -> Iterator:
+        self._read_all()
+        return dict.__iter__(self)
+
+    def __reversed__(self) -> Iterator:
+        self._read_all()
+        return dict.__reversed__(self)
+
+    def __len__(self) -> int:
+        self._read_all()
+        return dict.__len__(self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __eq__(self, other: object) -> bool:
+        self._read_all()
+        return dict.__eq__(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __or__(self, other: Any) -> dict:
+        return dict(self.items()) | other
+
+    def __ror__(self, other: Any) -> dict:
+        return other | dict(self.items())
+
+    def keys(self) -> Any:
+        self._read_all()
+        return dict.keys(self)
+
+    def values(self) -> Any:
+        self._read_all()
+        return dict.values(self)
+
+    def items(self) -> Any:
+        self._read_all()
+        return dict.items(self)
+
+    def copy(self) -> dict:
+        return dict(self.items())
+
+    __copy__ = copy
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if is_journaling():
+            note(_DictItem(self, key))
+        self.unread.discard(key)
+        dict.__setitem__(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if self.value(key) is MISSING:
+            raise KeyError(key)
+        note(_DictItem(self, key))
+        self.removed.add(key)
+        dict.__delitem__(self, key)
+
+    def __ior__(self, other: Any) -> OutsideDict:
+        self.update(other)
+        return self
+
+    def update(self, *others: Any, **values: Any) -> None:
+        for key, value in dict(*others, **values).items():
+            self[key] = value
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple:
+        if not self:
+            raise KeyError("popitem(): dictionary is empty")
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        for key in list(self):
+            del self[key]
+
+    # --- what becomes of it ---
+
+    def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        for key in self.original:
+            if key in self.removed or not dict.__contains__(self, key):
+                yield "write", Item(self.path, key), MISSING
+        for key, value in zip(dict.keys(self), dict.values(self)):
+            if key not in self.unread and not (key in self.as_read and self.as_read[key] is value):
+                yield "write", Item(self.path, key), value
+
+
+class OutsideList(list):
+    """A list from outside. ``unread`` are the positions whose items are still the user's own."""
+
+    def __init__(self, surroundings: Surroundings, original: list, path: Path) -> None:
+        super().__init__(original)
+        self.surroundings, self.path = surroundings, path
+        self.count = len(original)
+        self.unread = set(range(self.count))
+        self.as_read: dict[int, tuple[Any, Any]] = {}
+        self.is_counted = self.is_changed = False
+        surroundings.guard(SameType(path, list))
+
+    def _count(self) -> None:
+        """Its length has been asked for."""
+        if not self.is_counted:
+            self.is_counted = True
+            self.surroundings.guard(SameLength(self.path, self.count))
+
+    def _item(self, position: int) -> Any:
+        if position in self.unread:
+            self.unread.discard(position)
+            raw = list.__getitem__(self, position)
+            value = self.surroundings.convert(raw, Item(self.path, position))
+            self.as_read[position] = raw, value
+            list.__setitem__(self, position, value)
+        return list.__getitem__(self, position)
+
+    def _read_all(self) -> None:
+        self._count()
+        for position in sorted(self.unread):
+            self._item(position)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            self._read_all()
+            return list.__getitem__(self, index)
+        position = index.__index__()
+        if position < 0 or position >= list.__len__(self):
+            self._count()
+            position += list.__len__(self) if position < 0 else 0
+        if 0 <= position < list.__len__(self):
+            return self._item(position)
+        raise IndexError("list index out of range")
+
+    def __iter__(self) -> Iterator:
+        self._read_all()
+        return list.__iter__(self)
+
+    def __len__(self) -> int:
+        self._count()
+        return list.__len__(self)
+
+    def append(self, value: Any) -> None:
+        note(_ListItems(self))
+        list.append(self, value)
+
+    def extend(self, values: Any) -> None:
+        note(_ListItems(self))
+        list.extend(self, list(values))
+
+    def __iadd__(self, values: Any) -> OutsideList:
+        self.extend(values)
+        return self
+
+    # --- what becomes of it ---
+
+    def keep_what_was_read(self) -> None:
+        """Items that were read stay so where the user's own are put back."""
+        for position, (raw, value) in self.as_read.items():
+            if position < list.__len__(self) and list.__getitem__(self, position) is raw:
+                list.__setitem__(self, position, value)
+
+    def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        items = list.__getitem__(self, slice(None))
+        if self.is_changed:
+            before = [value for _, (_, value) in sorted(self.as_read.items())]
+            if len(items) != len(before) or any(one is not other for one, other in zip(items, before)):
+                yield "contents", self.path, items
+        elif len(items) > self.count:
+            yield "append", self.path, items[self.count :]
+
+
+def _reads_whole(name: str) -> Callable:
+    plain = getattr(list, name)
+
+    @functools.wraps(plain)
+    def method(self: OutsideList, *args: Any, **kwargs: Any) -> Any:
+        self._read_all()
+        return plain(self, *args, **kwargs)
+
+    return method
+
+
+def _rewrites(name: str) -> Callable:
+    plain = getattr(list, name)
+
+    @functools.wraps(plain)
+    def method(self: OutsideList, *args: Any, **kwargs: Any) -> Any:
+        self._read_all()
+        note(_ListItems(self))
+        self.is_changed = True
+        found = plain(self, *args, **kwargs)
+        return self if name.startswith("__i") else found
+
+    return method
+
+
+for _name in ("__contains__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__mul__", "__rmul__", "__reversed__", "__repr__", "copy", "count", "index"):
+    setattr(OutsideList, _name, _reads_whole(_name))
+for _name in ("__setitem__", "__delitem__", "__imul__", "insert", "pop", "remove", "clear", "sort", "reverse"):
+    setattr(OutsideList, _name, _rewrites(_name))
+OutsideList.__copy__ = OutsideList.copy
+OutsideList.__hash__ = None

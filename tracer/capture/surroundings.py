@@ -1,0 +1,419 @@
+"""All that one trace reads from outside, and sets there."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..outside.guards import (
+    Distinct,
+    Guard,
+    Readable,
+    SameAs,
+    SameContents,
+    SameFunction,
+    SameMethod,
+    SameObject,
+    SameType,
+    SameValue,
+    is_number,
+)
+from ..outside.ownership import belongs_to_the_user
+from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Global, Item, Objects, Path
+from ..outside.policy import HiddenNeeded, Policy
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import LeakedArrayError, TracerError
+from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
+from ..recording.trace import Capture, Trace
+from .outside_containers import KINDS, OutsideDict, OutsideList
+
+NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
+_VALUES = (
+    bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice, enum.Enum,
+)  # fmt: skip
+_HELPERS = "_phlox"
+_OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__builtins__", "__path__")
+
+
+class Namespace(dict):
+    """The globals of a function while it is traced: what has been read, and what it has set."""
+
+    def __init__(self, surroundings: Surroundings, original: dict) -> None:
+        super().__init__({name: original[name] for name in _OWN_NAMES if name in original})
+        self.surroundings, self.original = surroundings, original
+        self.as_read: dict[str, Any] = dict(self)
+
+    def __missing__(self, name: str) -> Any:
+        value = self.original.get(name, MISSING)
+        if self.surroundings.is_finished:
+            if value is MISSING:
+                raise KeyError(name)
+            return value
+        value = self.surroundings.convert(value, Global(self.original, name))
+        if value is MISSING:
+            raise KeyError(name)
+        self.as_read[name] = self[name] = value
+        return value
+
+    def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        for name, value in self.items():
+            if name not in self.as_read or self.as_read[name] is not value:
+                yield "write", Global(self.original, name), value
+
+
+class Surroundings:
+    """What a trace knows of the world around the traced function.
+
+    ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
+    once the function has returned.
+    """
+
+    def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
+        self.trace, self.policy, self.objects = trace, policy, objects
+        self.guards: dict[Any, Guard] = {}
+        self.is_finished = False
+        self._holders: dict[int, tuple[Any, Path]] = {}
+        self._namespaces: dict[int, Namespace] = {}
+        self._cells: dict[int, tuple[types.CellType, types.CellType, Any, Path]] = {}
+        self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
+        self._handles: dict[int, TracedArray] = {}
+        self._functions: dict[int, tuple[types.FunctionType, types.FunctionType]] = {}
+        self._attributes: dict[tuple[int, str], Any] = {}
+        self._attributes_read: dict[tuple[int, str], Any] = {}
+        self._attributes_set: dict[tuple[int, str], Path] = {}
+        self._containers: dict[int, tuple[Any, OutsideDict | OutsideList | set]] = {}
+        self._sets: list[tuple[Path, set, set]] = []
+
+    # --- arguments ---
+
+    def argument(self, name: str, value: Any) -> Any:
+        """An argument that is not traced: one that is an object is looked into."""
+        return self.convert(self.objects[name], Argument(name)) if name in self.objects else value
+
+    # --- functions ---
+
+    def entered(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function that is traced."""
+        if type(function) is types.FunctionType:
+            return self.bound(function)
+        applied = function.args[0] if isinstance(function, functools.partial) else function  # by `calls.captured_callable`
+        holder = getattr(applied, "__self__", applied)
+        self._remember(holder, Fixed(holder, type(holder).__name__))
+        return function
+
+    def applied(self, partial: functools.partial) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a partial application."""
+        path = self.path_of(partial)
+        if path is None:
+            return list(partial.args), partial.keywords
+        args = [self.convert(one, Item(Attribute(path, "args"), number)) for number, one in enumerate(partial.args)]
+        holder = Attribute(path, "keywords")
+        return args, {name: self.convert(one, Item(holder, name)) for name, one in partial.keywords.items()}
+
+    def bound(self, function: types.FunctionType) -> types.FunctionType:
+        """The function with globals, closure variables and defaults that tell what is read and set."""
+        known = self._functions.get(id(function))
+        if known is not None:
+            return known[1]
+        if isinstance(function.__globals__, Namespace):  # made by a function that is traced
+            return function
+        names = function.__code__.co_freevars
+        cells = [self._cell(name, cell) for name, cell in zip(names, function.__closure__ or ())]
+        path = Fixed(function, function.__name__)
+        defaults = function.__defaults__ and tuple(
+            [self.convert(value, Item(Attribute(path, "__defaults__"), position)) for position, value in enumerate(function.__defaults__)]
+        )
+        made = types.FunctionType(
+            function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)
+        )
+        if function.__kwdefaults__:
+            holder = Attribute(path, "__kwdefaults__")
+            made.__kwdefaults__ = {name: self.convert(value, Item(holder, name)) for name, value in function.__kwdefaults__.items()}
+        made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+        made.__dict__.update(function.__dict__)
+        self._functions[id(function)] = function, made
+        return made
+
+    def _namespace(self, original: dict) -> Namespace:
+        found = self._namespaces.get(id(original))
+        if found is None:
+            found = self._namespaces[id(original)] = Namespace(self, original)
+        return found
+
+    def _cell(self, name: str, cell: types.CellType) -> types.CellType:
+        if name in (_HELPERS, "__class__"):
+            return cell
+        known = self._cells.get(id(cell))
+        if known is None:
+            path = Cell(cell, name)
+            value = self.convert(path.read(self.objects), path)
+            made = types.CellType() if value is MISSING else types.CellType(value)
+            known = self._cells[id(cell)] = cell, made, value, path
+        return known[1]
+
+    # --- values ---
+
+    def guard(self, guard: Guard) -> None:
+        self.guards.setdefault((guard.path.key, type(guard)), guard)
+
+    def convert(self, value: Any, path: Path) -> Any:
+        """What the traced function sees of a value from outside. The value is a hidden input, guarded, or looked into later."""
+        kind = type(value)
+        if kind is np.ndarray or isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if kind in NUMBERS or isinstance(value, np.generic):
+            return self._number(value, path)
+        if isinstance(value, _VALUES):
+            self.guard(SameValue(path, value))
+        elif kind is types.FunctionType:
+            self.guard(SameFunction(path, value))
+        elif kind is types.MethodType:
+            self.guard(SameMethod(path, value))
+            bound_to = Attribute(path, "__self__")
+            if id(value.__self__) in self._holders:
+                self._remember(value.__self__, bound_to)
+            else:
+                self.convert(value.__self__, bound_to)
+        elif kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            self.guard(SameType(path, kind))
+            items = [self.convert(item, Item(path, position)) for position, item in enumerate(value)]
+            return value if all(map(_is, items, value)) else tuple(items) if kind is tuple else kind._make(items)
+        elif kind in KINDS or kind is set:
+            return self._container(value, path)
+        elif kind is frozenset:
+            self.guard(SameContents(path, value))
+        elif isinstance(value, TracedArray):
+            raise LeakedArrayError(value)
+        elif isinstance(path, Argument):
+            self.guard(SameType(path, kind))
+            self._remember(value, path)
+        else:
+            self.guard(SameObject(path, value))
+            if _is_looked_into(value):
+                self._remember(value, path)
+        return value
+
+    def _remember(self, value: Any, path: Path) -> None:
+        known = self._holders.get(id(value))
+        if known is None:
+            self._holders[id(value)] = value, path
+        elif known[1].key != path.key:
+            self.guard(SameAs(path, known[1]))
+
+    def path_of(self, holder: Any) -> Path | None:
+        """Where an object comes from, None if the function has made it."""
+        known = self._holders.get(id(holder))
+        if known is not None:
+            return known[1]
+        if isinstance(holder, (types.ModuleType, type)) and belongs_to_the_user(holder):
+            path = Fixed(holder, holder.__name__)
+            self._holders[id(holder)] = holder, path
+            return path
+        return None
+
+    def _array(self, value: np.ndarray, path: Path) -> Any:
+        if value.dtype.kind not in "biufcV" or type(value) is not np.ndarray and not isinstance(value, PLAIN_SUBCLASSES):
+            self.guard(SameObject(path, value))
+            if value.dtype.kind in "SU":
+                self.guard(SameContents(path, value))
+            return value
+        try:
+            hlo.element_type_of(value.dtype)
+        except TypeError:
+            self.guard(SameObject(path, value))
+            return value
+        return self._handle(value, path)
+
+    def _handle(self, value: np.ndarray, path: Path) -> TracedArray:
+        if id(value) in self.aliases:
+            self.guard(SameObject(path, value))
+            return self.aliases[id(value)]
+        capture = self.trace.captured(value)
+        if capture.path is None:
+            capture.path = path
+            capture.storage.origin = f"{path.text}, an array from outside"
+            self.guard(Readable(path, value, array_form_key))
+            if path.key in self.policy.known:
+                self.guard(SameContents(path, value))
+                self.trace.known_values[capture.parameter] = np.array(value, value.dtype.newbyteorder("="), order="C")
+            self._handles[id(value)] = TracedArray(capture.storage, capture.parameter.shape, is_scalar=False)
+        elif capture.path.key != path.key:
+            self.guard(SameAs(path, capture.path))
+        return self._handles[id(value)]
+
+    def _number(self, value: Any, path: Path) -> Any:
+        is_plain = type(value) in NUMBERS
+        if not is_number(value) or not self.policy.is_hidden(path.key) or number_form_key(value) is None:
+            self.guard(SameValue(path, value))
+            return value
+        self.guard(Readable(path, value, number_form_key))
+        element_type = hlo.element_type_of(np.dtype(NUMBERS[type(value)]) if is_plain else value.dtype)
+        capture = self.trace.captured_number(value, element_type, NUMBERS.get(type(value)), path)
+        return TracedArray(capture.storage, hlo.Shape(element_type), is_plain, True)
+
+    def _container(self, value: Any, path: Path) -> Any:
+        known = self._containers.get(id(value))
+        if known is not None:
+            self.guard(SameAs(path, self._holders[id(value)][1]))
+            return known[1]
+        if isinstance(value, dict):
+            made: Any = OutsideDict(self, value, path)
+        elif isinstance(value, list):
+            made = OutsideList(self, value, path)
+        else:
+            self.guard(SameContents(path, value))
+            made = set(value)
+            self._sets.append((path, set(value), made))
+        self._containers[id(value)] = value, made
+        self._holders[id(value)] = value, path
+        self._holders[id(made)] = made, path
+        return made
+
+    # --- attributes ---
+
+    def attribute(self, holder: Any, path: Path, name: str) -> Any:
+        """An attribute of an object from outside. Raises AttributeError."""
+        key = id(holder), name
+        if key in self._attributes:
+            value = self._attributes[key]
+            if value is MISSING:
+                raise AttributeError(f"'{type(holder).__name__}' object has no attribute '{name}'")
+            return value
+        try:
+            value = getattr(holder, name)
+            if not (isinstance(holder, types.ModuleType) and name.startswith("__")):
+                value = self._converted_attribute(holder, value, Attribute(path, name))
+        except AttributeError:
+            self._attributes[key] = self._attributes_read[key] = self.convert(MISSING, Attribute(path, name))
+            raise
+        self._attributes[key] = self._attributes_read[key] = value
+        return value
+
+    def _converted_attribute(self, holder: Any, value: Any, path: Attribute) -> Any:
+        if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) and value.__self__ is holder:
+            return value  # a method of a type that is not Python's to change
+        if not isinstance(value, types.MethodType) and getattr(holder, path.name, MISSING) is not value:
+            if _is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, *KINDS)):
+                self.guard(SameType(path, type(value)))  # made anew whenever it is read
+                self._remember(value, path)
+                return value
+        return self.convert(value, path)
+
+    def set_attribute(self, holder: Any, path: Path, name: str, value: Any) -> None:
+        """MISSING deletes it."""
+        key = id(holder), name
+        self._attributes_set[key] = Attribute(path, name)
+        self._attributes[key] = value
+
+    def has_attribute(self, holder: Any, name: str) -> bool:
+        """Whether an attribute has been read or set."""
+        return (id(holder), name) in self._attributes
+
+    # --- what becomes of it ---
+
+    def effects(self) -> list[tuple[str, Path, Any]]:
+        """What is to be done behind each call: how, where, and the value as it was traced."""
+        found: list[tuple[str, Path, Any]] = []
+        for namespace in self._namespaces.values():
+            found += namespace.effects()
+        for _, made, before, path in self._cells.values():
+            try:
+                value = made.cell_contents
+            except ValueError:
+                value = MISSING
+            if value is not before:
+                found.append(("write", path, value))
+        for key, path in self._attributes_set.items():
+            value = self._attributes[key]
+            if key not in self._attributes_read or self._attributes_read[key] is not value:
+                found.append(("write", path, value))
+        for _, made in list(self._containers.values()):
+            if not isinstance(made, set):
+                found += made.effects()
+        for path, before, made in self._sets:
+            if made != before:
+                found.append(("contents", path, list(made)))
+        self._check_numbers(found)
+        return found
+
+    def _check_numbers(self, effects: list[tuple[str, Path, Any]]) -> None:
+        """Numbers that are read and set become inputs at once: they would be others at the next call."""
+        needed = set()
+        for _, path, value in effects:
+            guard = self.guards.get((path.key, SameValue))
+            if guard is None or path.key in self.policy.known or path.key in self.policy.hidden:
+                continue
+            if is_number(guard.value):
+                if isinstance(value, (TracedArray, int, float, complex, np.number)) and not guard.holds(value):
+                    needed.add(path.key)
+        if needed:
+            raise HiddenNeeded(needed)
+
+    def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
+        """The keys of the paths at which these parameters of the program are found; not of those that are arguments."""
+        wanted = set(parameters)
+        found = [capture for capture in self.trace.captures.values() if capture.parameter in wanted and capture.path is not None]
+        return frozenset(capture.path.key for capture in found)
+
+    def place(self, capture: Capture) -> None:
+        """An array that was met otherwise than by a path stays the array that it is."""
+        if capture.path is None:
+            capture.path = Fixed(capture.array, f"an array of shape {capture.array.shape} from outside")
+            self.guard(Readable(capture.path, capture.array, array_form_key))
+
+    def require_followed(self, holder: Any) -> None:
+        """Raises TracerError for a container from outside that is about to be changed, if its kind is not followed."""
+        path = None if isinstance(holder, (TracedArray, OutsideDict, OutsideList, set)) else self.path_of(holder)
+        if path is not None:
+            raise TracerError(
+                f"{path.text}, a {type(holder).__name__}, is changed by the traced function: that is followed for lists, dicts "
+                "and sets alone. Use one of these, or return the new value and change it outside"
+            )
+
+    def keep_apart(self, changed: Capture, captures: Iterable[Capture]) -> None:
+        """An array that is changed in place stays another one than those that were others."""
+        for capture in captures:
+            if capture is not changed and isinstance(capture.array, np.ndarray):
+                self.guards[changed.path.key, Distinct, capture.path.key] = Distinct(changed.path, capture.path)
+
+    def is_reachable(self, value: Any) -> bool:
+        """Whether this is an object from outside, or a copy of a container from outside."""
+        return id(value) in self._holders
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _is_looked_into(value: Any) -> bool:
+    """Whether the attributes of a value from outside are guarded when they are read."""
+    if isinstance(value, (types.ModuleType, type)):
+        return belongs_to_the_user(value)
+    return not isinstance(value, (types.BuiltinFunctionType, np.ufunc)) and value is not MISSING
+
+
+def array_form_key(value: Any) -> Any:
+    """What compiled code was made for of an array, None for what is no array."""
+    if not isinstance(value, np.ndarray):
+        return None
+    return type(value), value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
+
+
+def number_form_key(value: Any) -> Any:
+    """What compiled code was made for of a number, None for what cannot be an input."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        return None
+    return type(value)
+
+
+def current_surroundings() -> Surroundings | None:
+    """Those of the trace that this thread records; None where there is none, or it has none."""
+    trace = current_trace()
+    return None if trace is None else trace.root.surroundings

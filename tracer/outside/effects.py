@@ -1,0 +1,24 @@
+"""What a function sets outside, done behind a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .paths import MISSING, Objects, Path
+
+
+def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
+    """Put a value to a place, append values to the list there, exchange its contents, or delete what is there."""
+    if how == "write":
+        path.write(objects, value)
+    elif how == "delete":
+        path.write(objects, MISSING)
+    else:
+        holder = path.read(objects)
+        if how == "append":
+            holder.extend(value)
+        elif isinstance(holder, list):
+            holder[:] = value
+        else:
+            holder.clear()
+            holder.update(value)

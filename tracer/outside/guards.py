@@ -1,0 +1,254 @@
+"""What has to hold of what was read from outside, so that compiled code still means what the Python call would mean."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from .paths import MISSING, Objects, Path
+
+
+class Guard:
+    """Something that was seen at a place; ``difference`` says what has changed, None if nothing has."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def difference(self, objects: Objects) -> str | None:
+        found = self.path.read(objects)
+        return None if self.holds(found) else self.words(found)
+
+    def holds(self, found: Any) -> bool:
+        raise NotImplementedError
+
+    def words(self, found: Any) -> str:
+        raise NotImplementedError
+
+
+class SameValue(Guard):
+    """A number, a string or another value that cannot change: what is equal is as good."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, path: Path, value: Any) -> None:
+        super().__init__(path)
+        self.value = value
+
+    def holds(self, found: Any) -> bool:
+        return found is self.value or are_equal(found, self.value)
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: {short(self.value)} -> {short(found)}"
+
+
+class SameObject(Guard):
+    """An object by its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, path: Path, value: Any) -> None:
+        super().__init__(path)
+        self.value = value
+
+    def holds(self, found: Any) -> bool:
+        return found is self.value
+
+    def words(self, found: Any) -> str:
+        if found is MISSING:
+            return f"{self.path.text}: {short(self.value)} -> nothing"
+        if type(found) is type(self.value):
+            return f"{self.path.text}: another {type(found).__name__}"
+        return f"{self.path.text}: {short(self.value)} -> {short(found)}"
+
+
+class SameFunction(SameObject):
+    """A function, with what decides what it does."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, path: Path, value: Any) -> None:
+        super().__init__(path, value)
+        self.parts = self._parts(value)
+
+    @staticmethod
+    def _parts(value: Any) -> tuple:
+        return value.__code__, value.__defaults__, value.__kwdefaults__
+
+    def holds(self, found: Any) -> bool:
+        return found is self.value and all(one is other for one, other in zip(self._parts(found), self.parts))
+
+    def words(self, found: Any) -> str:
+        name = getattr(found, "__name__", None)
+        return f"{self.path.text}: another function" if name is not None else super().words(found)
+
+
+class SameMethod(SameObject):
+    """A method with this function; what it is bound to stands at a place of its own."""
+
+    __slots__ = ()
+
+    def holds(self, found: Any) -> bool:
+        return type(found) is types.MethodType and found.__func__ is self.value.__func__
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: another method" if type(found) is types.MethodType else super().words(found)
+
+
+class SameType(Guard):
+    """Something of exactly this type, which is looked into."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, path: Path, kind: type) -> None:
+        super().__init__(path)
+        self.kind = kind
+
+    def holds(self, found: Any) -> bool:
+        return type(found) is self.kind
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: {self.kind.__name__} -> {short(found)}"
+
+
+class SameKeys(Guard):
+    """The keys of a dict, in their order."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, path: Path, keys: list) -> None:
+        super().__init__(path)
+        self.keys = keys
+
+    def holds(self, found: Any) -> bool:
+        return isinstance(found, dict) and list(dict.keys(found)) == self.keys
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: other keys"
+
+
+class SameLength(Guard):
+    """The length of a list."""
+
+    __slots__ = ("length",)
+
+    def __init__(self, path: Path, length: int) -> None:
+        super().__init__(path)
+        self.length = length
+
+    def holds(self, found: Any) -> bool:
+        return isinstance(found, (list, tuple)) and len(found) == self.length
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: length {self.length} -> {len(found) if isinstance(found, (list, tuple)) else short(found)}"
+
+
+class SameContents(Guard):
+    """What an array or a set holds."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, path: Path, value: Any) -> None:
+        super().__init__(path)
+        self.contents = value.copy()
+
+    def holds(self, found: Any) -> bool:
+        if type(found) is not type(self.contents):
+            return False
+        if not isinstance(found, np.ndarray):
+            return found == self.contents
+        if found.dtype != self.contents.dtype or found.shape != self.contents.shape:
+            return False
+        return found.tobytes() == self.contents.tobytes()
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: other contents"
+
+
+class SameAs(Guard):
+    """Two places hold one object."""
+
+    __slots__ = ("other",)
+
+    def __init__(self, path: Path, other: Path) -> None:
+        super().__init__(path)
+        self.other = other
+
+    def difference(self, objects: Objects) -> str | None:
+        same = self.path.read(objects) is self.other.read(objects)
+        return None if same else f"{self.path.text} and {self.other.text} are no longer the same object"
+
+
+class Distinct(Guard):
+    """Two places hold different objects."""
+
+    __slots__ = ("other",)
+
+    def __init__(self, path: Path, other: Path) -> None:
+        super().__init__(path)
+        self.other = other
+
+    def difference(self, objects: Objects) -> str | None:
+        same = self.path.read(objects) is self.other.read(objects)
+        return f"{self.path.text} and {self.other.text} have become the same object" if same else None
+
+
+class Readable(Guard):
+    """An array or a number that is an input at each call: what was compiled for its ``form`` fits."""
+
+    __slots__ = ("form", "form_of", "facts")
+
+    def __init__(self, path: Path, value: Any, form_of: Any) -> None:
+        super().__init__(path)
+        self.form_of = form_of
+        self.form, self.facts = form_of(value), _facts(value)
+
+    def holds(self, found: Any) -> bool:
+        return self.form_of(found) == self.form
+
+    def words(self, found: Any) -> str:
+        before, now = self.facts, _facts(found)
+        changed = [fact for fact in before if fact in now and before[fact] != now[fact]]
+        if not changed:
+            return f"{self.path.text}: {', '.join(before.values())} -> {short(found)}"
+        return "; ".join(f"{self.path.text}: {fact} {before[fact]} -> {now[fact]}" for fact in changed)
+
+
+def _facts(value: Any) -> dict[str, str]:
+    if isinstance(value, np.ndarray):
+        order = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "strided"
+        return {"shape": str(value.shape), "dtype": str(value.dtype), "memory order": order}
+    return {"type": type(value).__name__}
+
+
+def are_equal(one: Any, other: Any) -> bool:
+    """Whether two values that cannot change are the same in all that counts: their types, too, and the sign of zero."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (float, complex)) and not isinstance(one, np.generic):
+        return repr(one) == repr(other)
+    if isinstance(one, np.generic):
+        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(are_equal, one, other))
+    return bool(one == other)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value may be an input of a program."""
+    if isinstance(value, np.generic):
+        return type(value).__module__ == "numpy" and value.dtype.kind in "iufc"
+    return type(value) in (int, float, complex)
+
+
+def short(value: Any) -> str:
+    """A value in messages."""
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype}{list(value.shape)}"
+    text = repr(value) if isinstance(value, (int, float, complex, str, bytes, bool, type(None), np.generic)) else None
+    if text is None:
+        return f"{getattr(value, '__name__', None) or 'a ' + type(value).__name__}" if value is not MISSING else "nothing"
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,39 @@
+"""Whose code something is: the user's, or a library's, which is taken to stay as it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import types
+from pathlib import Path
+
+_LIBRARIES = tuple(
+    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {os.path.dirname(os.path.realpath(os.__file__)) + os.sep}
+)
+_PACKAGE = Path(__file__).resolve().parents[2]
+_OWN_FOLDERS = tuple(
+    f"{_PACKAGE / folder}{os.sep}"
+    for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
+)
+_belongs: dict[str, bool] = {}
+
+
+def is_of_the_user(file: str) -> bool:
+    """Whether a file is neither the standard library's, an installed package's nor phlox's."""
+    found = _belongs.get(file)
+    if found is None:
+        path = os.path.realpath(file) if os.path.exists(file) else file
+        inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
+        found = _belongs[file] = not inside
+    return found
+
+
+def belongs_to_the_user(holder: types.ModuleType | type) -> bool:
+    """Whether a module or a class is the user's, whose attributes may change."""
+    if isinstance(holder, types.ModuleType):
+        file = getattr(holder, "__file__", None)
+        return holder.__name__ == "__main__" or file is not None and is_of_the_user(file)
+    module = sys.modules.get(holder.__module__)
+    return holder.__module__ == "__main__" or module is not None and belongs_to_the_user(module)

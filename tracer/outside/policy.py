@@ -1,0 +1,44 @@
+"""What a jitted function has learned of the numbers and arrays that it reads from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .guards import Guard, SameValue, is_number
+from .paths import Objects
+
+
+@dataclass
+class Policy:
+    """Which numbers are inputs of the compiled code, and whose values it needs; by the keys of their paths.
+
+    A number is a constant of the program as long as it stays the same: so Python can use it, and the compiler. Once it has
+    changed it is an ``hidden`` input, unless Python needs its value (``known``).
+    """
+
+    hidden: set[tuple] = field(default_factory=set)
+    known: set[tuple] = field(default_factory=set)
+
+    def is_hidden(self, key: tuple) -> bool:
+        return key in self.hidden and key not in self.known
+
+    def learn(self, guards: Iterable[Guard], objects: Objects) -> None:
+        """Numbers that have become others of the same type are inputs from now on."""
+        for guard in guards:
+            if isinstance(guard, SameValue) and is_number(guard.value):
+                found = guard.path.read(objects)
+                if type(found) is type(guard.value) and not guard.holds(found):
+                    self.hidden.add(guard.path.key)
+
+    def clear(self) -> None:
+        self.hidden.clear()
+        self.known.clear()
+
+
+class HiddenNeeded(Exception):
+    """Numbers that the function reads and sets; they change at each call."""
+
+    def __init__(self, keys: set[tuple]) -> None:
+        super().__init__()
+        self.keys = keys
