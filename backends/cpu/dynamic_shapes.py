@@ -57,8 +57,9 @@ class PaddedExecutable:
         found = iter(results[len(padding.results) :])
         return tuple(_cut(array, shape, found) for array, shape in zip(results, padding.results))
 
-    def install(self, *arguments: Any, **options: Any) -> None:
+    def install(self, *arguments: Any, **options: Any) -> bool:
         """Does nothing: padding takes the way by Python."""
+        return False
 
     @property
     def optimized(self) -> Module:

@@ -53,16 +53,17 @@ class NativeExecutable:
         instance: Any,
         statics: Sequence[object] = (),
         captures: Sequence[np.ndarray] = (),
+        facts: Sequence[native_call.Fact] = (),
         structure: Callable[[tuple[Any, ...]], Any] | None = None,
         raise_error: Callable[[int], Any] | None = None,
-    ) -> None:
+    ) -> bool:
         """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
 
-        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing where the interpreter takes no native
-        entries.
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing, and returns False, where the interpreter
+        takes no native entries, or memory cannot tell whether the facts hold.
         """
-        if native_call.unsupported_reason() is not None:
-            return
+        if native_call.unsupported_reason() is not None or native_call.words_of(facts) is None:
+            return False
         if self._call_signature is None:
             raise ValueError("install requires that the module was compiled for a call signature")
         entry = native_call.bind_entry(
@@ -71,10 +72,12 @@ class NativeExecutable:
             self._loaded.references,
             statics=statics,
             captures=captures,
+            facts=facts,
             structure=structure,
             raise_error=raise_error or self._raise_error,
         )
         native_call.install_entry(instance, entry)
+        return True
 
     def _make_flat_call(self) -> Callable[..., tuple[Any, ...]]:
         """Calls with flat arrays, by the native entry where there is one."""

@@ -7,13 +7,13 @@ static arguments that may change.
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from ... import hlo
 from ...backends import registry
-from ..outside.guards import Guard, Readable, SameObject
-from ..outside.paths import MISSING, Fixed, Global
+from ..outside.identities import facts_of
 from ..recording import pytree
 from .arguments import Call
 from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
@@ -26,7 +26,7 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
     types = registry.call_signature_types()
     if types is None or recording.mutated or recording.mutated_captures or recording.error_messages or recording.effects:
         return None
-    if any(output.kind == "outside" for output in recording.outputs) or not all(map(_is_trusted, recording.guards)):
+    if any(output.kind == "outside" for output in recording.outputs) or facts_of(recording.guards) is None:
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
     guards = []
@@ -37,7 +37,7 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
         guards.append(guard)
     captures = []
     for capture in recording.captures:
-        if capture.convert is not None:
+        if capture.convert is not None or not isinstance(capture.array, np.ndarray):
             return None
         captures.append(_array_guard(types, capture.parameter.shape))
     results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
@@ -60,17 +60,8 @@ def install(specialization: Specialization, instance: Any, signature: Any, call:
     statics = [argument.value for argument in call.arguments if argument.name not in traced]
     structure = specialization.assemble if signature.result_structure == "call" else None
     captures = [capture.array for capture in recording.captures]
-    installer(instance, captures=captures, statics=statics, structure=structure)
-    return True
-
-
-def _is_trusted(guard: Guard) -> bool:
-    """Whether a guard may be left out: names of modules, and of Python's own functions, are taken to stay what they are."""
-    if isinstance(guard, Readable):
-        return isinstance(guard.path, Fixed)
-    return isinstance(guard, SameObject) and isinstance(guard.path, Global) and (
-        guard.value is MISSING or isinstance(guard.value, ModuleType)
-    )
+    facts = facts_of(recording.guards) or ()
+    return installer(instance, captures=captures, facts=facts, statics=statics, structure=structure)
 
 
 def _guard(types: Any, leaf: Any, value: Any) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..outside.ownership import is_of_the_user
 from ..recording.array import TracedArray
 from ..recording.callables import named
-from ..outside.ownership import is_of_the_user
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..source.rewriting import reason_against, rewritten

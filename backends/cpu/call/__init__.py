@@ -16,6 +16,7 @@ from .call_signature import (
 )
 from .entry import BoundEntry, bind_entry, install_entry, remove_entries
 from .object_layout import unsupported_reason
+from .outside import Fact, words_of
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "ArrayGuard",
     "BoundEntry",
     "CallSignature",
+    "Fact",
     "NumPyScalarGuard",
     "PythonScalarGuard",
     "ResultSpec",
@@ -33,4 +35,5 @@ __all__ = [
     "make_vectorcall_type",
     "remove_entries",
     "unsupported_reason",
+    "words_of",
 ]

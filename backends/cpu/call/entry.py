@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.locks import new_lock
-from . import lookup, native_functions, object_layout, records, result_pool
+from . import lookup, native_functions, object_layout, outside, records, result_pool
 from .call_signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
 from .vectorcall_type import get_entries, set_entries
 
@@ -37,6 +37,7 @@ def bind_entry(
     *,
     statics: Sequence[object] = (),
     captures: Sequence[np.ndarray] = (),
+    facts: Sequence[outside.Fact] = (),
     structure: Callable[[tuple[Any, ...]], Any] | None = None,
     raise_error: Callable[[int], Any] | None = None,
 ) -> BoundEntry:
@@ -47,6 +48,7 @@ def bind_entry(
         arguments left out). It returns 0, or a code for raise_error.
     owner: any object that keeps the kernel in memory.
     statics, captures: the objects of the signature's StaticGuards, and its captured arrays, each in the signature's order.
+    facts: what has to stand outside, as `outside` has it.
     structure: makes what the call returns of the tuple of results (result_structure "call").
     raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
@@ -80,7 +82,11 @@ def bind_entry(
     ]
     captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
-    record = builder.entry(signature, kernel, arguments, captured, results)
+    words = outside.words_of(facts)
+    if words is None:
+        raise ValueError("bind_entry requires facts that memory can tell")
+    builder.references.extend(facts)
+    record = builder.entry(signature, kernel, arguments, captured, results, words)
     record.hash = lookup.hash_of(signature, statics)
     record.structure = None if structure is None else builder.object(structure)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)

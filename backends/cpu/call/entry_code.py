@@ -175,11 +175,29 @@ start:
   br i1 %no_names, label %check_count, label %check_names
 check_names:
   %names_fit = call i1 @names_fit(ptr %entry, i64 %count, ptr %names)
-  br i1 %names_fit, label %arguments, label %no
+  br i1 %names_fit, label %outside, label %no
 check_count:
   %unnamed_count = field i64 %entry, Entry_unnamed_count
   %same_count = icmp eq i64 %count, %unnamed_count
-  br i1 %same_count, label %arguments, label %no
+  br i1 %same_count, label %outside, label %no
+
+outside:
+  ; Words of memory, each an address and what has to stand there.
+  %words = field ptr %entry, Entry_words
+  %words_end = field ptr %entry, Entry_words_end
+  br label %next_word
+next_word:
+  %word = phi ptr [ %words, %outside ], [ %word_after, %compare_word ]
+  %words_done = icmp eq ptr %word, %words_end
+  br i1 %words_done, label %arguments, label %compare_word
+compare_word:
+  %word_at = load ptr, ptr %word
+  %expected_at = getelementptr i64, ptr %word, i64 1
+  %expected_word = load i64, ptr %expected_at
+  %found_word = load i64, ptr %word_at
+  %same_word = icmp eq i64 %found_word, %expected_word
+  %word_after = getelementptr i64, ptr %word, i64 2
+  br i1 %same_word, label %next_word, label %no
 
 arguments:
   %guards = field ptr %entry, Entry_arguments

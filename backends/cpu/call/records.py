@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
 
 import numpy as np
 
-from . import entry_code, lookup, vectorcall_type
+from . import entry_code, lookup, outside, vectorcall_type
 from . import object_layout as layout
 from .call_signature import (
     RESULT_STRUCTURES,
@@ -55,7 +56,7 @@ class Entry(ctypes.Structure):
 
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
     if the signature has names. The guards of the arguments end where those of the captures start. is_array_alone: whether the
-    result is one new array.
+    result is one new array. words: what has to stand outside, as `outside` tells.
     """
 
     _fields_ = [
@@ -80,6 +81,8 @@ class Entry(ctypes.Structure):
         ("positional_count", c_int64),
         ("keyword_count", c_int64),
         ("keyword_names", c_void_p),
+        ("words", c_void_p),
+        ("words_end", c_void_p),
     ]
 
 
@@ -162,13 +165,20 @@ class Builder:
         )
 
     def entry(
-        self, signature: CallSignature, kernel: int, arguments: list[Argument], captures: list[Argument], results: list[Result]
+        self,
+        signature: CallSignature,
+        kernel: int,
+        arguments: list[Argument],
+        captures: list[Argument],
+        results: list[Result],
+        words: Sequence[outside.Word],
     ) -> Entry:
         """The record of the whole; its fields structure and error are left empty."""
         guards = self.memory((Argument * (len(arguments) + len(captures)))(*arguments, *captures))
         captures_at = guards + len(arguments) * ctypes.sizeof(Argument)
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects.
+        words_at = self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
         data_offset = 16 * len(results)
         data_size = 8 * (len(arguments) + len(captures))
         memory_offset = data_offset + 2 * data_size
@@ -192,4 +202,6 @@ class Builder:
             positional_count=len(arguments) - len(signature.keyword_names),
             keyword_count=len(signature.keyword_names),
             keyword_names=self.object_array([sys.intern(name) for name in signature.keyword_names]),
+            words=words_at,
+            words_end=words_at + 16 * len(words),
         )

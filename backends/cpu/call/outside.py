@@ -1,0 +1,124 @@
+"""What stands outside of a call, as words of memory that have to hold what they held: globals, closure variables, functions.
+
+The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict stays
+where it is as long as the dict points to it.
+
+The offsets are those of CPython's ``pycore_dict.h``, ``cellobject.h`` and ``funcobject.h``, and are tried on objects before they
+are relied on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import types
+from collections.abc import Iterable
+from typing import Any
+
+# A word's address, and what has to stand there.
+Word = tuple[int, int]
+# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) or ("function", function).
+Fact = tuple[Any, ...]
+
+# PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
+DICT_KEYS, DICT_VALUES = 32, 40
+# PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; indices }
+KEYS_LOG2_INDEX_BYTES, KEYS_KIND, KEYS_COUNT, KEYS_INDICES = 9, 10, 24, 32
+_GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, value)
+# PyCellObject { PyObject_HEAD; ob_ref }
+CELL_CONTENTS = 16
+# PyFunctionObject: func_code, func_defaults, func_kwdefaults
+FUNCTION_PARTS = (48, 56, 64)
+
+
+def words_of(facts: Iterable[Fact]) -> list[Word] | None:
+    """The words that tell whether the facts still hold, each once; None where memory cannot tell it."""
+    if not _layout_is_known():
+        return None
+    words: dict[Word, None] = {}
+    for kind, *details in facts:
+        found = _WORDS[kind](*details)
+        if found is None:
+            return None
+        words.update(dict.fromkeys(found))
+    return list(words)
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _byte(address: int) -> int:
+    return ctypes.c_uint8.from_address(address).value
+
+
+def _item_words(holder: dict, key: Any, value: Any) -> list[Word] | None:
+    table = _word(id(holder) + DICT_KEYS)
+    kind = _byte(table + KEYS_KIND)
+    if _word(id(holder) + DICT_VALUES) or kind not in (_GENERAL, _UNICODE):  # shared with other objects of a class
+        return None
+    size = 24 if kind == _GENERAL else 16
+    entry = table + KEYS_INDICES + (1 << _byte(table + KEYS_LOG2_INDEX_BYTES))
+    for _ in range(_word(table + KEYS_COUNT)):
+        key_at, value_at = entry + size - 16, entry + size - 8
+        if _word(value_at) == id(value) and _is_key(holder, key, _word(key_at)):
+            return [(id(holder) + DICT_KEYS, table), (key_at, _word(key_at)), (value_at, id(value))]
+        entry += size
+    return None
+
+
+def _is_key(holder: dict, key: Any, address: int) -> bool:
+    return any(id(one) == address and type(one) is type(key) and one == key for one in dict.keys(holder))
+
+
+def _absent_words(holder: dict, key: Any) -> list[Word] | None:
+    table = _word(id(holder) + DICT_KEYS)
+    if _word(id(holder) + DICT_VALUES) or dict.__contains__(holder, key):
+        return None
+    # What is inserted is appended to the table.
+    return [(id(holder) + DICT_KEYS, table), (table + KEYS_COUNT, _word(table + KEYS_COUNT))]
+
+
+def _cell_words(cell: types.CellType, value: Any) -> list[Word] | None:
+    found = (id(cell) + CELL_CONTENTS, id(value))
+    return [found] if _word(found[0]) == found[1] else None
+
+
+def _function_words(function: types.FunctionType) -> list[Word]:
+    return [(id(function) + offset, _word(id(function) + offset)) for offset in FUNCTION_PARTS]
+
+
+_WORDS = {"item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words}
+
+
+@functools.cache
+def _layout_is_known() -> bool:
+    """Whether these objects have their parts where they are looked for; by reads alone."""
+
+    def function(a: Any = (), *, b: Any = None) -> Any:
+        return cell_value
+
+    cell_value = object()
+    parts = (function.__code__, function.__defaults__, function.__kwdefaults__)
+    if [_word(id(function) + offset) for offset in FUNCTION_PARTS] != [id(part) for part in parts]:
+        return False
+    if _cell_words(function.__closure__[0], cell_value) is None:
+        return False
+    for holder in ({f"name{number}": object() for number in range(20)}, {1: object(), "name1": object()}):
+        for key, value in holder.items():
+            words = _item_words(holder, key, value)
+            if words is None or any(_word(address) != expected for address, expected in words):
+                return False
+        absent = _absent_words(holder, "another")
+        holder["name1"] = object()
+        if words_hold(absent) is False or words_hold(_item_words(holder, "name1", holder["name1"])) is False:
+            return False
+        holder["another"] = 1
+        if words_hold(absent):
+            return False
+    return True
+
+
+def words_hold(words: Iterable[Word] | None) -> bool | None:
+    """Whether all of the words hold, as the native entry sees it; None for none."""
+    return None if words is None else all(_word(address) == expected for address, expected in words)

@@ -1,0 +1,59 @@
+"""Guards as native code can check them: that dicts, closure variables and functions hold the very objects that they held."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from .guards import Guard, Readable, SameAs, SameFunction, SameObject, SameType, SameValue
+from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
+
+
+def facts_of(guards: Iterable[Guard]) -> list[tuple[Any, ...]] | None:
+    """What together means that all guards hold; None where more than identities have to be looked at.
+
+    The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) and ("function", function).
+    """
+    found: list[tuple[Any, ...]] = []
+    for guard in guards:
+        if not isinstance(guard, (Readable, SameAs, SameFunction, SameObject, SameType, SameValue)):
+            return None
+        if guard.difference(NO_OBJECTS) is not None:
+            return None
+        for path in (guard.path, guard.other) if isinstance(guard, SameAs) else (guard.path,):
+            facts = _identities(path)
+            if facts is None:
+                return None
+            found += facts
+        if isinstance(guard, SameFunction):
+            found.append(("function", guard.value))
+    return found
+
+
+def _identities(path: Path) -> list[tuple[Any, ...]] | None:
+    """What means that the same object stands at a place; None where that cannot be said so."""
+    value = path.read(NO_OBJECTS)
+    if isinstance(path, Fixed):
+        return []
+    if isinstance(path, Global):
+        return [_item(path.namespace, path.name, value)]
+    if isinstance(path, Cell):
+        return None if value is MISSING else [("cell", path.cell, value)]
+    if not isinstance(path, (Attribute, Item)):
+        return None
+    holder, facts = path.holder.read(NO_OBJECTS), _identities(path.holder)
+    if facts is None:
+        return None
+    if isinstance(path, Item) and type(holder) is tuple:
+        return facts
+    if isinstance(path, Item) and type(holder) is dict:
+        return [*facts, _item(holder, path.index, value)]
+    if isinstance(path, Attribute) and isinstance(holder, (types.ModuleType, types.SimpleNamespace)):
+        attributes = vars(holder)
+        return [*facts, ("item", attributes, path.name, value)] if attributes.get(path.name, MISSING) is value else None
+    return None
+
+
+def _item(holder: dict, key: Any, value: Any) -> tuple[Any, ...]:
+    return ("absent", holder, key) if value is MISSING else ("item", holder, key, value)
