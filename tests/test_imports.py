@@ -40,7 +40,9 @@ ALLOWED = {
         "tracer.outside", "tracer.recording", "tracer.source", "compile", "hlo", "runtime",
     },
     "tracer.outside": {"tracer.outside"},
-    "tracer.calls": {"tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "backends.registry", "compile", "hlo", "runtime"},
+    "tracer.calls": {
+        "tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "backends.registry", "compile", "hlo", "runtime",
+    },
     "tracer.functions": {
         "tracer.functions",
         "tracer.calls.custom_call",

@@ -1,4 +1,4 @@
-"""What a function reads from outside, and sets there: each program runs undecorated beside decorated, with changes in between."""
+"""What a function reads from outside, and sets there: programs undecorated beside decorated, with changes in between."""
 
 import copy
 import functools
@@ -424,7 +424,11 @@ def callable_objects(decorate):
             return self.a * x + self.b
 
     affine = Affine()
-    return decorate(affine), [lambda: setattr(affine, "a", 3.0), lambda: setattr(affine, "a", 4.0)], lambda: (affine.a, affine.b)
+    return (
+        decorate(affine),
+        [lambda: setattr(affine, "a", 3.0), lambda: setattr(affine, "a", 4.0)],
+        lambda: (affine.a, affine.b),
+    )
 
 
 @program

@@ -218,7 +218,9 @@ class Call:
         for one in self.arguments:
             is_static = one.name in self.reader.static_names
             paths = [one.name] if is_static else pytree.leaf_paths(one.structure, one.name)
-            found.update({path: one.start + index for index, (path, leaf) in enumerate(zip(paths, one.leaves)) if is_object(leaf)})
+            found.update(
+                {path: one.start + index for index, (path, leaf) in enumerate(zip(paths, one.leaves)) if is_object(leaf)}
+            )
         return found
 
     def object_values(self) -> dict[str, Any]:

@@ -34,8 +34,8 @@ R = TypeVar("R")
 class _Known:
     """A form of call that has been met.
 
-    Its specializations, of which the last that was used is the first; they differ in what they found outside. Which leaves of the
-    call they take (None: all), and which are objects.
+    Its specializations, of which the last that was made is the first; they differ in what they found outside. Which leaves of
+    the call they take (None: all), and which are objects.
     """
 
     specializations: list[Specialization]
@@ -150,7 +150,9 @@ class JittedFunctionBase:
             elif recording is None:  # forgotten meanwhile
                 return self._prepare(call, objects)
             else:
-                specialization = self._specialize(form, recording, call, specializations, objects, selection == sorted(selection))
+                specialization = self._specialize(
+                    form, recording, call, specializations, objects, selection == sorted(selection)
+                )
                 specializations.insert(0, specialization)
                 for forgotten in specializations[_MOST_KEPT:]:
                     self._entries.pop(forgotten, None)
@@ -202,7 +204,7 @@ class JittedFunctionBase:
                     raise
 
     def _make_known(self, form: CallForm, error: ConcretizationError) -> bool:
-        """Whether the error comes from Python integers that can be made static, and from what is outside; they are from now on."""
+        """Whether the error comes from integers that can be made static, and from what is outside; they are from now on."""
         if not error.sources:
             return False
         leaves = form.traced_leaves
@@ -228,8 +230,8 @@ class JittedFunctionBase:
         aliases = {id(captured[index]): same[count + index] for index in range(len(captured)) if same[count + index] < count}
         if any(count <= same[count + index] < count + index for index in range(len(captured))):
             raise ValueError(
-                f"{self.__name__} changes an array from outside in place, and uses it under two names that are different objects "
-                "with the same memory; use one of them"
+                f"{self.__name__} changes an array from outside in place, and uses it as two objects with the same memory; "
+                "use one of them"
             )
         recording = record(self._traced_function, self.__name__, form, self._policy, objects, same[:count], aliases)
         with compilation_lock:
@@ -349,8 +351,8 @@ def jit(
 
     Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
     ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the
-    function turns out to need (an axis, a shape, ``range``). Arrays that the function uses from outside are read at each call;
-    other outside objects are taken as they are when the function is traced.
+    function turns out to need (an axis, a shape, ``range``). What the function reads from outside is read, or guarded, at each
+    call, and what it sets there takes effect at each call (``docs/outside.md``); so it is with arguments that are objects.
 
     Loops, branches and calls of the user's own functions are captured from the source; see docs/control_flow.md.
 

@@ -49,7 +49,7 @@ class Specialization:
         return [difference for difference in found if difference is not None]
 
     def __call__(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Any:
-        """Run; arguments that the function changes in place have their new contents afterwards, and so has what it sets outside.
+        """Run; afterwards arguments that the function changes in place have their new contents, and what it sets is set.
 
         Raises what the function's error flag stands for, with nothing changed.
         """

@@ -280,8 +280,8 @@ def as_traced_leaf(value: Any) -> Any:
 class _Outputs:
     """What the leaves are that a function returns and sets outside.
 
-    Appends the instructions that compute them to the roots, the same array once. ``arguments`` numbers those that are themselves
-    meant: that are changed in place, as what is returned.
+    Appends the instructions that compute them to the roots, the same array once. ``arguments`` numbers those that are meant
+    themselves: as what is returned, those that are changed in place.
     """
 
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:

@@ -133,12 +133,17 @@ def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path
         if parameters is not None and parameters.frozen:
             setattr(holder, name, None)  # raises
         raise TracerError(
-            f"{path.text}.{name} is set by the traced function, and {kind.__name__} has a __setattr__ of its own, which would run "
-            "when the function is traced, and not at each call. Fix: return the value, and set the attribute outside"
+            f"{path.text}.{name} is set by the traced function, and {kind.__name__} has a __setattr__ of its own, which would "
+            "run when the function is traced, and not at each call. Fix: return the value, and set the attribute outside"
         )
     if found is MISSING and not hasattr(holder, "__dict__"):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
-    if type(found) is property or found is not MISSING and not hasattr(type(found), "__set__") and not hasattr(holder, "__dict__"):
+    if (
+        type(found) is property
+        or found is not MISSING
+        and not hasattr(type(found), "__set__")
+        and not hasattr(holder, "__dict__")
+    ):
         raise AttributeError(f"property '{name}' of '{kind.__name__}' object has no setter")
 
 

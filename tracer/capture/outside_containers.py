@@ -315,7 +315,22 @@ def _rewrites(name: str) -> Callable:
     return method
 
 
-for _name in ("__contains__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__mul__", "__rmul__", "__reversed__", "__repr__", "copy", "count", "index"):
+for _name in (
+    "__contains__",
+    "__eq__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__add__",
+    "__mul__",
+    "__rmul__",
+    "__reversed__",
+    "__repr__",
+    "copy",
+    "count",
+    "index",
+):
     setattr(OutsideList, _name, _reads_whole(_name))
 for _name in ("__setitem__", "__delitem__", "__imul__", "insert", "pop", "remove", "clear", "sort", "reverse"):
     setattr(OutsideList, _name, _rewrites(_name))

@@ -36,7 +36,8 @@ from .outside_containers import KINDS, OutsideDict, OutsideList
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _VALUES = (
-    bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice, enum.Enum,
+    bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice,
+    enum.Enum,
 )  # fmt: skip
 _HELPERS = "_phlox"
 _OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__builtins__", "__path__")
@@ -128,14 +129,19 @@ class Surroundings:
         cells = [self._cell(name, cell) for name, cell in zip(names, function.__closure__ or ())]
         path = Fixed(function, function.__name__)
         defaults = function.__defaults__ and tuple(
-            [self.convert(value, Item(Attribute(path, "__defaults__"), position)) for position, value in enumerate(function.__defaults__)]
+            [
+                self.convert(value, Item(Attribute(path, "__defaults__"), position))
+                for position, value in enumerate(function.__defaults__)
+            ]
         )
         made = types.FunctionType(
             function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)
         )
         if function.__kwdefaults__:
             holder = Attribute(path, "__kwdefaults__")
-            made.__kwdefaults__ = {name: self.convert(value, Item(holder, name)) for name, value in function.__kwdefaults__.items()}
+            made.__kwdefaults__ = {
+                name: self.convert(value, Item(holder, name)) for name, value in function.__kwdefaults__.items()
+            }
         made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
         made.__dict__.update(function.__dict__)
         self._functions[id(function)] = function, made
@@ -359,7 +365,9 @@ class Surroundings:
     def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
         """The keys of the paths at which these parameters of the program are found; not of those that are arguments."""
         wanted = set(parameters)
-        found = [capture for capture in self.trace.captures.values() if capture.parameter in wanted and capture.path is not None]
+        found = [
+            capture for capture in self.trace.captures.values() if capture.parameter in wanted and capture.path is not None
+        ]
         return frozenset(capture.path.key for capture in found)
 
     def place(self, capture: Capture) -> None:

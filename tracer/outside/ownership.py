@@ -14,8 +14,7 @@ _LIBRARIES = tuple(
 )
 _PACKAGE = Path(__file__).resolve().parents[2]
 _OWN_FOLDERS = tuple(
-    f"{_PACKAGE / folder}{os.sep}"
-    for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
+    f"{_PACKAGE / folder}{os.sep}" for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
 )
 _belongs: dict[str, bool] = {}
 

@@ -75,7 +75,7 @@ class Capture:
     """A concrete array or number that the traced function met, and the hidden parameter that stands for it.
 
     ``convert`` makes what the program takes of what is found at a call, None where that is the same. The snapshot serves to
-    see whether an array is changed while the function is traced. ``path`` says where it is found at each call (`tracer.outside`).
+    see whether an array is changed while the function is traced. ``path`` (of `tracer.outside`) says where it is found then.
     """
 
     __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path")

@@ -1,10 +1,10 @@
 """What stands outside of a call, as words of memory that have to hold what they held: globals, closure variables, functions.
 
-The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict stays
-where it is as long as the dict points to it.
+The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict
+stays where it is as long as the dict points to it.
 
-The offsets are those of CPython's ``pycore_dict.h``, ``cellobject.h`` and ``funcobject.h``, and are tried on objects before they
-are relied on.
+The offsets are those of CPython's ``pycore_dict.h``, ``cellobject.h`` and ``funcobject.h``, and are tried on objects before
+they are relied on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
 DICT_KEYS, DICT_VALUES = 32, 40
-# PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; indices }
+# PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; ... }
 KEYS_LOG2_INDEX_BYTES, KEYS_KIND, KEYS_COUNT, KEYS_INDICES = 9, 10, 24, 32
 _GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, value)
 # PyCellObject { PyObject_HEAD; ob_ref }
