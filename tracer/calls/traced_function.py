@@ -294,6 +294,8 @@ class _Outputs:
         surroundings = self.trace.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
+        elif type(leaf) is Irreconcilable:
+            raise leaf.error()
         elif type(leaf) is Maybe and leaf.absent is None and isinstance(as_traced_leaf(leaf.value), TracedArray):
             found = Output("optional", self._array(leaf.is_there).index, self._array(as_traced_leaf(leaf.value)))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
