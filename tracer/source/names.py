@@ -36,7 +36,7 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
 
 def copied(node: ast.AST) -> Any:
     """A deep copy of a tree, without what others have noted on its nodes (who prints tracebacks, their parents)."""
-    made = type(node)()
+    parts = {}
     for name in (*node._fields, *node._attributes):
         try:
             value = getattr(node, name)
@@ -46,8 +46,8 @@ def copied(node: ast.AST) -> Any:
             value = copied(value)
         elif type(value) is list:
             value = [copied(item) if isinstance(item, ast.AST) else item for item in value]
-        setattr(made, name, value)
-    return made
+        parts[name] = value
+    return type(node)(**parts)
 
 
 def nodes_of_scope(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
