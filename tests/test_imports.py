@@ -52,6 +52,7 @@ ALLOWED = {
         "compile.scan_steps",
         "hlo",
     },
+    "tracer.extents": {"tracer.extents", "tracer.functions", "tracer.indexing", "tracer.recording", "hlo"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
     "": {"client", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},

@@ -1,6 +1,6 @@
 """The frontend: what a Python function sees while it is traced, and how its calls reach the compiled code."""
 
-from . import functions, indexing  # noqa: F401  (they fill the tables that traced arrays look into)
+from . import extents, functions, indexing  # noqa: F401  (they fill the tables that traced arrays look into)
 from .calls.cache import CacheEntry, CacheInfo
 from .calls.custom_call import custom_call
 from .calls.jit import jit

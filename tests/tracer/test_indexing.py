@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phlox import ConcretizationError, jit
+from phlox import jit
 from phlox.tracer.functions.shape_manipulation import reshape_strides
 
 
@@ -248,9 +248,11 @@ def test_assignment_to_masks_of_some_dimensions():
     check(mismatch, x)
 
 
-def test_slices_with_bounds_known_at_run_time_are_refused():
-    with pytest.raises(ConcretizationError, match="bound of a slice"):
-        traced(lambda x: x[: x[0]], np.arange(5))
+def test_a_bound_of_a_slice_that_is_a_python_integer_becomes_static():
+    function = jit(lambda x, n: x[: n + 1].reshape(2, -1), backend="reference")
+    for size in (3, 1):
+        np.testing.assert_array_equal(function(np.arange(5), size), np.arange(size + 1).reshape(2, -1))
+    assert function.cache_info().misses == 2
 
 
 def test_wrong_indices():

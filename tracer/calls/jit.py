@@ -213,7 +213,7 @@ class JittedFunctionBase:
         if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
             return False
         sources = [leaves[number] for number in numbers]
-        if not all(leaf.kind == "python scalar" and leaf.shape.element_type.is_integer for leaf in sources):
+        if not all(leaf.is_python_integer for leaf in sources):
             return False
         if not sources and error.outside <= self._policy.known:
             return False

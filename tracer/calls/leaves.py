@@ -57,6 +57,11 @@ class TracedLeaf:
         return self.kind == "python scalar"
 
     @property
+    def is_python_integer(self) -> bool:
+        """Whether it can become static where the function needs its value."""
+        return self.kind == "python scalar" and self.shape.element_type.is_integer
+
+    @property
     def facts(self) -> dict[str, str]:
         """What counts of it, in words."""
         order = "" if self.shape.is_row_major else "F"

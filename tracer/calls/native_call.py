@@ -1,8 +1,8 @@
 """Which calls may bypass Python, and how the backend is told.
 
 The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
-change arrays in place, or that raise errors of their own at run time, are always called through Python, and so are calls with
-static arguments that may change.
+change arrays in place, that raise errors of their own at run time, or that return arrays whose sizes are known then only, are
+always called through Python, and so are calls with static arguments that may change.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
     if types is None or recording.mutated or recording.mutated_captures or recording.error_messages or recording.effects:
         return None
     if any(output.kind == "outside" for output in recording.outputs) or facts_of(recording.guards) is None:
+        return None
+    if any(shape.has_dynamic_dimensions for shape in hlo.leaves(recording.module.entry.shape)):
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
     guards = []

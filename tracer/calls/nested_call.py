@@ -28,7 +28,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
         for position, leaf in enumerate(leaves):
             if isinstance(leaf, TracedArray) and not _belongs_outside(leaf, inner):
                 made[position] = len(roots)
-                roots.append(leaf.instruction(inner))
+                roots.append(leaf.recorded(inner))
         written = list(inner.written)
         roots.extend(inner.written.values())
     if not roots and not any(map(has_effects, inner.builder.instructions)):

@@ -165,6 +165,8 @@ def _record(
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
                 trace.argument_names[parameter] = leaf.path
+                if leaf.is_python_integer:
+                    trace.python_integers.add(parameter)
                 handles.append(
                     TracedArray.from_instruction(
                         trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
@@ -318,7 +320,7 @@ class _Outputs:
         identity = id(leaf if leaf.storage is None else leaf.storage)
         if identity not in self._numbers:
             self._numbers[identity] = len(self.roots)
-            self.roots.append(leaf.instruction(self.trace))
+            self.roots.append(leaf.recorded(self.trace))
         return Output("python scalar" if leaf.weak_type and not leaf.shape else "result", self._numbers[identity])
 
 

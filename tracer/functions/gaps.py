@@ -14,7 +14,7 @@ def _functions(names: str, module: object = np) -> list:
 missing(
     "shapes that depend on contents",
     _functions(
-        "unique unique_all unique_counts unique_inverse unique_values nonzero argwhere flatnonzero intersect1d setdiff1d "
+        "unique unique_all unique_counts unique_inverse unique_values intersect1d setdiff1d "
         "setxor1d union1d trim_zeros bincount"
     ),
 )

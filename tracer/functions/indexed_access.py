@@ -26,7 +26,7 @@ from ..indexing.index_arrays import (
 )
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import DYNAMIC, implements
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -238,8 +238,10 @@ def choose(a, choices, out=None, mode="raise"):
 
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
-    """The condition must be known while tracing: it decides the shape."""
+    """Where the condition is traced the size of the result is known at run time only."""
     a = as_strong(a)
+    if has_traced(condition):
+        return DYNAMIC[np.compress](condition, a, axis, out)
     contents = known_contents(require_trace(a), condition)
     if contents.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -248,8 +250,10 @@ def compress(condition, a, axis=None, out=None):
 
 @implements(np.extract)
 def extract(condition, arr):
-    """The condition must be known while tracing: it decides the shape."""
+    """Where the condition is traced the size of the result is known at run time only."""
     arr = as_strong(arr)
+    if has_traced(condition):
+        return DYNAMIC[np.extract](condition, arr)
     return take(arr, np.flatnonzero(known_contents(require_trace(arr), condition)).tolist())
 
 
@@ -281,11 +285,13 @@ def _known_indices(trace: Trace, obj: Any) -> np.ndarray:
 
 @implements(np.delete)
 def delete(arr, obj, axis=None):
-    """What is deleted must be known while tracing: it decides the shape."""
+    """Where a mask of what is deleted is traced the size of the result is known at run time only; indices must be known."""
     arr = as_strong(arr)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
+    if isinstance(obj, TracedArray) and obj.dtype == bool and obj.shape == (arr.shape[axis],):
+        return arr[(slice(None),) * axis + (~obj,)]
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)
         obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj

@@ -30,14 +30,11 @@ def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hl
 
 @implements(np.where)
 def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
-    """With three arguments; a condition alone is refused: its result's shape would depend on contents."""
+    """With a condition alone, as `numpy.nonzero`."""
     if (x is _NO_VALUE) != (y is _NO_VALUE):
         raise ValueError("either both or neither of x and y should be given")
     if x is _NO_VALUE:
-        raise NotImplementedError(
-            "np.where with a condition alone is not implemented for traced arrays: the shape of the result would depend on "
-            "contents. Give x and y"
-        )
+        return np.nonzero(condition)
     condition, x, y = prepare(condition), prepare(x), prepare(y)
     chosen = choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
     return laid_out(chosen, (condition, x, y))

@@ -1,6 +1,7 @@
 """``array[index]`` and ``array[index] = value``: which kind of index it is.
 
-A traced mask, read, gives a `MaskedSelection`, because the result's shape would depend on contents.
+A traced mask, read, gives a `MaskedSelection`. What else depends on sizes that are known at run time only is looked up in the
+table of what does.
 """
 
 from __future__ import annotations
@@ -10,8 +11,18 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
-from ..recording.function_tables import implements_method
-from .basic import is_basic, is_mask_entry, read_basic, require_mask_fits, selects_all, with_known_masks, write_basic
+from ..recording.function_tables import DYNAMIC, implements_method
+from .basic import (
+    decides_about_sizes,
+    has_traced_bounds,
+    is_basic,
+    is_mask_entry,
+    read_basic,
+    require_mask_fits,
+    selects_all,
+    with_known_masks,
+    write_basic,
+)
 from .index_arrays import read_arrays
 from .mask_assignment import write_advanced
 from .masked_selection import MaskedSelection
@@ -21,14 +32,18 @@ from .masked_selection import MaskedSelection
 def read_index(array: TracedArray, index: Any) -> Any:
     """A view for a basic index, a copy for one that holds arrays. Raises as NumPy does."""
     if is_basic(index):
+        if has_traced_bounds(index):
+            return DYNAMIC[np.ndarray.__getitem__](array, index)
         return read_basic(array, index)
     index = with_known_masks(index)
     mask, *others = index if isinstance(index, tuple) else (index,)
-    if isinstance(mask, TracedArray) and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
+    if type(mask) is TracedArray and is_mask_entry(mask) and mask.ndim and all(map(selects_all, others)):
         require_mask_fits(array, mask.shape, 0)
         if len(others) <= array.ndim - mask.ndim:
             # Both as they are now: x[mask] is a copy in NumPy.
             return MaskedSelection(array.copy(), mask.copy())
+    if decides_about_sizes(index):
+        return DYNAMIC[np.ndarray.__getitem__](array, index)
     return read_arrays(array, index)
 
 
@@ -40,6 +55,9 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
     if not array.is_writeable:
         raise ValueError("assignment destination is read-only")
     if is_basic(index):
-        write_basic(array, index, value)
+        if has_traced_bounds(index) or isinstance(value, TracedArray) and value.is_dynamic:
+            DYNAMIC[np.ndarray.__setitem__](array, index, value)
+        else:
+            write_basic(array, index, value)
     else:
         write_advanced(array, with_known_masks(index, counts=False), value)

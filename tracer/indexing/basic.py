@@ -315,6 +315,24 @@ def with_known_masks(index: Any, counts: bool = True) -> Any:
     return index
 
 
+def has_traced_bounds(index: Any) -> bool:
+    """Whether a bound of a slice is known at run time only, and with it the size of the result."""
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, slice) and has_traced((entry.start, entry.stop, entry.step)):
+            return True
+    return False
+
+
+def decides_about_sizes(index: Any) -> bool:
+    """Whether the size of what an index selects is known at run time only."""
+    if has_traced_bounds(index):
+        return True
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, TracedArray) and (entry.is_dynamic or is_mask_entry(entry) and entry.size > 0):
+            return True
+    return False
+
+
 def selects_all(entry: Any) -> bool:
     """Whether an entry of an index changes nothing: a whole slice, or Ellipsis."""
     return entry is Ellipsis or isinstance(entry, slice) and entry.start is entry.stop is entry.step is None

@@ -13,10 +13,12 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray
+from ..recording.function_tables import DYNAMIC
 from ..recording.operands import as_traced, broadcast, instruction_of, prepare, shape_of
 from ..recording.trace import Trace
-from .basic import assigned_value, is_mask_entry, require_mask_fits, selects_all
-from .index_arrays import known_contents, selection_along, taken, write_arrays
+from .basic import assigned_value, decides_about_sizes, is_mask_entry, require_mask_fits, selects_all
+from .index_arrays import selection_along, taken, write_arrays
 from .masked_selection import MaskedSelection
 
 Instruction = hlo.Instruction
@@ -27,7 +29,7 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
     entries = list(index) if isinstance(index, tuple) else [index]
     masks = [position for position, entry in enumerate(entries) if is_mask_entry(entry)]
     if len(masks) != 1 or not all(selects_all(entry) for position, entry in enumerate(entries) if position != masks[0]):
-        write_arrays(array, index, value)
+        _write_arrays(array, index, value)
         return
     mask = entries[masks[0]]
     mask = mask if isinstance(mask, TracedArray) else np.asarray(mask)
@@ -37,11 +39,12 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
     first = _first_dimension(array, entries, masks[0], mask.ndim)
     require_mask_fits(array, mask.shape, first)
     trace = require_trace(array)
-    if isinstance(value, MaskedSelection):
-        if first:
-            raise NotImplementedError("assigning x[mask] to a mask behind other indices is not implemented for traced arrays")
-        whole = instruction_of(trace, value.values_for(as_traced(mask)), array.element_type)
+    if first == 0 and isinstance(value, MaskedSelection) and value.is_that_of(as_traced(mask)):
+        whole = instruction_of(trace, value.whole, array.element_type)
         _select(trace, array, mask, first, broadcast(whole, array.shape))
+        return
+    if isinstance(value, DynamicArray):
+        _write_arrays(array, index, value)
         return
     value = prepare(value)
     # The selected elements lie along one dimension, at the place of the mask's.
@@ -56,8 +59,13 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
     elif isinstance(mask, TracedArray) and first == 0:
         converted = assigned_value(trace, value, (count, *rest), array.element_type)
         _select(trace, array, mask, first, _dealt_out(trace, mask, converted))
-    elif isinstance(mask, TracedArray):
-        known_contents(trace, mask)  # raises
+    else:
+        _write_arrays(array, index, value)
+
+
+def _write_arrays(array: TracedArray, index: Any, value: Any) -> None:
+    if isinstance(value, DynamicArray) or decides_about_sizes(index):
+        DYNAMIC[np.ndarray.__setitem__](array, index, value)
     else:
         write_arrays(array, index, value)
 

@@ -1,14 +1,15 @@
 """``x[mask]``: the elements that a boolean mask selects.
 
-How many these are is not known while tracing, so the selection is no array. It stands for the whole array together with
-the mask, which is enough for what masks are mostly read for: arithmetic (``x[mask] *= 2``, ``x[mask] = y[mask] + 1``)
-and reductions (``x[mask].mean()``). Arithmetic is done on all elements; writing back and reductions take the selected
-ones alone. What needs the selected elements as an array of their own raises NotImplementedError.
+A selection stands for the whole array together with the mask for as long as that is enough, as it is for what masks are mostly
+read for: arithmetic (``x[mask] *= 2``, ``x[mask] = y[mask] + 1``) and reductions (``x[mask].mean()``). Arithmetic is done on
+all elements; writing back and reductions take the selected ones alone. What needs the selected elements as an array of their
+own has them moved together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,175 +17,142 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import ConcretizationError
+from ..recording.current_trace import current_trace
+from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.function_tables import ufunc_kernel
 from ..recording.operands import as_traced, class_of, has_traced, normalize_axes, shape_of
-from ..recording.operators import Operators
-
-_HINT = "the number of selected elements is not known while tracing; np.where(mask, ..., ...) keeps the shape"
-
-
-def same_value(first: hlo.Instruction, second: hlo.Instruction, depth: int = 16) -> bool:
-    """Whether two instructions compute the same by their structure, as far as a few levels show."""
-    if first is second:
-        return True
-    if depth == 0 or first.operation is not second.operation or first.shape != second.shape or first.opcode == "parameter":
-        return False
-    if len(first.operands) != len(second.operands) or not _same_attributes(first.attributes, second.attributes):
-        return False
-    return all(same_value(one, other, depth - 1) for one, other in zip(first.operands, second.operands))
+from ..recording.trace import Storage
+from .compression import compressed
 
 
-def _same_attributes(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    for name, value in first.items():
-        other = second[name]
-        if isinstance(value, np.ndarray):
-            if value.dtype != other.dtype or value.shape != other.shape or value.tobytes() != other.tobytes():
-                return False
-        elif value is not other and value != other:
-            return False
-    return True
-
-
-def _reduction(function: Callable) -> Callable:
-    return lambda self, axis=None, **arguments: self.reduce(function, axis, **arguments)
-
-
-class MaskedSelection(Operators):
+class MaskedSelection(DynamicArray):
     """The elements of an array (of shape mask.shape + rest) that the mask selects, of shape (unknown, *rest).
+
+    ``whole`` and ``mask`` are arrays of its own; ``whole`` is None once the elements have been moved together and changed.
 
     >>> from phlox import jit
     >>> @jit(backend="reference")
     ... def clip_below(x):
     ...     x[x < 0] *= -10
-    ...     return x[x > 15].sum()
+    ...     return x[x > 15].sum(), x[x > 2]
     >>> x = np.array([-1.0, 2.0, -3.0])
     >>> clip_below(x), x
-    (np.float64(30.0), array([10.,  2., 30.]))
+    ((np.float64(30.0), array([10., 30.])), array([10.,  2., 30.]))
     """
 
-    __slots__ = ("whole", "mask")
+    __slots__ = ("whole", "mask", "_trace", "_stored")
 
     def __init__(self, whole: TracedArray, mask: TracedArray) -> None:
-        self.whole, self.mask = whole, mask
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.whole.dtype
+        bounds = (mask.size, *whole.shape[mask.ndim :])
+        super().__init__(None, hlo.Shape(whole.element_type, bounds, dynamic_dimensions=(True,) + (False,) * (len(bounds) - 1)))
+        self.whole: TracedArray | None = whole
+        self.mask, self._trace = mask, current_trace()
+        self._stored: Storage | None = None
 
     @property
     def rest(self) -> tuple[int, ...]:
         """The sizes of the dimensions that the mask leaves alone."""
-        return self.whole.shape[self.mask.ndim :]
+        return self.bounds.dimensions[1:]
 
     @property
-    def ndim(self) -> int:
-        return 1 + len(self.rest)
+    def storage(self) -> Storage:  # type: ignore[override]
+        """The selected elements, moved together when this is asked for first."""
+        if self._stored is not None:
+            return self._stored
+        trace = require_trace(self.mask)
+        storage = Storage(trace, compressed(trace, self.whole, self.mask).recorded(trace), "x[mask]")
+        if trace is self._trace:  # what is computed in a loop or branch is known there only
+            self._stored = storage
+        return storage
 
-    @property
-    def size(self) -> TracedArray:
-        """How many elements are selected, a traced integer."""
-        return np.count_nonzero(self.mask) * int(np.prod(self.rest, dtype=np.int64))
+    @storage.setter
+    def storage(self, storage: Storage | None) -> None:
+        self._stored = storage
 
-    @property
-    def shape(self) -> tuple:
-        raise ConcretizationError(self.mask, "as an index, and the shape of the result is asked for", f"Note that {_HINT}.")
+    def set_value(self, instruction: hlo.Instruction) -> None:
+        if self._stored is None and current_trace() is not self._trace:
+            raise NotImplementedError("changing elements of x[mask] in a loop or branch is not implemented: copy it before")
+        super().set_value(instruction)
+        self.whole = None
 
-    def __len__(self) -> int:
-        raise ConcretizationError(
-            self.mask,
-            "as an index, and the length of the result is asked for",
-            "np.count_nonzero(mask) counts the selected elements.",
-        )
-
-    def __bool__(self) -> bool:
-        raise ConcretizationError(self.mask, "as an index, and the result is used where Python needs a bool")
-
-    def __iter__(self) -> Any:
-        raise NotImplementedError(f"iteration over x[mask] is not implemented for traced arrays: {_HINT}")
-
-    def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError(f"indexing x[mask] is not implemented for traced arrays: {_HINT}")
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise NotImplementedError(f"assigning to a part of x[mask] is not implemented for traced arrays: {_HINT}")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise ConcretizationError(
-            self.mask, "as an index, and the result is used where NumPy needs an ndarray", f"Note that {_HINT}."
-        )
+    def is_that_of(self, mask: TracedArray) -> bool:
+        """Whether it is still all of what this mask selects, element by element."""
+        trace = require_trace(self.mask)
+        if self.whole is None or self.mask.shape != mask.shape:
+            return False
+        return same_value(self.mask.instruction(trace), mask.instruction(trace))
 
     def __repr__(self) -> str:
         return f"MaskedSelection({self.dtype}[{','.join(map(str, ('?', *self.rest)))}])"
 
-    def _has_mask_of(self, other: MaskedSelection) -> bool:
-        trace = require_trace(self.mask)
-        return self.mask.shape == other.mask.shape and same_value(self.mask.instruction(trace), other.mask.instruction(trace))
-
-    def values_for(self, mask: TracedArray) -> TracedArray:
-        """The whole array behind the selection, for assignment to the same mask of another array."""
-        if not self._has_mask_of(MaskedSelection(self.whole, mask)):
-            raise NotImplementedError(
-                f"assigning elements that one mask selects to those of another is not implemented for traced arrays: {_HINT}"
-            )
-        return self.whole
-
     # --- arithmetic ---
 
-    def takes(self, operand: Any) -> bool:
-        return True  # what it does not take raises an error that says so
-
-    def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
-        return self.__array_ufunc__(ufunc, "__call__", *operands)
-
-    def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
-        return self.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-        if method == "reduce" and not arguments.get("out"):
-            return self.reduce(ufunc.reduce, *inputs[1:], **arguments)
-        if method != "__call__" or ufunc.signature is not None:
-            method = "" if method == "__call__" else f".{method}"
-            raise NotImplementedError(f"np.{ufunc.__name__}{method} of x[mask] is not implemented for traced arrays: {_HINT}")
-        out = arguments.pop("out", None)
-        if arguments.get("where", True) is not True:
-            raise NotImplementedError(f"where= with x[mask] is not implemented for traced arrays: {_HINT}")
-        wholes = [self._operand(one) for one in inputs]
+        if method == "reduce" and inputs[0] is self and not arguments.get("out"):
+            found = self._reduced(ufunc.reduce, *inputs[1:], **{"axis": 0, **arguments} if len(inputs) == 1 else arguments)
+            if found is not None:
+                return found
+        elif method == "__call__" and ufunc.signature is None and arguments.get("where", True) is True:
+            found = self._mapped(ufunc, inputs, arguments)
+            if found is not None:
+                return found
+        return super().__array_ufunc__(ufunc, method, *inputs, **arguments)
+
+    def _mapped(self, ufunc: np.ufunc, inputs: tuple, arguments: dict[str, Any]) -> Any:
+        """The ufunc of the whole arrays, where all operands are selected by one mask; None where they are not."""
+        outs = arguments.get("out") or ()
+        if len(inputs) != ufunc.nin or not all(one is None or self._can_change(one) for one in outs):
+            return None
+        wholes = []
+        for one in inputs:
+            whole = self._operand(one)
+            if whole is None:
+                return None
+            wholes.append(whole)
+        arguments = {name: value for name, value in arguments.items() if name != "out"}
         if ufunc is np.power and isinstance(wholes[1], TracedArray) and wholes[1].dtype.kind == "i":
             wholes[1] = np.where(self._spread(), wholes[1], 0)  # negative exponents that are not selected are no error
-        if out is not None:  # raises as NumPy does where the result cannot be stored
-            promotion.resolve(ufunc, tuple(class_of(one) for one in wholes), tuple(one.dtype for one in out))
+        if outs:  # raises as NumPy does where the result cannot be stored
+            promotion.resolve(ufunc, tuple(class_of(one) for one in wholes), tuple(one.dtype for one in outs))
         results = ufunc(*wholes, **arguments)
-        results = results if isinstance(results, tuple) else (results,)
-        shape = self.whole.shape
         selections = []
-        for position, one in enumerate(results):
-            selection = MaskedSelection(np.broadcast_to(one, shape), self.mask)
-            if out is not None:
-                selection = out[position]._rebind(selection)
-            selections.append(selection)
+        for position, one in enumerate(results if isinstance(results, tuple) else (results,)):
+            if outs:
+                selections.append(outs[position]._rebind(one))
+            else:
+                selections.append(MaskedSelection(np.broadcast_to(one, self._shape_of_whole), self.mask))
         return selections[0] if len(selections) == 1 else tuple(selections)
 
-    def _rebind(self, other: MaskedSelection) -> MaskedSelection:
+    @property
+    def _shape_of_whole(self) -> tuple[int, ...]:
+        return (*self.mask.shape, *self.rest)
+
+    def _can_change(self, out: Any) -> bool:
+        """Whether a result may be stored by changing the whole array behind ``out``."""
+        return (
+            isinstance(out, MaskedSelection) and out._stored is None and out._trace is current_trace() and out.rest == self.rest
+            and self._operand(out) is not None
+        )  # fmt: skip
+
+    def _rebind(self, value: Any) -> MaskedSelection:
         """In place: x[mask] is a copy in NumPy, so that only this selection changes."""
-        self.whole = other.whole.astype(self.dtype)
+        self.whole = np.broadcast_to(value, self._shape_of_whole).astype(self.dtype)
         return self
 
     def _operand(self, value: Any) -> Any:
+        """What stands for an operand in arithmetic of whole arrays; None where nothing does."""
+        if self.whole is None:
+            return None
         if isinstance(value, MaskedSelection):
-            if value is not self and (value.rest != self.rest or not self._has_mask_of(value)):
-                raise NotImplementedError(
-                    f"arithmetic between elements that different masks select is not implemented for traced arrays: {_HINT}"
-                )
-            return value.whole
-        array = as_traced(value) if isinstance(value, (list, tuple)) or has_traced(value) else value
+            return value.whole if value.rest == self.rest and value.is_that_of(self.mask) else None
+        if isinstance(value, DynamicArray) or isinstance(value, (list, tuple)) and not has_traced(value):
+            return None
+        array = as_traced(value) if isinstance(value, (list, tuple)) else value
         shape = shape_of(array)
-        if len(shape) > len(self.rest) and shape[len(shape) - len(self.rest) - 1] != 1:
-            raise NotImplementedError(
-                f"arithmetic of x[mask] with an array of shape {shape} is not implemented for traced arrays: {_HINT}"
-            )
-        if len(shape) > len(self.rest) + 1:
-            raise NotImplementedError(f"broadcasting x[mask] to more dimensions is not implemented for traced arrays: {_HINT}")
+        if len(shape) > len(self.rest) + 1 or len(shape) > len(self.rest) and shape[0] != 1:
+            return None
+        if any(size not in (1, wanted) for size, wanted in zip(reversed(shape), reversed(self.rest))):
+            return None
         if len(shape) == len(self.rest) + 1:
             # The dimension of the selected elements, of size 1: those of the mask, each of size 1.
             return as_traced(array).reshape((1,) * self.mask.ndim + shape[1:])
@@ -195,65 +163,62 @@ class MaskedSelection(Operators):
     def _spread(self) -> TracedArray:
         return self.mask.reshape(self.mask.shape + (1,) * len(self.rest))
 
-    def _axes(self, axis: Any) -> Any:
-        """Axes of the selection as axes of the whole array; those of the mask belong together."""
-        masked = tuple(range(self.mask.ndim))
-        found: list[int] = []
-        for one in normalize_axes(axis, self.ndim):
-            found.extend(masked if one == 0 else (one + self.mask.ndim - 1,))
-        if 0 not in normalize_axes(axis, self.ndim):
-            raise NotImplementedError(
-                f"reducing x[mask] along other dimensions alone is not implemented for traced arrays: {_HINT}"
-            )
-        return tuple(found)
-
-    def reduce(self, function: Callable, axis: Any = 0, **arguments: Any) -> TracedArray:
-        if arguments.get("keepdims"):
-            raise NotImplementedError(f"keepdims=True with x[mask] is not implemented for traced arrays: {_HINT}")
-        arguments.pop("keepdims", None)
-        if arguments.pop("where", True) is not True:
-            raise NotImplementedError(f"where= with x[mask] is not implemented for traced arrays: {_HINT}")
+    def _reduced(self, function: Callable, axis: Any = None, **arguments: Any) -> TracedArray | None:
+        """The reduction of the whole array where the mask holds; None where it cannot be that."""
         arguments = {name: value for name, value in arguments.items() if value is not np._NoValue}
-        return function(self.whole, axis=self._axes(axis), where=np.broadcast_to(self._spread(), self.whole.shape), **arguments)
-
-    def _extremum(self, function: Callable, axis: Any, ufunc: np.ufunc, arguments: dict[str, Any]) -> TracedArray:
-        if arguments.get("initial", np._NoValue) is np._NoValue:
+        where = arguments.pop("where", True) is True
+        if self.whole is None or arguments.pop("keepdims", False) or not where or arguments.get("out") is not None:
+            return None
+        axes = normalize_axes(axis, self.ndim)
+        if 0 not in axes:
+            return None
+        whole_axes = (*range(self.mask.ndim), *(one + self.mask.ndim - 1 for one in axes if one))
+        ufunc = _EXTREMA.get(function)
+        if ufunc is not None and arguments.get("initial") is None:
             trace = require_trace(self.mask)
-            nothing = ~np.any(self.mask)
-            message = f"zero-size array to reduction operation {function.__name__} which has no identity"
-            trace.add_error_flag(nothing.instruction(trace), ValueError, message)
-            arguments = {**arguments, "initial": ufunc_kernel(ufunc).identity(self.dtype)}
-        return self.reduce(function, axis, **arguments)
+            if prod(self.rest[one - 1] for one in axes if one) == 0 or prod(self.rest) == 0:
+                return None
+            message = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            trace.add_error_flag((~np.any(self.mask)).instruction(trace), ValueError, message)
+            arguments["initial"] = ufunc_kernel(ufunc).identity(self.dtype)
+        mask = np.broadcast_to(self._spread(), self._shape_of_whole)
+        return function(self.whole, axis=whole_axes, where=mask, **arguments)
+
+    # --- functions and methods ---
+
+    def implementation_of(self, method: Callable, function: Callable) -> Callable | None:
+        otherwise = super().implementation_of(method, function)
+        if method is np.ndarray.astype:
+            return _astype
+        return self._reduction_or(function, otherwise) if function in _REDUCTIONS else otherwise
+
+    def _reduction_or(self, function: Callable, otherwise: Callable) -> Callable:
+        def call(array: Any, *given: Any, **arguments: Any) -> Any:
+            found = None
+            if array is self and len(given) <= 1:
+                found = self._reduced(function, *given, **arguments)
+            return otherwise(array, *given, **arguments) if found is None else found
+
+        return call
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
-        method = _METHODS.get(function)
-        if method is None or not arguments or not isinstance(arguments[0], MaskedSelection):
-            raise NotImplementedError(f"np.{function.__name__} of x[mask] is not implemented for traced arrays: {_HINT}")
-        return getattr(arguments[0], method)(*arguments[1:], **keywords)
-
-    sum = _reduction(np.sum)
-    prod = _reduction(np.prod)
-    mean = _reduction(np.mean)
-    std = _reduction(np.std)
-    var = _reduction(np.var)
-    any = _reduction(np.any)
-    all = _reduction(np.all)
-
-    def min(self, axis: Any = None, **arguments: Any) -> TracedArray:
-        return self._extremum(np.min, axis, np.minimum, arguments)
-
-    def max(self, axis: Any = None, **arguments: Any) -> TracedArray:
-        return self._extremum(np.max, axis, np.maximum, arguments)
-
-    def astype(self, dtype: Any, copy: bool = True) -> MaskedSelection:
-        return MaskedSelection(self.whole.astype(dtype), self.mask)
-
-    def copy(self, order: str = "C") -> MaskedSelection:
-        return MaskedSelection(self.whole.copy(), self.mask)
+        if function in _REDUCTIONS and arguments and arguments[0] is self:
+            return self.implementation_of(function, function)(*arguments, **keywords)
+        return super().__array_function__(function, types, arguments, keywords)
 
 
-_METHODS: dict[Callable, str] = {
-    **{getattr(np, name): name for name in ("all", "any", "copy", "max", "mean", "min", "prod", "std", "sum", "var")},
-    np.amax: "max",
-    np.amin: "min",
+def _astype(
+    array: MaskedSelection, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+):
+    if array.whole is None:
+        return DynamicArray.implementation_of(array, np.ndarray.astype, np.ndarray.astype)(array, dtype, order, casting)
+    return MaskedSelection(array.whole.astype(dtype, casting=casting), array.mask)
+
+
+_EXTREMA: dict[Callable, np.ufunc] = {
+    np.max: np.maximum,
+    np.min: np.minimum,
+    np.maximum.reduce: np.maximum,
+    np.minimum.reduce: np.minimum,
 }
+_REDUCTIONS = {np.sum, np.prod, np.mean, np.std, np.var, np.any, np.all, np.max, np.min}

@@ -42,7 +42,7 @@ class View:
         self.value: Instruction | None = None
 
     def instruction(self, trace: Trace) -> Instruction:
-        base = self.base.instruction(trace)
+        base = self.base.recorded(trace)
         if base is not self.seen:  # the base has been written, or is seen from another trace
             self.value, self.seen = self.read(trace, base), base
         return self.value
@@ -60,6 +60,9 @@ class TracedArray(ArrayMethods, Operators):
     __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "__weakref__")
 
     __array_priority__ = 1000.0
+
+    is_dynamic = False  # whether sizes are known at run time only
+    dynamic_type: type[TracedArray]  # the type of arrays of which this holds
 
     storage: Storage | None
     shape: tuple[int, ...]
@@ -81,6 +84,8 @@ class TracedArray(ArrayMethods, Operators):
         cls, trace: Trace, instruction: Instruction, weak_type: bool = False, is_scalar: bool | None = None, origin: str = ""
     ) -> TracedArray:
         """A new array with this value. Of rank 0 it is a scalar, unless ``is_scalar`` says that it is a 0-d array."""
+        if instruction.shape.dynamic_dimensions:
+            cls = cls.dynamic_type
         return cls(Storage(trace, instruction, origin), instruction.shape, weak_type, is_scalar)
 
     @classmethod
@@ -132,6 +137,10 @@ class TracedArray(ArrayMethods, Operators):
         """
         return trace.read(self.storage) if self._view is None else self._view.instruction(trace)
 
+    def recorded(self, trace: Trace) -> Instruction:
+        """As `instruction`; of an array whose sizes are known at run time only, too."""
+        return self.instruction(trace)
+
     def set_value(self, instruction: Instruction) -> None:
         """Rebind to a value of the same shape and element type; a view writes through to its base."""
         if self.is_scalar:
@@ -146,7 +155,7 @@ class TracedArray(ArrayMethods, Operators):
             array = array._view.base
         for step in steps:
             view = step._view
-            view.seen, value, view.value = None, view.write(trace, view.base.instruction(trace), value), value
+            view.seen, value, view.value = None, view.write(trace, view.base.recorded(trace), value), value
             view.seen = value  # reading back what was just written needs no instruction
         trace.write(array.storage, value)
 
@@ -343,7 +352,7 @@ class TracedArray(ArrayMethods, Operators):
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""
-        return isinstance(operand, _OPERANDS)
+        return isinstance(operand, _OPERANDS) and not getattr(operand, "is_dynamic", False)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         """Where all operands are weak the result is, as Python's own arithmetic would leave it."""
@@ -377,6 +386,10 @@ class TracedArray(ArrayMethods, Operators):
         if method == "__call__":
             return METHODS[np.ufunc.__call__](ufunc, inputs, **arguments)
         return call_ufunc_method(ufunc, method, *inputs, **arguments)
+
+    def implementation_of(self, method: Callable, function: Callable) -> Callable | None:
+        """What a method of ndarray does, which is that function of NumPy's unless the table has one of its own."""
+        return METHODS.get(method) or FUNCTIONS.get(function)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
         found = FUNCTIONS.get(function)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .function_tables import FUNCTIONS, METHODS, not_implemented
+from .function_tables import not_implemented
 
 
 def _routed(method: Callable) -> Callable:
@@ -15,7 +15,7 @@ def _routed(method: Callable) -> Callable:
     function = getattr(np, method.__name__, method)
 
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        found = METHODS.get(method) or FUNCTIONS.get(function)
+        found = self.implementation_of(method, function)
         if found is None:
             raise not_implemented(function)
         return found(self, *arguments, **keywords)

@@ -59,7 +59,7 @@ class ConcretizationError(TracerError):
         trace = current_trace()
         if trace is not None:
             trace.root.concretizations.append(self)
-            self.sources = trace.sources(array.instruction(trace))
+            self.sources = trace.sources(array.recorded(trace))
         names = sorted(
             trace.root.argument_names[source] for source in self.sources or () if source in trace.root.argument_names
         )

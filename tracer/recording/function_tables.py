@@ -3,7 +3,8 @@
 `UFUNCS` maps each elementwise ufunc to its kernel, `CONTRACTIONS` and `FUNCTIONS` each other function of NumPy to its
 implementation. `METHODS` has the methods of ndarray and ufunc that are not functions of NumPy, too: ``np.ufunc.__call__``,
 ``np.ndarray.__getitem__``, ``np.ndarray.astype``. The modules of ``functions/`` and ``indexing/`` fill the tables, and
-`TracedArray` knows nothing else of these. `MISSING` names what a function waits for where that is known.
+`TracedArray` knows nothing else of these. `DYNAMIC` has functions and methods for arrays whose sizes are known at run time
+only: what is not there these do not answer to. `MISSING` names what a function waits for where that is known.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ UFUNCS: dict[np.ufunc, Kernel] = {}
 CONTRACTIONS: dict[np.ufunc, Callable] = {}  # matmul and the like, which are called as functions
 FUNCTIONS: dict[Callable, Callable] = {}
 METHODS: dict[Callable, Callable] = {}
+DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 
 
@@ -54,6 +56,25 @@ def implements_method(*methods: Callable) -> Callable[[Callable], Callable]:
     return declare
 
 
+def implements_dynamic(*functions: Callable) -> Callable[[Callable], Callable]:
+    """Decorator: the function is what these functions and methods do where an array's sizes are known at run time only."""
+
+    def declare(implementation: Callable) -> Callable:
+        for function in functions:
+            DYNAMIC[function] = implementation
+        return implementation
+
+    return declare
+
+
+def dynamic_implementation(function: Callable) -> Callable:
+    """The implementation for arrays whose sizes are known at run time only; NotImplementedError names it if there is none."""
+    found = DYNAMIC.get(function)
+    if found is not None:
+        return found
+    raise NotImplementedError(f"{name_of(function)} of an array whose size is known at run time only is not implemented")
+
+
 def kernel(*ufuncs: np.ufunc, identity: Callable[[np.dtype], Any] | None = None) -> Callable[[Callable], Callable]:
     """Decorator: the function emits these ufuncs. ``identity`` is that of ufuncs for which NumPy names none."""
 
@@ -77,6 +98,8 @@ def missing(needs: str, functions: Iterable[Callable]) -> None:
 
 def name_of(function: Callable) -> str:
     """The function as a user spells it: ``np.linalg.norm``."""
+    if isinstance(owner := getattr(function, "__objclass__", None), type):
+        return f"{owner.__name__}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 

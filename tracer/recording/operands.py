@@ -21,6 +21,8 @@ def class_of(value: Any) -> Any:
         return value.dtype_class
     found = promotion.scalar_class(value)
     if found is None:
+        if isinstance(value, TracedArray):
+            raise NotImplementedError(f"an array whose size is known at run time only, {value!r}, is not implemented here")
         raise TypeError(f"an array or a number is required, {type(value).__name__} given: {value!r}")
     return found
 

@@ -1,0 +1,6 @@
+"""What NumPy's functions do with arrays whose sizes are known at run time only, and the functions that return such arrays.
+
+Importing this package fills the table `phlox.tracer.recording.function_tables.DYNAMIC`.
+"""
+
+from . import elementwise, indexing, reductions, selection, shapes  # noqa: F401

@@ -1,0 +1,177 @@
+"""Ufuncs, and other functions that work element by element, of arrays whose sizes are known at run time only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.function_tables import CONTRACTIONS, DYNAMIC, FUNCTIONS, implements_dynamic
+from ..recording.operands import prepare
+from .broadcasting import broadcast_together, dimensions_of, fail_if
+
+Instruction = hlo.Instruction
+
+
+@implements_dynamic(np.ufunc.__call__)
+def call_ufunc(ufunc: np.ufunc, inputs: tuple, out: Any = None, **arguments: Any) -> Any:
+    """``ufunc(*inputs, ...)``, computed on all elements of the bounds."""
+    if ufunc in CONTRACTIONS or ufunc.signature is not None:
+        implementation = DYNAMIC.get(ufunc)
+        if implementation is None:
+            raise NotImplementedError(
+                f"np.{ufunc.__name__} of an array whose size is known at run time only is not implemented"
+            )
+        return implementation(*inputs, out=out, **arguments)
+    if arguments.get("where", True) is not True:
+        raise NotImplementedError(
+            f"np.{ufunc.__name__} with where= of an array whose size is known at run time only is not implemented"
+        )
+    inputs, out = inputs[: ufunc.nin], out if len(inputs) == ufunc.nin else inputs[ufunc.nin :]
+    outputs = () if out is None else out if isinstance(out, tuple) else (out,)
+    inputs = tuple(prepare(value) for value in inputs)
+    trace = require_trace(*inputs)
+    padded, sizes = broadcast_together(trace, inputs)
+    if ufunc in (np.power, np.float_power) and sizes:  # negative exponents behind the size are no error
+        padded[1] = _one_behind(trace, padded, sizes)
+    results = ufunc(*padded, **arguments)
+    results = results if isinstance(results, tuple) else (results,)
+    found = [dynamic(trace, one, sizes) if sizes else one for one in results]
+    for position, one in enumerate(outputs):
+        if one is not None:
+            found[position] = stored(trace, ufunc, one, results[position], sizes, arguments.get("casting", "same_kind"))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _one_behind(trace: Any, operands: list[Any], sizes: Sizes) -> TracedArray:
+    base, exponent = operands
+    if not isinstance(exponent, TracedArray) or not exponent.ndim:
+        return exponent
+    shape = np.broadcast_shapes(*map(dimensions_of, operands))
+    return np.where(valid(trace, shape, sizes), exponent, np.ones((), exponent.dtype)[()])
+
+
+def stored(trace: Any, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str) -> TracedArray:
+    """Write a result, padded, with these sizes, to ``out``, which must have its shape."""
+    if not isinstance(out, DynamicArray):
+        raise NotImplementedError(
+            f"np.{function.__name__} with out=, of other sizes, of an array whose size is known at run time"
+        )
+    own = out.sizes(trace)
+    if out.ndim != value.ndim or out.bounds.dimensions != value.shape or own.keys() != sizes.keys():
+        raise ValueError(f"non-broadcastable output operand {out!r} does not match the shape of the result")
+    for d, size in own.items():
+        if not same_size(size, sizes[d]):
+            fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable output operand does not match the shape of the result")
+    promotion.require_cast(value.dtype, out.dtype, casting, f"ufunc '{function.__name__}' output")
+    out.set_value(dynamic(trace, value.astype(out.dtype), own).recorded(trace))
+    return out
+
+
+def _mapped(function: Callable) -> Callable:
+    """A function of arrays that are broadcast together: on all elements of the bounds."""
+
+    def implementation(*arrays: Any, **arguments: Any) -> Any:
+        arrays = tuple(prepare(value) for value in arrays)
+        trace = require_trace(*arrays)
+        padded, sizes = broadcast_together(trace, arrays)
+        return dynamic(trace, FUNCTIONS[function](*padded, **arguments), sizes)
+
+    return implementation
+
+
+for _function in (
+    np.isclose,
+    np.isposinf,
+    np.isneginf,
+    np.iscomplex,
+    np.isreal,
+    np.real,
+    np.imag,
+    np.angle,
+    np.nan_to_num,
+    np.sinc,
+):
+    implements_dynamic(_function)(_mapped(_function))
+
+
+def _of_first(function: Callable) -> Callable:
+    """A function whose result depends on each element of the first array alone; the others are no arrays."""
+
+    def implementation(array: DynamicArray, *rest: Any, **arguments: Any) -> Any:
+        trace = require_trace(array)
+        return dynamic(trace, FUNCTIONS[function](array.padded(trace), *rest, **arguments), array.sizes(trace))
+
+    return implementation
+
+
+for _function in (np.round, np.around, np.copy, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.fix):
+    implements_dynamic(_function)(_of_first(_function))
+
+
+@implements_dynamic(np.ndarray.copy)
+def copy(array, order="C"):
+    return DYNAMIC[np.copy](array)
+
+
+@implements_dynamic(np.ndarray.astype)
+def astype(array, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    if not copy and np.dtype(dtype) == array.dtype:
+        return array
+    trace = require_trace(array)
+    return dynamic(trace, array.padded(trace).astype(dtype, casting=casting), array.sizes(trace))
+
+
+@implements_dynamic(np.ndarray.conj, np.ndarray.conjugate)
+def conj(array):
+    return np.conjugate(array) if array.element_type.is_complex else array
+
+
+@implements_dynamic(np.ndarray.clip)
+def clip_method(array, min=None, max=None, out=None, **keywords):
+    return clip(array, min, max, out, **keywords)
+
+
+@implements_dynamic(np.clip)
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **keywords):
+    lower, upper = (one if one is not None else other for one, other in ((a_min, min), (a_max, max)))
+    if out is not None or keywords:
+        raise NotImplementedError("np.clip with out=, dtype= or where= of an array whose size is known at run time only")
+    trace = require_trace(a, lower, upper)
+    places = [position for position, one in enumerate((a, lower, upper)) if one is not None]
+    padded, sizes = broadcast_together(trace, [(a, lower, upper)[position] for position in places])
+    given = dict(zip(places, padded))
+    return dynamic(trace, FUNCTIONS[np.clip](given[0], given.get(1), given.get(2)), sizes)
+
+
+@implements_dynamic(np.where)
+def where(condition, x=np._NoValue, y=np._NoValue, /):
+    """With three arguments; with one, as np.nonzero."""
+    if x is np._NoValue and y is np._NoValue:
+        return np.nonzero(condition)
+    return _mapped(np.where)(condition, x, y)
+
+
+@implements_dynamic(np.allclose)
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+@implements_dynamic(np.iscomplexobj)
+def iscomplexobj(x):
+    return x.element_type.is_complex
+
+
+@implements_dynamic(np.isrealobj)
+def isrealobj(x):
+    return not x.element_type.is_complex
+
+
+@implements_dynamic(np.result_type)
+def result_type(*arrays_and_dtypes):
+    return np.result_type(*(one.dtype if isinstance(one, DynamicArray) else one for one in arrays_and_dtypes))

@@ -1,0 +1,92 @@
+"""Functions whose results have as many elements as others are true: nonzero and its kin, compress, extract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..indexing.compression import compressed
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic
+from ..recording.function_tables import implements, implements_dynamic
+from ..recording.operands import normalize_axis
+from .broadcasting import as_array
+
+
+def _truth(trace: Any, a: Any) -> TracedArray:
+    """Which elements are true, as an array of the bounds."""
+    if isinstance(a, DynamicArray):
+        return (a != 0).filled(trace, False)
+    return a if a.dtype == bool else a != 0
+
+
+@implements(np.nonzero)
+@implements_dynamic(np.nonzero)
+def nonzero(a):
+    """The indices of true elements, an array for each dimension."""
+    a = as_array(a)
+    if not a.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    trace = require_trace(a)
+    truth = _truth(trace, a)
+    flat = compressed(trace, None, truth)
+    if truth.ndim == 1:
+        return (flat,)
+    positions, sizes, found = flat.padded(trace), flat.sizes(trace), []
+    for size in reversed(truth.shape[1:]):
+        found.append(positions % max(size, 1))
+        positions = positions // max(size, 1)
+    return tuple(dynamic(trace, one, sizes) for one in (positions, *reversed(found)))
+
+
+@implements(np.flatnonzero)
+@implements_dynamic(np.flatnonzero)
+def flatnonzero(a):
+    return np.nonzero(np.ravel(a))[0]
+
+
+@implements(np.argwhere)
+@implements_dynamic(np.argwhere)
+def argwhere(a):
+    a = as_array(a)
+    if not a.ndim:
+        raise NotImplementedError("np.argwhere of a scalar is not implemented for traced arrays")
+    trace = require_trace(a)
+    columns = nonzero(a)
+    stacked = np.stack([one.padded(trace) for one in columns], axis=1)
+    return dynamic(trace, stacked, columns[0].sizes(trace))
+
+
+@implements_dynamic(np.compress)
+def compress(condition, a, axis=None, out=None):
+    """A condition that is shorter than the axis is false behind its end."""
+    if out is not None:
+        raise NotImplementedError("np.compress with out= where the condition is traced is not implemented")
+    condition, a = as_array(condition), as_array(a)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = normalize_axis(axis, a.ndim)
+    positions = np.flatnonzero(condition)
+    index = (slice(None),) * axis + (positions,)
+    return a[index]
+
+
+@implements_dynamic(np.ndarray.compress)
+def compress_method(a, condition, axis=None, out=None):
+    return compress(condition, a, axis, out)
+
+
+@implements_dynamic(np.extract)
+def extract(condition, arr):
+    return np.compress(np.ravel(condition), np.ravel(arr))
+
+
+@implements_dynamic(np.delete)
+def delete(arr, obj, axis=None):
+    arr = as_array(arr)
+    if not isinstance(obj, TracedArray) or obj.dtype != bool or axis is None and arr.ndim != 1:
+        raise NotImplementedError("np.delete of what no mask says, where sizes are known at run time only, is not implemented")
+    return arr[(slice(None),) * (0 if axis is None else normalize_axis(axis, arr.ndim)) + (~obj,)]

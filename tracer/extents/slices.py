@@ -1,0 +1,238 @@
+"""Integers and slices along dimensions of sizes, or between bounds, that are known at run time only."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray
+from ..recording.dynamic_array import padded_instruction, size_of
+from ..recording.errors import ConcretizationError
+from ..recording.trace import Trace
+from .broadcasting import fail_if
+
+Instruction = hlo.Instruction
+
+
+class Steps(NamedTuple):
+    """The elements start, start + step, ... along a dimension: ``size`` of them, at most ``bound``.
+
+    ``start`` is an int or a traced s64[], ``size`` a traced s32[], None where it is the bound: handles of their own, as the
+    view may be read in another trace than the one in which it was made.
+    """
+
+    start: Any
+    step: int
+    bound: int
+    size: TracedArray | None
+    dropped: bool = False
+
+    def start_in(self, trace: Trace) -> Instruction:
+        """The start as s64[]."""
+        return _number(trace, self.start)
+
+    def size_in(self, trace: Trace) -> Instruction:
+        """The size as s64[]."""
+        return _number(trace, self.bound if self.size is None else self.size)
+
+
+def steps_of(trace: Trace, entry: Any, dimension: int, bound: int, size: Instruction | None) -> Steps:
+    """What an integer or a slice selects of a dimension. Raises IndexError, when the program runs, too."""
+    if isinstance(entry, slice):
+        return _slice(trace, entry, bound, size)
+    count = _number(trace, bound if size is None else size)
+    if isinstance(entry, TracedArray):
+        index = _number(trace, entry)
+    else:
+        position = operator.index(entry)
+        if not -bound <= position < bound:
+            raise IndexError(f"index {position} is out of bounds for axis {dimension} with size at most {bound}")
+        if size is None:
+            return Steps(position % bound, 1, 1, None, True)
+        index = _number(trace, position)
+    index = hlo.select(hlo.lt(index, 0), hlo.add(index, count), index)
+    outside = hlo.or_(hlo.lt(index, 0), hlo.ge(index, count))
+    message = f"index is out of bounds for axis {dimension}" + (f" with size {bound}" if size is None else "")
+    fail_if(trace, outside, message, IndexError)
+    return Steps(TracedArray.from_instruction(trace, index), 1, 1, None, True)
+
+
+def _number(trace: Trace, value: Any) -> Instruction:
+    """An integer as s64[]."""
+    if isinstance(value, TracedArray):
+        if value.shape or not value.element_type.is_integer:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        value = value.instruction(trace)
+    if isinstance(value, hlo.Instruction):
+        if value.shape.element_type is hlo.U64:  # its upper half would turn negative
+            value = hlo.minimum(value, hlo.constant(np.uint64(2**62)))
+        return hlo.convert(value, hlo.S64)
+    value = operator.index(value)
+    return hlo.constant(np.int64(min(max(value, -(2**62)), 2**62)))
+
+
+def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> Steps:
+    step = 1 if entry.step is None else entry.step
+    if isinstance(step, TracedArray):
+        raise NotImplementedError("a slice whose step is traced is not implemented")
+    step = operator.index(step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    start, stop = entry.start, entry.stop
+    _require_bound_at_run_time(trace, start)
+    _require_bound_at_run_time(trace, stop)
+    if start is None and stop is None and step == 1:
+        return Steps(0, 1, bound, None if size is None else TracedArray.from_instruction(trace, size))
+    if size is None and not isinstance(start, TracedArray) and not isinstance(stop, TracedArray):
+        first, last, _ = entry.indices(bound)
+        return Steps(first, step, len(range(first, last, step)), None)
+    count = _number(trace, bound if size is None else size)
+    if not isinstance(start, TracedArray) and (start is None or start >= 0) and step > 0:
+        low: Any = min(0 if start is None else operator.index(start), bound)  # where it lies behind the size there is nothing
+        first = _number(trace, low)
+    else:
+        first = _bound(trace, start, count, step, at_start=True)
+        low = TracedArray.from_instruction(trace, first)
+    last = _bound(trace, stop, count, step, at_start=False)
+    room = hlo.subtract(last, first) if step > 0 else hlo.subtract(first, last)
+    number = hlo.divide(hlo.add(room, abs(step) - 1), abs(step))
+    number = hlo.maximum(number, 0)
+    most = _most(trace, start, stop, step, bound)
+    number = hlo.convert(hlo.minimum(number, most), hlo.S32)
+    return Steps(low, step, most, TracedArray.from_instruction(trace, number))
+
+
+def _require_bound_at_run_time(trace: Trace, bound: Any) -> None:
+    """Raise ConcretizationError for what a caller gives as a Python integer: such become static, and so does the size."""
+    if isinstance(bound, TracedArray):
+        sources = trace.sources(bound.recorded(trace))
+        if sources and sources <= trace.root.python_integers:
+            raise ConcretizationError(bound, "as a bound of a slice")
+
+
+def _bound(trace: Trace, value: Any, count: Instruction, step: int, at_start: bool) -> Instruction:
+    """A bound of a slice, moved into the range that Python's slices have."""
+    least, most = (hlo.constant(np.int64(0)), count) if step > 0 else (hlo.constant(np.int64(-1)), hlo.subtract(count, 1))
+    if value is None:
+        return least if at_start == (step > 0) else most
+    number = _number(trace, value)
+    number = hlo.select(hlo.lt(number, 0), hlo.add(number, count), number)
+    return hlo.clamp(least, number, most)
+
+
+def _most(trace: Trace, start: Any, stop: Any, step: int, bound: int) -> int:
+    """How many elements there are at most."""
+    room = bound
+    if type(start) is int and start >= 0 and step > 0:
+        room = min(room, max(bound - start, 0))
+    if type(start) is int and start < 0 and step > 0:
+        room = min(room, -start)
+    if type(stop) is int and stop >= 0 and step > 0:
+        room = min(room, max(stop - (start if type(start) is int and start >= 0 else 0), 0))
+    return -(-room // abs(step))
+
+
+# --- reading and writing ---
+
+
+def read_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[int | None]) -> Instruction:
+    """What the steps select of an array, with dynamic dimensions where sizes are known at run time only."""
+    array = padded_instruction(base)
+    for d, one in enumerate(steps):
+        array = _along(trace, array, d, one)
+    array = hlo.reshape(array, [1 if d is None else array.shape.dimensions[d] for d in kept])
+    for place, d in enumerate(kept):
+        if d is not None and steps[d].size is not None:
+            array = hlo.set_dimension_size(array, steps[d].size.instruction(trace), dimensions=(place,))
+    return array
+
+
+def _is_whole(steps: Steps, bound: int) -> bool:
+    return type(steps.start) is int and steps.start == 0 and steps.step == 1 and steps.bound == bound
+
+
+def _along(trace: Trace, array: Instruction, dimension: int, steps: Steps) -> Instruction:
+    dimensions = array.shape.dimensions
+    bound, step, wanted = dimensions[dimension], steps.step, steps.bound
+    if _is_whole(steps, bound):
+        return array
+    new = tuple(wanted if d == dimension else size for d, size in enumerate(dimensions))
+    if 0 in new or 0 in dimensions:
+        return hlo.broadcast(hlo.constant(0, array.shape.element_type), new, ())
+    if isinstance(steps.start, int) and step > 0 and steps.start + (wanted - 1) * step < bound:
+        ranges = [(0, size, 1) for size in dimensions]
+        ranges[dimension] = (steps.start, steps.start + (wanted - 1) * step + 1, step)
+        return hlo.emit("slice", array, slice=ranges)
+    start = steps.start_in(trace)
+    if step == 1:
+        start = hlo.clamp(hlo.constant(np.int64(0)), start, hlo.constant(np.int64(bound)))
+        if not steps.dropped:
+            padding = [(0, wanted if d == dimension else 0, 0) for d in range(len(dimensions))]
+            array = hlo.pad(array, hlo.constant(0, array.shape.element_type), padding=padding)
+        zero = hlo.constant(np.int64(0))
+        starts = [start if d == dimension else zero for d in range(len(dimensions))]
+        return hlo.dynamic_slice(array, *starts, sizes=new)
+    positions = hlo.add(hlo.multiply(hlo.iota(hlo.Shape(hlo.S64, (wanted,)), 0), step), hlo.broadcast(start, (wanted,), ()))
+    positions = hlo.clamp(hlo.constant(np.int64(0)), positions, hlo.constant(np.int64(bound - 1)))
+    return _gathered(array, positions, dimension)
+
+
+def _gathered(array: Instruction, positions: Instruction, dimension: int) -> Instruction:
+    dimensions = array.shape.dimensions
+    return hlo.gather(
+        array, positions, offset_dims=[d for d in range(len(dimensions)) if d != dimension], collapsed_slice_dims=(dimension,),
+        start_index_map=(dimension,), index_vector_dim=1,
+        slice_sizes=[1 if d == dimension else size for d, size in enumerate(dimensions)],
+    )  # fmt: skip
+
+
+def write_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[int | None], value: Instruction) -> Instruction:
+    """The array with what the steps select replaced by a value of its bounds; what lies behind the sizes is left out."""
+    old = padded_instruction(base)
+    value = padded_instruction(value)
+    dimensions = old.shape.dimensions
+    bounds = [one.bound for one in steps]
+    if 0 in bounds or 0 in dimensions:
+        return base
+    placed = hlo.reshape(value, bounds)
+    chosen = None
+    for d, one in enumerate(steps):
+        if one.size is None and _is_whole(one, dimensions[d]):
+            continue
+        size, start = one.size_in(trace), one.start_in(trace)
+        positions = hlo.subtract(hlo.iota(hlo.Shape(hlo.S64, (dimensions[d],)), 0), hlo.broadcast(start, (dimensions[d],), ()))
+        hit = None
+        if one.step != 1:
+            hit = hlo.eq(hlo.remainder(positions, one.step), 0)
+            positions = hlo.divide(positions, one.step)
+        inside = hlo.and_(hlo.ge(positions, 0), hlo.lt(positions, hlo.broadcast(size, (dimensions[d],), ())))
+        inside = inside if hit is None else hlo.and_(inside, hit)
+        inside = hlo.broadcast(inside, dimensions, (d,))
+        chosen = inside if chosen is None else hlo.and_(chosen, inside)
+        positions = hlo.clamp(hlo.constant(np.int64(0)), positions, hlo.constant(np.int64(one.bound - 1)))
+        placed = _placed(placed, positions, d, one, start, dimensions[d])
+    updated = placed if chosen is None else hlo.select(chosen, placed, old)
+    for d in range(base.shape.rank):
+        if base.shape.is_dynamic(d):
+            updated = hlo.set_dimension_size(updated, size_of(base, d), dimensions=(d,))
+    return updated
+
+
+def _placed(
+    value: Instruction, positions: Instruction, dimension: int, steps: Steps, start: Instruction, wanted: int
+) -> Instruction:
+    """For each place of the array along a dimension the element of the value that belongs there, anything elsewhere."""
+    dimensions = value.shape.dimensions
+    new = tuple(wanted if d == dimension else size for d, size in enumerate(dimensions))
+    if dimensions[dimension] == 1:
+        return hlo.broadcast_in_dim(value, new, range(len(new)))
+    if steps.step != 1:
+        return _gathered(value, positions, dimension)
+    padding = [(wanted, wanted, 0) if d == dimension else (0, 0, 0) for d in range(len(dimensions))]
+    wide = hlo.pad(value, hlo.constant(0, value.shape.element_type), padding=padding)
+    zero = hlo.constant(np.int64(0))
+    begin = hlo.subtract(hlo.constant(np.int64(wanted)), start)
+    return hlo.dynamic_slice(wide, *[begin if d == dimension else zero for d in range(len(dimensions))], sizes=new)

@@ -1,0 +1,263 @@
+"""Arrays whose sizes are known at run time only: ``x[mask]``, ``np.nonzero(x)``, ``x[:n]`` with a traced n.
+
+A `DynamicArray` is a traced array over an instruction of a shape with dynamic dimensions, ``f32[<=10]``: the bound is known
+while tracing, the size when the program runs. Most functions take shapes from Python's integers, so it does not hand out its
+instruction: `DynamicArray.instruction` raises, and what has not been written for such arrays is an error, never a result of
+the wrong size. What has been (``tracer/extents/``) is in the table `DYNAMIC`, and works on the `padded` array, of the bounds,
+and the `sizes`; what lies behind these is unspecified, and `dynamic` puts the two together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.shape import row_major_strides
+from .array import TracedArray, View, require_trace
+from .errors import ConcretizationError
+from .function_tables import DYNAMIC, dynamic_implementation
+from .operators import Operators
+from .trace import Storage, Trace
+
+Instruction = hlo.Instruction
+Sizes = dict[int, Instruction]  # s32[], by dimension
+
+
+class DynamicArray(TracedArray):
+    """A traced array with dynamic dimensions; ``bounds`` is its shape in HLO."""
+
+    __slots__ = ("bounds",)
+
+    is_dynamic = True
+
+    def __init__(
+        self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None
+    ) -> None:
+        self.storage, self.bounds, self.element_type = storage, shape.without_layout(), shape.element_type
+        self.weak_type = self.is_scalar = False
+        self._view = self.unusual_strides = None
+
+    @classmethod
+    def view_on(cls, base: TracedArray, bounds: hlo.Shape, read: Callable, write: Callable | None) -> TracedArray:
+        """A view; a scalar has none, but copies."""
+        array = cls(None, bounds)
+        array._view = View(base, read, write)
+        return array
+
+    # --- the value ---
+
+    def instruction(self, trace: Trace) -> Instruction:
+        """Raises NotImplementedError: whoever asks for it does not know about sizes. `recorded` has it."""
+        raise NotImplementedError(f"an array whose size is known at run time only, {self!r}, is not implemented here")
+
+    def recorded(self, trace: Trace) -> Instruction:
+        """The current value as an instruction of the trace, with dynamic dimensions. Raises LeakedArrayError."""
+        return trace.read(self.storage) if self._view is None else self._view.instruction(trace)
+
+    def sizes(self, trace: Trace) -> Sizes:
+        """The size of each dynamic dimension."""
+        instruction = self.recorded(trace)
+        return {d: size_of(instruction, d) for d in range(self.ndim) if self.bounds.is_dynamic(d)}
+
+    def padded(self, trace: Trace) -> TracedArray:
+        """An array of the bounds; what lies behind the sizes is unspecified."""
+        return TracedArray.from_instruction(trace, padded_instruction(self.recorded(trace)), is_scalar=False)
+
+    def filled(self, trace: Trace, value: Any) -> TracedArray:
+        """An array of the bounds, with this number behind the sizes."""
+        padded = self.padded(trace).instruction(trace)
+        inside = valid(trace, self.bounds.dimensions, self.sizes(trace)).instruction(trace)
+        return TracedArray.from_instruction(trace, hlo.select(inside, padded, hlo.full_like(padded, value)), is_scalar=False)
+
+    # --- attributes ---
+
+    @property
+    def shape(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """Python's integers, and traced ones, which behave as these, for the sizes that are known at run time only."""
+        trace = require_trace(self)
+        instruction = self.recorded(trace)
+        return tuple(
+            traced_size(trace, instruction, d) if self.bounds.is_dynamic(d) else size
+            for d, size in enumerate(self.bounds.dimensions)
+        )
+
+    @property
+    def ndim(self) -> int:
+        return self.bounds.rank
+
+    @property
+    def size(self) -> Any:  # type: ignore[override]
+        size: Any = 1
+        for one in self.shape:
+            size = one * size
+        return size
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        if self.unusual_strides is None and any(self.bounds.is_dynamic(d) for d in range(1, self.ndim)):
+            raise NotImplementedError(
+                f"strides of an array whose sizes are known at run time only, {self!r}, are not implemented"
+            )
+        return row_major_strides(self.bounds.dimensions) if self.unusual_strides is None else self.unusual_strides
+
+    def __len__(self) -> int:
+        raise ConcretizationError(
+            self, "where len() needs a Python int",
+            "x.shape[0] is a traced integer, which can be computed with and used as a bound of a loop.",
+        )  # fmt: skip
+
+    def __iter__(self) -> Any:
+        raise ConcretizationError(
+            self, "in a Python iteration", "Use fori_loop(0, x.shape[0], ...) or scan(...), which index it."
+        )
+
+    def __bool__(self) -> bool:
+        raise ConcretizationError(self, "where Python needs a bool", "Use .any(), .all(), or x.shape[0] > 0.")
+
+    def __repr__(self) -> str:
+        return f"DynamicArray({self.dtype}{str(self.bounds).removeprefix(str(self.element_type))})"
+
+    # --- what it answers to ---
+
+    def implementation_of(self, method: Callable, function: Callable) -> Callable | None:
+        return DYNAMIC.get(method) or dynamic_implementation(function)
+
+    def __getitem__(self, index: Any) -> Any:
+        return DYNAMIC[np.ndarray.__getitem__](self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        DYNAMIC[np.ndarray.__setitem__](self, index, value)
+
+    def __copy__(self) -> TracedArray:
+        return DYNAMIC[np.copy](self)
+
+    def __deepcopy__(self, memo: dict) -> TracedArray:
+        return DYNAMIC[np.copy](self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return dynamic_implementation(np.round)(self, digits or 0)
+
+    def takes(self, operand: Any) -> bool:
+        return isinstance(operand, TracedArray) or super().takes(operand)
+
+    def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", *operands)
+
+    def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
+        if any(isinstance(one, Operators) and not isinstance(one, TracedArray) for one in inputs):
+            return NotImplemented
+        implementation = DYNAMIC.get(getattr(np.ufunc, method))
+        if implementation is None:
+            raise NotImplementedError(
+                f"np.{ufunc.__name__}.{method} of an array whose size is known at run time only is not implemented"
+            )
+        if method == "__call__":
+            return implementation(ufunc, inputs, **arguments)
+        return implementation(ufunc, *inputs, **arguments)
+
+    def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+        return dynamic_implementation(function)(*arguments, **keywords)
+
+
+TracedArray.dynamic_type = DynamicArray
+
+
+# --- sizes ---
+
+
+def size_of(instruction: Instruction, dimension: int) -> Instruction:
+    """The size, s32[], of a dynamic dimension."""
+    while instruction.opcode == "set-dimension-size" and instruction.shape.is_dynamic(dimension):
+        if instruction.attributes["dimensions"] == (dimension,):
+            return instruction.operands[1]
+        instruction = instruction.operands[0]
+    return hlo.get_dimension_size(instruction, dimensions=(dimension,))
+
+
+def traced_size(trace: Trace, instruction: Instruction, dimension: int) -> TracedArray:
+    """The size of a dimension as Python's integer would be."""
+    size = hlo.convert(hlo.get_dimension_size(instruction, dimensions=(dimension,)), hlo.S64)
+    return TracedArray.from_instruction(trace, size, weak_type=True)
+
+
+def padded_instruction(instruction: Instruction) -> Instruction:
+    """The value as one of the bounds; what lies behind the sizes is unspecified."""
+    while instruction.opcode == "set-dimension-size" and instruction.shape.dynamic_dimensions:
+        instruction = instruction.operands[0]
+    for d, bound in enumerate(instruction.shape.dimensions):
+        if instruction.shape.is_dynamic(d):
+            dynamic = [instruction.shape.is_dynamic(other) and other != d for other in range(instruction.shape.rank)]
+            shape = instruction.shape.without_layout().with_dimensions(instruction.shape.dimensions, dynamic)
+            instruction = hlo.set_dimension_size(instruction, hlo.constant(np.int32(bound)), dimensions=(d,), shape=shape)
+    return instruction
+
+
+def dynamic(trace: Trace, padded: TracedArray | Instruction, sizes: Sizes) -> TracedArray:
+    """A new array of these sizes, of which the padded one has the elements; an ordinary one where there are no sizes."""
+    instruction = padded.instruction(trace) if isinstance(padded, TracedArray) else padded
+    for d, size in sizes.items():
+        instruction = hlo.set_dimension_size(instruction, size, dimensions=(d,))
+    return TracedArray.from_instruction(trace, instruction, is_scalar=None if sizes else not instruction.shape.rank)
+
+
+def valid(trace: Trace, dimensions: tuple[int, ...], sizes: Sizes) -> TracedArray:
+    """Which elements of an array of these dimensions lie inside of the sizes."""
+    inside = None
+    for d, size in sizes.items():
+        position = hlo.iota(hlo.Shape(hlo.S32, dimensions), d)
+        one = hlo.lt(position, hlo.broadcast(size, dimensions, ()))
+        inside = one if inside is None else hlo.and_(inside, one)
+    if inside is None:
+        inside = hlo.broadcast(hlo.constant(True), dimensions, ())
+    return TracedArray.from_instruction(trace, inside, is_scalar=False)
+
+
+def integer(trace: Trace, value: Any) -> Instruction:
+    """An integer, traced or not, as s32[]."""
+    if isinstance(value, TracedArray):
+        return hlo.convert(hlo.reshape(value.instruction(trace), ()), hlo.S32)
+    return hlo.constant(np.int32(value))
+
+
+def dynamic_arrays(values: Iterable[Any]) -> list[DynamicArray]:
+    """Those of the values, and of the elements of sequences among them, whose sizes are known at run time only."""
+    found: list[DynamicArray] = []
+    for value in values:
+        if isinstance(value, DynamicArray):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found.extend(dynamic_arrays(value))
+    return found
+
+
+def same_size(first: Instruction, second: Instruction) -> bool:
+    """Whether two sizes are known to be equal while tracing."""
+    return same_value(first, second)
+
+
+def same_value(first: Instruction, second: Instruction, depth: int = 16) -> bool:
+    """Whether two instructions compute the same by their structure, as far as a few levels show."""
+    if first is second:
+        return True
+    if depth == 0 or first.operation is not second.operation or first.shape != second.shape or first.opcode == "parameter":
+        return False
+    if len(first.operands) != len(second.operands) or not _same_attributes(first.attributes, second.attributes):
+        return False
+    return all(same_value(one, other, depth - 1) for one, other in zip(first.operands, second.operands))
+
+
+def _same_attributes(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    for name, value in first.items():
+        other = second[name]
+        if isinstance(value, np.ndarray):
+            if value.dtype != other.dtype or value.shape != other.shape or value.tobytes() != other.tobytes():
+                return False
+        elif value is not other and value != other:
+            return False
+    return True
