@@ -59,7 +59,7 @@ def broadcast_together(trace: Trace, values: Sequence[Any], into: DynamicArray |
             sizes[d] = dynamic[0][3]
             bound = max(bound for _, _, bound, _ in dynamic)
             for number, own, had, _ in dynamic:
-                results[number] = _with_bound(results[number], own, had, bound)
+                results[number] = with_bound(results[number], own, had, bound)
             continue
         sizes |= _agreed(trace, places, results, d)
     return results, sizes
@@ -85,7 +85,7 @@ def _agreed(trace: Trace, places: list[tuple], results: list[Any], dimension: in
         is_one = hlo.eq(size, one)
         different = hlo.and_(hlo.not_(is_one), hlo.ne(size, common))
         fail_if(trace, different, "operands could not be broadcast together: sizes that are known at run time differ")
-        array = _with_bound(results[number], own, had, bound)
+        array = with_bound(results[number], own, had, bound)
         if had and bound:
             first = results[number][(slice(None),) * own + (slice(0, 1),)]
             stretched = np.broadcast_to(first, array.shape).instruction(trace)
@@ -96,7 +96,7 @@ def _agreed(trace: Trace, places: list[tuple], results: list[Any], dimension: in
     return {} if static else {dimension: common}
 
 
-def _with_bound(array: Any, dimension: int, had: int, bound: int) -> Any:
+def with_bound(array: Any, dimension: int, had: int, bound: int) -> Any:
     """An array cut or padded along a dimension."""
     if had == bound:
         return array

@@ -32,8 +32,11 @@ def compressed(trace: Trace, whole: TracedArray | None, mask: TracedArray) -> Tr
     counts = np.cumsum(TracedArray.from_instruction(trace, flat, is_scalar=False), dtype=number.dtype).instruction(trace)
     total = hlo.reshape(hlo.emit("slice", counts, slice=[(count - 1, count, 1)]), ())
     total = hlo.convert(total, hlo.S32)
-    places = hlo.select(flat, hlo.subtract(counts, 1), hlo.full_like(counts, count))
     rest = values.shape.dimensions[1:]
+    if rest:
+        places = hlo.select(flat, hlo.subtract(counts, 1), hlo.full_like(counts, count))
+    else:  # an element that is not selected goes where the next selected one comes behind it: quicker than leaving it out
+        places = hlo.subtract(counts, hlo.convert(flat, number))
     if prod(rest) == 0:
         return dynamic(trace, values, {0: total})
     moved = hlo.scatter(

@@ -1,0 +1,90 @@
+"""Products of arrays whose sizes are known at run time only: zeros stand behind the sizes that are summed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.operands import prepare
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound
+
+
+def _contracted(a: Any, b: Any, of_a: int, of_b: int) -> tuple[TracedArray, TracedArray]:
+    """The two, padded, with equal bounds along these dimensions, and zeros behind the sizes along the first's.
+
+    ValueError is raised when the program runs where the sizes differ.
+    """
+    trace = require_trace(a, b)
+    sizes = [one.sizes(trace) if isinstance(one, DynamicArray) else {} for one in (a, b)]
+    bounds = [dimensions_of(one)[d] for one, d in ((a, of_a), (b, of_b))]
+    first, second = (own.get(d, hlo.constant(np.int32(bound))) for own, d, bound in zip(sizes, (of_a, of_b), bounds))
+    is_dynamic = [d in own for own, d in zip(sizes, (of_a, of_b))]
+    if not any(is_dynamic) and bounds[0] != bounds[1]:
+        raise ValueError(f"matmul: sizes {bounds[0]} and {bounds[1]} of the dimensions that are summed over differ")
+    if any(is_dynamic) and not same_size(first, second):
+        fail_if(trace, hlo.ne(first, second), "matmul: the sizes of the dimensions that are summed over differ")
+    common = min(bound for bound, known in zip(bounds, is_dynamic) if known) if any(is_dynamic) else bounds[0]
+    results = []
+    for one, d, bound, size in ((a, of_a, bounds[0], first), (b, of_b, bounds[1], second)):
+        padded = with_bound(one.padded(trace) if isinstance(one, DynamicArray) else one, d, bound, common)
+        if any(is_dynamic):
+            inside = valid(trace, padded.shape, {d: size})
+            padded = np.where(inside, padded, np.zeros((), padded.dtype)[()])
+        results.append(padded)
+    return results[0], results[1]
+
+
+@implements_dynamic(np.matmul)
+def matmul(a, b, out=None, **arguments):
+    """Of arrays of one or two dimensions."""
+    a, b = as_array(prepare(a)), as_array(prepare(b))
+    if out is not None or arguments.keys() - {"casting"} or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2:
+        raise NotImplementedError(
+            "np.matmul with out=, axes= or of more than two dimensions, of an array whose size is known at run time only, is not "
+            "implemented"
+        )
+    trace = require_trace(a, b)
+    sizes: Sizes = {}
+    if isinstance(a, DynamicArray) and a.ndim == 2 and 0 in a.sizes(trace):
+        sizes[0] = a.sizes(trace)[0]
+    if isinstance(b, DynamicArray) and b.ndim == 2 and 1 in b.sizes(trace):
+        sizes[a.ndim - 1] = b.sizes(trace)[1]
+    x, y = _contracted(a, b, a.ndim - 1, 0)
+    return dynamic(trace, np.matmul(x, y), sizes)
+
+
+@implements_dynamic(np.dot, np.ndarray.dot)
+def dot(a, b, out=None):
+    a, b = as_array(prepare(a)), as_array(prepare(b))
+    if out is not None:
+        raise NotImplementedError("np.dot with out= of an array whose size is known at run time only is not implemented")
+    return a * b if not a.ndim or not b.ndim else matmul(a, b)
+
+
+@implements_dynamic(np.inner, np.vdot)
+def inner(a, b, /):
+    a, b = as_array(prepare(a)), as_array(prepare(b))
+    if a.ndim != 1 or b.ndim != 1 or a.element_type.is_complex:
+        raise NotImplementedError("np.inner of arrays of several dimensions whose size is known at run time only")
+    return matmul(a, b)
+
+
+@implements_dynamic(np.outer)
+def outer(a, b, out=None):
+    if out is not None:
+        raise NotImplementedError("np.outer with out= of an array whose size is known at run time only is not implemented")
+    return np.ravel(as_array(a))[:, None] * np.ravel(as_array(b))[None, :]
+
+
+@implements_dynamic(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    """The Euclidean norm of all elements."""
+    if ord not in (None, 2) or axis is not None or keepdims or ord == 2 and x.ndim != 1:
+        raise NotImplementedError("np.linalg.norm with ord=, axis= or keepdims= of an array whose size is known at run time only")
+    trace = require_trace(x)
+    return FUNCTIONS[np.linalg.norm](x.filled(trace, 0))
