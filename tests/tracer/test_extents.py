@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import phlox
+import phlox.numpy
 import pytest
-from phlox import jit
+from phlox import ConcretizationError, fori_loop, jit, while_loop
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_, np.complex128)
 
@@ -92,6 +94,42 @@ FUNCTIONS = {
     "rounded": lambda x: (np.round(x[x > 0] / 3, 1), np.clip(x[x > 0], 1, 2), np.where(x[x > 0] > 2, x[x > 0], -1)),
     "nonzero": lambda x: (np.nonzero(x), np.flatnonzero(x > 0), np.argwhere(x > 0), np.where(x > 1), x.nonzero()),
     "nonzero in two dimensions": lambda x: (np.nonzero(np.outer(x, x) > 3), np.argwhere(np.outer(x, x) > 3)),
+    "unique": lambda x: (np.unique(x), np.unique(x[x > 0]), np.unique(np.outer(x, x))),
+    "unique with all": lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True),
+    "unique of elements with all": lambda x: np.unique(x[x < 4], True, True, True),
+    "sets": lambda x: (np.union1d(x, x + 3), np.intersect1d(x, x + 3), np.setdiff1d(x, x + 3), np.setxor1d(x, x + 3)),
+    "sets of elements": lambda x: (
+        np.union1d(x[x > 0], -x[x > 0]), np.intersect1d(x[x > 0], x[x < 4]), np.setdiff1d(x, x[x > 1]),
+        np.setxor1d(x[x > 1], x[x < 3]), np.isin(x, x[x > 2]), np.isin(x[x > 1], [2, 3]),
+        np.isin(x[x > 0], x[x > 3], invert=True),
+    ),
+    "trimmed": lambda x: (
+        np.trim_zeros(np.maximum(x, 0)), np.trim_zeros(np.maximum(x, 0), "f"), np.trim_zeros(x[x < 3], "b"),
+    ),
+    "repeated": lambda x: (
+        np.repeat(x, np.maximum(x, 0).astype(int)), np.repeat(x[x > 0], 2), np.repeat(x, abs(x[0]).astype(int)),
+    ),
+    "repeated elements": lambda x: np.repeat(x[x > 0], x[x > 0].astype(int)),
+    "repeated rows": lambda x: np.repeat(np.outer(x, x), np.maximum(x, 0).astype(np.uint8), axis=0),
+    "bincount": lambda x: (np.bincount(abs(x).astype(int)), np.bincount(x[x > 0].astype(np.uint8), minlength=3)),
+    "bincount with weights": lambda x: (
+        np.bincount(abs(x).astype(int), x), np.bincount(x[x > -9].astype(int) % 5, x[x > -9], 9),
+    ),
+    "joined": lambda x: (np.concatenate([x[x > 0], x, x[x < 0]]), np.append(x[x > 1], 3), np.hstack([x[x > 2], x[:2]])),
+    "middle": lambda x: (np.median(x[x > -9]), np.median(np.sort(x[x > -9])[1:])),
+    "differences": lambda x: (np.diff(x[x > -2]), np.flip(x[x > 0]), np.diff(np.sort(x[x > 0]), 2)),
+    "rows and columns": lambda x: (x[x > 0][:, None] * x[x > 0], np.outer(x[x > 0], x[x < 3]), x[x > 0][None, :].T),
+    "products": lambda x: (
+        x[x > 0] @ x[x > 0], np.dot(x[x > 0], x[x > 0]), np.outer(x, x)[x > 0] @ x, np.linalg.norm(x[x > 0]),
+    ),
+    "products of matrices": lambda x: (
+        np.outer(x, x)[:, x > 0] @ np.outer(x, x + 1)[x > 0], np.outer(x, x)[x > 0] @ np.outer(x, x)[:, x < 2],
+    ),
+    "new arrays": lambda x: (
+        np.zeros_like(x, shape=2), phlox.numpy.zeros(x[x > 0].shape), phlox.numpy.full((x[x > 0].shape[0], 2), 3),
+        phlox.numpy.ones(x[x > 0].shape[0] + 1, int), phlox.numpy.arange(x[x > 0].shape[0]) * x[x > 0],
+        phlox.numpy.arange(2, abs(x[0]).astype(int) * 2, 3), phlox.numpy.arange(abs(x[0]).astype(int), -4, -2),
+    ),
     "copies": lambda x: (np.copy(x[x > 0]), x[x > 0].copy(), np.zeros_like(x[x > 0]), np.ones_like(x[x > 0], int)),
 }  # fmt: skip
 
@@ -164,3 +202,137 @@ def test_writing_to_arrays_of_unknown_sizes():
         return y
 
     check(first, *FIRST, again=OTHERS)
+
+
+BOUNDS = [(np.arange(10.0), np.array(bounds)) for bounds in ((2, 5), (0, 10), (3, 3), (5, 2), (-4, -1), (-20, 30), (9, 10))]
+
+SLICES = {
+    "of one dimension": lambda x, b: (
+        x[b[0] : b[1]], x[b[0] :], x[: b[1]], x[b[1] : b[0] : -1], x[::-1][b[0] : b[1] : 2], x[-b[0] :], x[b[0] : b[0] + 3],
+    ),
+    "reduced": lambda x, b: (x[b[0] : b[1]].sum(), x[b[0] - 1 : b[0] + 2].sum(), (x[b[0] :] > 3).any(), x[: b[1]].size),
+    "rows and columns": lambda x, b: (
+        x.reshape(5, 2)[b[0] : b[1]] @ np.ones(2), x.reshape(2, 5)[:, b[0] : b[1]].sum(0), x.reshape(2, 5)[:, : b[0]].sum(1),
+        x.reshape(2, 5)[:, : b[0]] @ x.reshape(5, 2)[: b[0]], x.reshape(5, 2)[b[0] :, : b[1]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_slices_between_traced_bounds(name):
+    check(SLICES[name], *BOUNDS[0], again=BOUNDS[1:])
+
+
+def _shift(x, b):
+    x[b[0] : b[1]] += x[b[0] : b[1]][::-1]
+
+
+def _change_a_view(x, b):
+    part = x[b[0] : b[1]]
+    part += 1
+    x[b[0] - 5] += 5
+    part *= 2
+
+
+def _fill(x, b):
+    x[b[0] : b[1]] = 7
+    x[b[1] :] *= 2
+    x[b[0] :: 2] = -x[b[0] :: 2]
+
+
+def _backwards(x, b):
+    x[b[1] : b[0] : -1] = 3
+
+
+def _from_elsewhere(x, b):
+    x[b[0] : b[0] + 3] = x[b[1] : b[1] + 3]
+
+
+def _of_known_size(x, b):
+    x[b[0] : b[1]] = x[:3]
+
+
+@pytest.mark.parametrize("change", [_shift, _change_a_view, _fill, _backwards, _from_elsewhere, _of_known_size])
+def test_writing_to_slices_between_traced_bounds(change):
+    def function(x, b):
+        change(x, b)
+        return x
+
+    check(function, *BOUNDS[0], again=BOUNDS[1:])
+
+
+def test_loops_over_growing_slices():
+    """The factors of a matrix, row by row, with the sums as products of slices."""
+
+    def row(i, a):
+        def column(j, a):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+            return a
+
+        a = fori_loop(0, i, column, a)
+        a[i, i] = np.sqrt(a[i, i] - a[i, :i] @ a[i, :i])
+        return a
+
+    def eliminate(k, a):
+        factors = a[k + 1 :, k] / a[k, k]
+        a[k + 1 :, k:] -= factors[:, None] * a[k, k:]
+        return a
+
+    a = np.random.default_rng(0).random((6, 6))
+    a = a @ a.T + np.eye(6)
+    lower = np.linalg.cholesky(a)
+    for backend in ("reference", "cpu"):
+        found = jit(lambda a: fori_loop(0, 6, row, a), backend=backend)(a.copy())
+        np.testing.assert_allclose(np.tril(found), lower, rtol=1e-12)
+        upper = jit(lambda a: fori_loop(0, 5, eliminate, a), backend=backend)(a.copy())
+        np.testing.assert_allclose(upper, lower.diagonal()[:, None] * lower.T, rtol=1e-10, atol=1e-12)
+
+
+def test_sizes_are_bounds_of_loops():
+    def function(x):
+        y = x[x > 0]
+        return fori_loop(0, y.shape[0], lambda i, total: total + y[i] * i, 0.0), while_loop(
+            lambda i: i < y.shape[0], lambda i: i + 2, 0
+        )
+
+    for backend in ("reference", "cpu"):
+        compiled = jit(function, backend=backend)
+        for (x,) in LINES:
+            y = x[x > 0]
+            assert compiled(x) == ((y * np.arange(y.size)).sum(), -(-y.size // 2) * 2)
+
+
+def test_bounds_that_are_guessed_grow():
+    @jit
+    def counted(x):
+        return np.bincount(x), np.repeat(x, x)
+
+    for greatest in (3, 5000):
+        x = np.array([0, greatest, 2])
+        for one, other in zip(counted(x), (np.bincount(x), np.repeat(x, x)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.linalg.qr(np.outer(x, x)[x > 0]), lambda x: np.fft.fft(x[x > 0]), lambda x: np.tile(x[x > 0], 2),
+        lambda x: np.stack([x[x > 0], x[x > 0]]), lambda x: np.einsum("i,i", x[x > 0], x[x > 0]), lambda x: [x[x > 0]] + x,
+        lambda x: np.add.at(x, np.flatnonzero(x), 1), lambda x: np.add.outer(x[x > 0], x), lambda x: np.interp(x, x[x > 0], x),
+        lambda x: np.percentile(x[x > 0], 5), lambda x: phlox.numpy.fft.fft(x[x > 0]), lambda x: np.sum(x, out=x[x > 0]),
+    ],
+)  # fmt: skip
+def test_what_is_not_written_for_unknown_sizes_is_refused(function):
+    with pytest.raises(NotImplementedError, match="known at run time only"):
+        jit(function, backend="reference")(line())
+
+
+def test_what_python_needs_is_refused():
+    for function in (
+        lambda x: len(x[x > 0]),
+        lambda x: list(x[x > 0]),
+        lambda x: 1 if x[x > 0] else 0,
+        lambda x: range(x[x > 0].size),
+    ):
+        with pytest.raises(ConcretizationError):
+            jit(function, backend="reference")(line())

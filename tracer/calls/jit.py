@@ -15,7 +15,7 @@ from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, StaleCapture
+from ..recording.errors import ConcretizationError, SizeBeyondBound, StaleCapture
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
@@ -88,6 +88,7 @@ class JittedFunctionBase:
         self._specializations: dict[Any, list[Specialization]] = {}
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
+        self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line
         self._hits = self._misses = 0
 
     # --- calling ---
@@ -125,7 +126,9 @@ class JittedFunctionBase:
             values = [value for index, value in enumerate(values) if same[index] == index]
             variant.same_arrays(values, objects)
             return variant(values, objects)
-        except StaleCapture:
+        except StaleCapture as stale:
+            if isinstance(stale, SizeBeyondBound):
+                self._guessed_bounds[stale.place] = min(8 * self._guessed_bounds[stale.place], 2**31 - 1)
             self._forget(specialization)
             return self.call_in_python(*args, **kwargs)
 
@@ -198,7 +201,7 @@ class JittedFunctionBase:
             if others:
                 self._policy.learn(others[0].recording.guards, objects)
             try:
-                return form, record(self._traced_function, self.__name__, form, self._policy, objects)
+                return form, record(self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds)
             except ConcretizationError as error:
                 if not self._make_known(form, error):
                     raise
@@ -233,7 +236,9 @@ class JittedFunctionBase:
                 f"{self.__name__} changes an array from outside in place, and uses it as two objects with the same memory; "
                 "use one of them"
             )
-        recording = record(self._traced_function, self.__name__, form, self._policy, objects, same[:count], aliases)
+        recording = record(
+            self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
+        )
         with compilation_lock:
             variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
             self._misses += 1

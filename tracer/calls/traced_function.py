@@ -117,18 +117,21 @@ def record(
     form: CallForm,
     policy: Policy,
     objects: Objects,
+    guessed_bounds: dict[str, int],
     same_as: Sequence[int] | None = None,
     aliases: Mapping[int, int] | None = None,
 ) -> Recording:
     """Trace the function for this form of call.
 
-    objects: the arguments that are objects, by their names. same_as: for each traced leaf the number of the first leaf that is
-    the same array; by default all differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids.
-    Raises what the function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
+    objects: the arguments that are objects, by their names. guessed_bounds: those of sizes that are known at run time only, by
+    place; new ones are added. same_as: for each traced leaf the number of the first leaf that is the same array; by default all
+    differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids. Raises what the function raises, and
+    TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
     __tracebackhide__ = True
     while True:
         trace = Trace(identifier(name))
+        trace.guessed_bounds = guessed_bounds
         trace.surroundings = Surroundings(trace, policy, objects)
         try:
             return _record(trace, function, form, same_as, aliases or {})

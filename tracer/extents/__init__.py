@@ -3,4 +3,4 @@
 Importing this package fills the table `phlox.tracer.recording.function_tables.DYNAMIC`.
 """
 
-from . import elementwise, indexing, products, reductions, selection, shapes  # noqa: F401
+from . import counting, creation, elementwise, indexing, products, reductions, selection, sets, shapes  # noqa: F401

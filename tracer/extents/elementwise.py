@@ -114,6 +114,27 @@ for _function in (np.round, np.around, np.copy, np.zeros_like, np.ones_like, np.
     implements_dynamic(_function)(_of_first(_function))
 
 
+def _part(function: Callable) -> Callable:
+    def implementation(array: DynamicArray) -> Any:
+        """Of complex numbers a view that cannot be written to."""
+        if function is np.real and not array.element_type.is_complex:
+            return array
+
+        def read(trace: Any, base: Instruction) -> Instruction:
+            return hlo.real(base) if function is np.real else hlo.imag(base)
+
+        if not array.element_type.is_complex:
+            return np.zeros_like(array)
+        kind = hlo.element_type_of(np.zeros(0, array.dtype).real.dtype)
+        return DynamicArray.view_on(array, array.bounds.with_element_type(kind), read, None)
+
+    return implementation
+
+
+implements_dynamic(np.real)(_part(np.real))
+implements_dynamic(np.imag)(_part(np.imag))
+
+
 @implements_dynamic(np.ndarray.copy)
 def copy(array, order="C"):
     return DYNAMIC[np.copy](array)

@@ -45,8 +45,8 @@ def matmul(a, b, out=None, **arguments):
     a, b = as_array(prepare(a)), as_array(prepare(b))
     if out is not None or arguments.keys() - {"casting"} or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2:
         raise NotImplementedError(
-            "np.matmul with out=, axes= or of more than two dimensions, of an array whose size is known at run time only, is not "
-            "implemented"
+            "np.matmul with out=, axes= or of more than two dimensions, of an array whose size is known at run time only, is "
+            "not implemented"
         )
     trace = require_trace(a, b)
     sizes: Sizes = {}
@@ -85,6 +85,8 @@ def outer(a, b, out=None):
 def norm(x, ord=None, axis=None, keepdims=False):
     """The Euclidean norm of all elements."""
     if ord not in (None, 2) or axis is not None or keepdims or ord == 2 and x.ndim != 1:
-        raise NotImplementedError("np.linalg.norm with ord=, axis= or keepdims= of an array whose size is known at run time only")
+        raise NotImplementedError(
+            "np.linalg.norm with ord=, axis= or keepdims= of an array whose size is known at run time only"
+        )
     trace = require_trace(x)
     return FUNCTIONS[np.linalg.norm](x.filled(trace, 0))

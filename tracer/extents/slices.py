@@ -10,8 +10,8 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import padded_instruction, size_of
-from ..recording.errors import ConcretizationError
 from ..recording.trace import Trace
+from .bounds import require_known_at_run_time
 from .broadcasting import fail_if
 
 Instruction = hlo.Instruction
@@ -82,8 +82,8 @@ def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> 
     if step == 0:
         raise ValueError("slice step cannot be zero")
     start, stop = entry.start, entry.stop
-    _require_bound_at_run_time(trace, start)
-    _require_bound_at_run_time(trace, stop)
+    for one in (start, stop):
+        require_known_at_run_time(trace, one, "as a bound of a slice")
     if start is None and stop is None and step == 1:
         return Steps(0, 1, bound, None if size is None else TracedArray.from_instruction(trace, size))
     if size is None and not isinstance(start, TracedArray) and not isinstance(stop, TracedArray):
@@ -103,14 +103,6 @@ def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> 
     most = _most(trace, start, stop, step, bound)
     number = hlo.convert(hlo.minimum(number, most), hlo.S32)
     return Steps(low, step, most, TracedArray.from_instruction(trace, number))
-
-
-def _require_bound_at_run_time(trace: Trace, bound: Any) -> None:
-    """Raise ConcretizationError for what a caller gives as a Python integer: such become static, and so does the size."""
-    if isinstance(bound, TracedArray):
-        sources = trace.sources(bound.recorded(trace))
-        if sources and sources <= trace.root.python_integers:
-            raise ConcretizationError(bound, "as a bound of a slice")
 
 
 def _bound(trace: Trace, value: Any, count: Instruction, step: int, at_start: bool) -> Instruction:

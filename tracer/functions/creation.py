@@ -15,13 +15,14 @@ from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import DYNAMIC, implements
 from ..recording.memory_order import is_contiguous, laid_out
 from ..recording.operands import (
     as_traced,
     broadcast,
     class_of,
     convert,
+    has_traced,
     instruction_of,
     normalize_axis,
     prepare,
@@ -44,6 +45,8 @@ def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
 
 def _filler(value: Any):
     def implementation(shape, dtype=None, order="C", *, device=None, like=None):
+        if has_traced(shape):
+            return DYNAMIC[np.full](shape, value, np.float64 if dtype is None else dtype, order)
         return laid_out(filled(shape_argument(shape), value, np.float64 if dtype is None else dtype), (), order)
 
     return implementation
@@ -64,6 +67,8 @@ implements(np.ones_like)(_filler_like(1))
 
 @implements(np.full)
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    if has_traced(shape):
+        return DYNAMIC[np.full](shape, fill_value, dtype, order)
     fill_value = prepare(fill_value)
     made = filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
     return laid_out(made, (), order)
@@ -197,12 +202,11 @@ def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) 
 
 @implements(np.arange)
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like=None):
-    """The bounds and the step must be known while tracing: they decide the shape."""
+    """Where the bounds or the step are traced the size is known at run time only."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     bounds = (start, stop, step)
-    for bound in bounds:
-        if isinstance(bound, TracedArray):
-            as_index(bound, "as a bound of arange")
+    if has_traced(bounds):
+        return DYNAMIC[np.arange](start, stop, step, dtype)
     if not step:
         raise ZeroDivisionError("division by zero")
     count = max(0, math.ceil((stop - start) / step))

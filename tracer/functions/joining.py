@@ -10,12 +10,13 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import DYNAMIC, implements
 from ..recording.operands import (
     as_strong,
     as_traced,
     broadcast,
     class_of,
+    has_traced,
     instruction_of,
     normalize_axis,
     prepare,
@@ -242,12 +243,14 @@ def _repetitions(repeats: Any) -> list[int]:
         given, wanted = repeats.dtype, np.dtype(np.intp)
         raise TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule 'safe'")
     numbers = repeats if np.ndim(repeats) else [repeats]
-    return [as_index(one, "as a number of repetitions") if isinstance(one, TracedArray) else int(one) for one in numbers]
+    return [int(one) for one in numbers]
 
 
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
-    """The repetitions must be known while tracing: they decide the shape."""
+    """Where repetitions are traced the size of the result is known at run time only."""
+    if has_traced(repeats):
+        return DYNAMIC[np.repeat](a, repeats, axis)
     array = as_strong(a)
     if axis is None:
         array, axis = reshaped(array, (array.size,)), 0

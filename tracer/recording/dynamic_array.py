@@ -103,6 +103,30 @@ class DynamicArray(TracedArray):
             )
         return row_major_strides(self.bounds.dimensions) if self.unusual_strides is None else self.unusual_strides
 
+    @property
+    def T(self) -> TracedArray:
+        return DYNAMIC[np.transpose](self)
+
+    @property
+    def mT(self) -> TracedArray:
+        return dynamic_implementation(np.matrix_transpose)(self)
+
+    @property
+    def real(self) -> TracedArray:
+        return DYNAMIC[np.real](self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> TracedArray:
+        return DYNAMIC[np.imag](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
     def __len__(self) -> int:
         raise ConcretizationError(
             self, "where len() needs a Python int",

@@ -42,6 +42,18 @@ class StaleCapture(Exception):
     """What the code was compiled for has changed: a captured array's shape, dtype or memory order, or a mask's contents."""
 
 
+class SizeBeyondBound(StaleCapture):
+    """A size at run time is larger than the bound that was guessed for it at one place of the traced function."""
+
+    @staticmethod
+    def message(place: str) -> str:
+        return f"{place}: a size is larger than the bound for which the code was compiled"
+
+    @property
+    def place(self) -> str:
+        return str(self).partition(": a size is")[0]
+
+
 class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 

@@ -42,6 +42,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
         array = np.asarray(value, dtype)
         return TracedArray.from_instruction(trace, hlo.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
     parts = [prepare(part) for part in value]
+    if any(isinstance(part, TracedArray) and part.is_dynamic for part in parts):
+        raise NotImplementedError("a sequence of arrays, one of whose sizes is known at run time only, is not implemented")
     shapes = {shape_of(part) for part in parts}
     if len(shapes) > 1:
         raise ValueError(

@@ -143,6 +143,7 @@ class Trace:
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
+        self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own

@@ -1,0 +1,94 @@
+"""Bounds of sizes that are known at run time only: what follows from how the size is computed, or a guess.
+
+A guess that turns out too small makes the call fail before anything is changed, and the function is traced again with a larger
+one.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.source_lines import user_location
+from ..recording.array import TracedArray
+from ..recording.dynamic_array import DynamicArray
+from ..recording.errors import ConcretizationError, SizeBeyondBound
+from ..recording.trace import Trace
+from .broadcasting import fail_if
+
+Instruction = hlo.Instruction
+Interval = tuple[int, int]
+_LARGEST = 2**31 - 1
+
+
+def interval_of(instruction: Instruction, depth: int = 32) -> Interval | None:
+    """The least and the greatest value that an integer scalar can have, where its computation tells."""
+    opcode, operands = instruction.opcode, instruction.operands
+    if opcode == "constant" and instruction.shape.rank == 0:
+        value = int(instruction.attributes["literal"])
+        return value, value
+    if opcode == "get-dimension-size":
+        return 0, operands[0].shape.dimensions[instruction.attributes["dimensions"][0]]
+    if depth == 0 or opcode not in _RULES:
+        return None
+    if opcode == "select":
+        operands = operands[1:]
+    found = [interval_of(operand, depth - 1) for operand in operands if operand.shape.element_type.is_integer]
+    return _RULES[opcode](*found) if len(found) == len(operands) and None not in found else None
+
+
+def _product(x: Interval, y: Interval) -> Interval:
+    corners = [one * other for one in x for other in y]
+    return min(corners), max(corners)
+
+
+_RULES: dict[str, Any] = {
+    "convert": lambda x: x,
+    "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    "subtract": lambda x, y: (x[0] - y[1], x[1] - y[0]),
+    "multiply": _product,
+    "minimum": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
+    "maximum": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
+    "clamp": lambda low, x, high: (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1])),
+    "divide": lambda x, y: (0, x[1] // y[0]) if x[0] >= 0 and y[0] > 0 else None,
+    "remainder": lambda x, y: (0, min(x[1], y[1] - 1)) if x[0] >= 0 and y[0] > 0 else None,
+    "select": lambda x, y: (min(x[0], y[0]), max(x[1], y[1])),
+}
+
+
+def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
+    """Raise ConcretizationError for what a caller gives as a Python integer: such become static, and so does the size."""
+    if isinstance(value, TracedArray):
+        sources = trace.sources(value.recorded(trace))
+        if sources and sources <= trace.root.python_integers:
+            raise ConcretizationError(value, purpose)
+
+
+def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruction | None]:
+    """A size given by a user: its bound, and itself where it is known at run time only."""
+    if not isinstance(value, TracedArray):
+        size = operator.index(value)
+        if size < 0:
+            raise ValueError("negative dimensions are not allowed")
+        return size, None
+    if isinstance(value, DynamicArray) or value.ndim or not value.element_type.is_integer:
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    require_known_at_run_time(trace, value, purpose)
+    size = hlo.convert(value.instruction(trace), hlo.S64)
+    fail_if(trace, hlo.lt(size, 0), "negative dimensions are not allowed")
+    return bounded(trace, size)
+
+
+def bounded(trace: Trace, size: Instruction, guess: int = 1024) -> tuple[int, Instruction]:
+    """The bound of a size, s64[], and the size as s32[]."""
+    interval = interval_of(size)
+    if interval is not None and 0 <= interval[1] <= _LARGEST:
+        bound = interval[1]
+    else:
+        place = str(user_location())
+        bound = trace.root.guessed_bounds.setdefault(place, guess)
+        fail_if(trace, hlo.gt(size, bound), SizeBeyondBound.message(place), SizeBeyondBound)
+    return bound, hlo.convert(hlo.clamp(hlo.constant(np.int64(0)), size, hlo.constant(np.int64(bound))), hlo.S32)

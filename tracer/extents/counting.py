@@ -1,0 +1,97 @@
+"""Results whose sizes follow from the contents of integers: repeat, bincount."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic
+from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
+from ..recording.operands import normalize_axis
+from .bounds import bounded, require_known_at_run_time
+from .broadcasting import as_array, fail_if
+
+
+@implements_dynamic(np.repeat, np.ndarray.repeat)
+def repeat(a, repeats, axis=None):
+    """Element i of the result is that whose repetitions, with those before it, are the first to be more than i."""
+    a, repeats = as_array(a), as_array(repeats)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = normalize_axis(axis, a.ndim)
+    if repeats.element_type.kind not in ("signed", "unsigned", "pred"):
+        raise TypeError(f"Cannot cast array data from {repeats.dtype!r} to dtype('int64') according to the rule 'safe'")
+    trace = require_trace(a, repeats)
+    require_known_at_run_time(trace, repeats, "as a number of repetitions")
+    is_dynamic = isinstance(a, DynamicArray) and axis in a.sizes(trace)
+    if isinstance(repeats, DynamicArray) or is_dynamic:
+        line = a.shape[axis] if not is_dynamic else None
+        ones = (
+            np.zeros(line, np.int64)
+            if line is not None
+            else np.zeros_like(np.moveaxis(a, axis, 0) if a.ndim > 1 else a, np.int64)
+        )
+        repeats = ones + repeats
+    else:
+        if repeats.ndim > 1 or repeats.ndim == 1 and repeats.shape[0] not in (1, a.shape[axis]):
+            raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {repeats.shape}")
+        repeats = np.broadcast_to(repeats, (a.shape[axis],))
+    padded = a.padded(trace) if isinstance(a, DynamicArray) else a
+    counts = (repeats.filled(trace, 0) if isinstance(repeats, DynamicArray) else repeats).astype(np.int64)
+    if not padded.shape[axis]:
+        return a.copy()
+    fail_if(trace, np.any(counts < 0).instruction(trace), "repeats may not contain negative values.")
+    ends = np.cumsum(np.maximum(counts, 0))
+    bound, size = bounded(trace, ends[-1].instruction(trace), max(64, 4 * padded.shape[axis]))
+    # Where each one that has any begins, its number is written; a running maximum fills what follows.
+    starts = np.where(counts > 0, ends - counts, bound)
+    numbers = FUNCTIONS[np.zeros]((bound,), np.int64)
+    scattered = hlo.scatter(
+        numbers.instruction(trace), starts.instruction(trace), hlo.iota(hlo.Shape(hlo.S64, (padded.shape[axis],)), 0),
+        update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+        to_apply=hlo.scalar_computation("maximum", hlo.S64),
+    )  # fmt: skip
+    numbers = np.maximum.accumulate(TracedArray.from_instruction(trace, scattered, is_scalar=False))
+    others = {d: one for d, one in (a.sizes(trace) if isinstance(a, DynamicArray) else {}).items() if d != axis}
+    return dynamic(trace, np.take(padded, numbers, axis), {**others, axis: size})
+
+
+@implements(np.bincount)
+@implements_dynamic(np.bincount)
+def bincount(x, /, weights=None, minlength=0):
+    """How often each integer occurs; as many as the greatest one asks for."""
+    x = as_array(x)
+    trace = require_trace(x, weights)
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
+    if x.element_type.kind not in ("signed", "unsigned", "pred") or x.element_type is hlo.U64:
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if weights is not None:
+        weights = as_array(weights).astype(np.float64)
+        if isinstance(weights, DynamicArray) or isinstance(x, DynamicArray):
+            weights = (weights + np.zeros_like(x, np.float64)).filled(trace, 0)
+        elif weights.shape != x.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    numbers = (x.filled(trace, 0) if isinstance(x, DynamicArray) else x).astype(np.int64)
+    any_there = x.size > 0
+    inside = np.ones_like(numbers, bool) if not isinstance(x, DynamicArray) else np.ones_like(x, bool).filled(trace, False)
+    if not numbers.shape[0]:
+        return FUNCTIONS[np.zeros](minlength, np.int64)
+    fail_if(trace, np.any(numbers < 0).instruction(trace), "'list' argument must have no negative elements")
+    length = np.maximum(np.where(any_there, np.max(numbers) + 1, 0), minlength)[()]
+    most = {8: 256, 16: 65536}.get(x.element_type.bits)
+    if most is not None and max(most, minlength) <= 65536:
+        bound, size = max(most, minlength), hlo.convert(length.instruction(trace), hlo.S32)
+    else:
+        bound, size = bounded(trace, length.instruction(trace), max(1024, minlength))
+    places = np.where(inside & (numbers >= 0), numbers, bound)
+    values = np.ones_like(numbers) if weights is None else weights
+    total = hlo.scatter(
+        FUNCTIONS[np.zeros]((bound,), values.dtype).instruction(trace), places.instruction(trace), values.instruction(trace),
+        update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+        to_apply=hlo.scalar_computation("add", values.element_type),
+    )  # fmt: skip
+    return dynamic(trace, total, {0: size})
