@@ -12,6 +12,7 @@ from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name, function_location
+from ..recording.dynamic_array import DynamicArray, fitted, joined_shape
 from ..recording.errors import CarryTypeError, at
 from ..recording.operands import as_traced
 from ..recording.trace import PackedInputs, Trace
@@ -40,26 +41,29 @@ class ValueType:
 
 
 def type_of(array: TracedArray) -> ValueType:
-    return ValueType(hlo.Shape(array.element_type, array.shape), array.weak_type, array.is_scalar)
+    shape = array.bounds if isinstance(array, DynamicArray) else hlo.Shape(array.element_type, array.shape)
+    return ValueType(shape, array.weak_type, array.is_scalar)
 
 
 def promoted(first: ValueType, second: ValueType, widens: bool = False) -> ValueType | None:
     """The type that both can take on without changing what either is, None if there is none.
 
     Equal dtypes go together; Python numbers adapt, to other values and among each other. Where it ``widens`` all dtypes do.
+    Sizes that are known at run time only go together with others.
     """
-    if first.shape.dimensions != second.shape.dimensions:
+    shape = joined_shape(first.shape, second.shape)
+    if shape is None:
         return None
     strong = not (first.weak_type and second.weak_type)
     dtype = np.result_type(first.promotes_as, second.promotes_as)
     for side in (first, second):
         if not widens and not side.weak_type and side.shape.dtype != dtype:
             return None
-    return ValueType(hlo.Shape(hlo.element_type_of(dtype), first.shape.dimensions), not strong, first.is_scalar)
+    return ValueType(shape.with_element_type(hlo.element_type_of(dtype)), not strong, first.is_scalar)
 
 
 def convert(trace: Trace, instruction: hlo.Instruction, wanted: ValueType) -> hlo.Instruction:
-    return trace.builder.write(hlo.convert, instruction, wanted.shape.element_type)
+    return trace.builder.write(lambda: fitted(hlo.convert(instruction, wanted.shape.element_type), wanted.shape))
 
 
 def is_constant(leaf: Any) -> bool:
@@ -96,7 +100,7 @@ def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
         raise CarryTypeError(
             f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required"
         )
-    return as_traced(leaf)
+    return leaf if isinstance(leaf, DynamicArray) else as_traced(leaf)
 
 
 def function_place(function: Callable[..., Any]) -> str:

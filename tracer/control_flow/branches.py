@@ -107,7 +107,7 @@ def _branches(
                     ) from None
             paths = pytree.leaf_paths(structure, "result")
             arrays = [leaf if is_constant(leaf) else traced_leaf(leaf, path, name) for leaf, path in zip(leaves, paths)]
-            results.append([leaf if is_constant(leaf) else (type_of(leaf), leaf.instruction(trace)) for leaf in arrays])
+            results.append([leaf if is_constant(leaf) else (type_of(leaf), leaf.recorded(trace)) for leaf in arrays])
     types = _agreed_types(name, functions, names, results, pytree.leaf_paths(structure, "result"))
     kinds = [kind for kind in types if kind is not None]
     columns = [[leaf[1] for leaf, kind in zip(leaves, types) if kind is not None] for leaves in results]
@@ -208,7 +208,10 @@ def are_cheap(traces: Sequence[Trace], columns: Sequence[Sequence[hlo.Instructio
     if len(computed) > _CHEAP_INSTRUCTIONS or any(one.called_computations or has_effects(one) for one in computed):
         return False
     values = [*computed, *[value for column in columns for value in column]]
-    return all(not value.shape.is_tuple and value.shape.size <= _CHEAP_ELEMENTS for value in values)
+    return all(
+        not value.shape.is_tuple and not value.shape.dynamic_dimensions and value.shape.size <= _CHEAP_ELEMENTS
+        for value in values
+    )
 
 
 def _inlined(trace: Trace, column: Sequence[hlo.Instruction]) -> list[hlo.Instruction]:

@@ -94,6 +94,10 @@ def counted_loop(
     return loop.run()[1]
 
 
+# A size that grows in each round has no bound.
+_RECORDINGS = 4
+
+
 class Loop:
     """A While that is being recorded; where it ``widens``, dtypes in its state meet as in arithmetic.
 
@@ -126,7 +130,8 @@ class Loop:
         self.origins = [self.paths[index] + f" of {name}" for index in self.traced]
         arrays = [traced_leaf(self.leaves[index], self.paths[index], name) for index in self.traced]
         self.types = [type_of(array) for array in arrays]
-        self.init = [array.instruction(outer) for array in arrays]
+        self.init = [array.recorded(outer) for array in arrays]
+        self.recordings = 0
 
     def run(self) -> Any:
         """Record the loop; the last state."""
@@ -207,16 +212,17 @@ class Loop:
                     f"{self.name}: {self.paths[index]} is {self.leaves[index]!r} and must stay that, but becomes {leaf!r}"
                 )
         arrays = [traced_leaf(leaves[index], self.paths[index], self.name) for index in self.traced]
-        values = [array.instruction(body) for array in arrays]
+        values = [array.recorded(body) for array in arrays]
         wanted = list(self.types)
         for number, (array, value, old) in enumerate(zip(arrays, values, self.types)):
             new = type_of(array)
             both = promoted(old, new, self.widens)
-            if both is None:
+            if both is None or self.recordings > _RECORDINGS and both.shape != old.shape:
                 raise CarryTypeError(self._drift(number, old, new, value))
             wanted[number] = both
         if [(kind.shape, kind.weak_type) for kind in wanted] != [(kind.shape, kind.weak_type) for kind in self.types]:
             self.types = wanted
+            self.recordings += 1
             return None
         return [convert(body, value, kind) for value, kind in zip(values, wanted)]
 

@@ -230,6 +230,36 @@ def dynamic(trace: Trace, padded: TracedArray | Instruction, sizes: Sizes) -> Tr
     return TracedArray.from_instruction(trace, instruction, is_scalar=None if sizes else not instruction.shape.rank)
 
 
+def joined_shape(first: hlo.Shape, second: hlo.Shape) -> hlo.Shape | None:
+    """The dimensions that hold arrays of both shapes, dynamic where these differ; None where neither is of an unknown size."""
+    if first.dimensions == second.dimensions and first.dynamic_dimensions == second.dynamic_dimensions:
+        return first
+    if first.rank != second.rank or not (first.dynamic_dimensions or second.dynamic_dimensions):
+        return None
+    places = list(zip(first.dimensions, second.dimensions))
+    is_dynamic = [x != y or first.is_dynamic(d) or second.is_dynamic(d) for d, (x, y) in enumerate(places)]
+    return first.without_layout().with_dimensions(tuple(max(place) for place in places), is_dynamic)
+
+
+def fitted(instruction: Instruction, shape: hlo.Shape) -> Instruction:
+    """The value in a shape that joins its own with others."""
+    own = instruction.shape
+    if own.dimensions == shape.dimensions and own.dynamic_dimensions == shape.dynamic_dimensions:
+        return instruction
+    sizes = {
+        d: size_of(instruction, d) if own.is_dynamic(d) else hlo.constant(np.int32(size))
+        for d, size in enumerate(own.dimensions)
+        if shape.is_dynamic(d)
+    }
+    padding = [(0, wanted - size, 0) for size, wanted in zip(own.dimensions, shape.dimensions)]
+    value = padded_instruction(instruction)
+    if any(high for _, high, _ in padding):
+        value = hlo.pad(value, hlo.constant(0, own.element_type), padding=padding)
+    for d, size in sizes.items():
+        value = hlo.set_dimension_size(value, size, dimensions=(d,))
+    return value
+
+
 def valid(trace: Trace, dimensions: tuple[int, ...], sizes: Sizes) -> TracedArray:
     """Which elements of an array of these dimensions lie inside of the sizes."""
     inside = None
