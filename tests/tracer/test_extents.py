@@ -6,7 +6,7 @@ import numpy as np
 import phlox
 import phlox.numpy
 import pytest
-from phlox import ConcretizationError, fori_loop, jit, while_loop
+from phlox import CarryTypeError, ConcretizationError, cond, fori_loop, jit, while_loop
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_, np.complex128)
 
@@ -300,6 +300,71 @@ def test_sizes_are_bounds_of_loops():
         for (x,) in LINES:
             y = x[x > 0]
             assert compiled(x) == ((y * np.arange(y.size)).sum(), -(-y.size // 2) * 2)
+
+
+def test_slices_of_a_constant_extent():
+    """Their bound is the extent; where they reach beyond the end there are fewer."""
+
+    def windows(x, b):
+        i = b[0]
+        return x[i : i + 3], x[i * 2 : (i + 1) * 2], x[i - 1 : i + 2].sum(), x[i : i + 4 : 2]
+
+    check(windows, *BOUNDS[0], again=[(BOUNDS[0][0], np.array([i, 0])) for i in (0, 8, 9, 11, -3, 4)])
+    text = jit(windows).lower(*BOUNDS[0]).as_text()
+    assert all(f"f64[<={bound}]" in text for bound in (2, 3)) and "f64[<=10]" not in text
+
+    def percentile(x, b):
+        return np.percentile(x[b[0] : b[0] + 3], 50)  # which is not written for unknown sizes
+
+    check(percentile, *BOUNDS[0])
+    with pytest.raises(NotImplementedError, match="np.percentile of a slice between traced bounds"):
+        jit(percentile)(np.arange(10.0), np.array([8, 0]))
+
+
+def test_windows_in_a_counted_loop_are_ordinary_arrays():
+    def moving(x):
+        def window(i, out):
+            out[i] = np.linalg.det(np.outer(x[i : i + 3], x[i : i + 3]) + np.eye(3))
+            return out
+
+        return fori_loop(0, 8, window, np.zeros_like(x))
+
+    x = np.arange(10.0)
+    assert "<=" not in jit(moving).lower(x).as_text()
+    expected = [np.linalg.det(np.outer(x[i : i + 3], x[i : i + 3]) + np.eye(3)) for i in range(8)] + [0, 0]
+    for backend in ("reference", "cpu"):
+        np.testing.assert_allclose(jit(moving, backend=backend)(x), expected, rtol=1e-12)
+
+
+def test_states_of_loops_and_results_of_branches():
+    """A state that becomes shorter in each round, which starts as an array of known size."""
+
+    def sieve(x):
+        def step(state):
+            numbers, total = state
+            return numbers[numbers % numbers[0] != 0], total + numbers[0]
+
+        return while_loop(lambda state: state[0].shape[0] > 0, step, (x, 0))
+
+    def either(x):
+        return cond(x.sum() > 0, lambda x: x[x > 0], lambda x: x, x)
+
+    for backend in ("reference", "cpu"):
+        left, total = jit(sieve, backend=backend)(np.arange(2, 30))
+        assert left.shape == (0,) and total == sum([2, 3, 5, 7, 11, 13, 17, 19, 23, 29])
+        compiled = jit(either, backend=backend)
+        for x in (np.array([1.0, -2, 3]), np.array([1.0, -4, 2])):
+            np.testing.assert_array_equal(compiled(x), x[x > 0] if x.sum() > 0 else x)
+
+
+def test_a_state_that_grows_in_each_round_is_refused():
+    with pytest.raises(CarryTypeError, match="must stay the same"):
+        jit(lambda x: fori_loop(0, 3, lambda i, y: np.concatenate([y, y[:1]]), x[x > 0]), backend="reference")(line())
+
+
+def test_functions_that_are_called_take_and_return_them():
+    inner = jit(lambda y: y * 2 + y.shape[0])
+    check(lambda x: inner(x[x > 0]), *FIRST, again=OTHERS)
 
 
 def test_bounds_that_are_guessed_grow():

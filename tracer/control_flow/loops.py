@@ -86,6 +86,8 @@ def counted_loop(
     def body(state: Any) -> Any:
         trace = current_trace()
         counter = state[0].instruction(trace)
+        if isinstance(start, int) and isinstance(stop, int):
+            trace.root.intervals[counter] = start, max(start, stop - 1)
         result = body_fun(state[0], state[1])
         return TracedArray.from_instruction(trace, hlo.add(counter, 1), weak_type=True), result
 

@@ -14,7 +14,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
-from ..recording.dynamic_array import DynamicArray
+from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.errors import ConcretizationError, SizeBeyondBound
 from ..recording.trace import Trace
 from .broadcasting import fail_if
@@ -24,7 +24,7 @@ Interval = tuple[int, int]
 _LARGEST = 2**31 - 1
 
 
-def interval_of(instruction: Instruction, depth: int = 32) -> Interval | None:
+def interval_of(trace: Trace, instruction: Instruction, depth: int = 32) -> Interval | None:
     """The least and the greatest value that an integer scalar can have, where its computation tells."""
     opcode, operands = instruction.opcode, instruction.operands
     if opcode == "constant" and instruction.shape.rank == 0:
@@ -32,11 +32,13 @@ def interval_of(instruction: Instruction, depth: int = 32) -> Interval | None:
         return value, value
     if opcode == "get-dimension-size":
         return 0, operands[0].shape.dimensions[instruction.attributes["dimensions"][0]]
+    if opcode == "get-tuple-element":
+        return trace.interval_of_input(instruction)
     if depth == 0 or opcode not in _RULES:
         return None
     if opcode == "select":
         operands = operands[1:]
-    found = [interval_of(operand, depth - 1) for operand in operands if operand.shape.element_type.is_integer]
+    found = [interval_of(trace, operand, depth - 1) for operand in operands if operand.shape.element_type.is_integer]
     return _RULES[opcode](*found) if len(found) == len(operands) and None not in found else None
 
 
@@ -57,6 +59,36 @@ _RULES: dict[str, Any] = {
     "remainder": lambda x, y: (0, min(x[1], y[1] - 1)) if x[0] >= 0 and y[0] > 0 else None,
     "select": lambda x, y: (min(x[0], y[0]), max(x[1], y[1])),
 }
+
+
+def constant_difference(first: Instruction, second: Instruction) -> int | None:
+    """first - second where that is the same for all values, as of ``i + 3`` and ``i``, or ``(i + 1) * 4`` and ``i * 4``."""
+    terms, rest = _linear(first, 1, [], 16)
+    terms, more = _linear(second, -1, terms, 16)
+    return rest + more if all(factor == 0 for _, factor in terms) else None
+
+
+def _linear(
+    value: Instruction, factor: int, terms: list[tuple[Instruction, int]], depth: int
+) -> tuple[list[tuple[Instruction, int]], int]:
+    """The sum of these terms and ``factor * value`` as terms, and a constant."""
+    opcode, operands = value.opcode, value.operands
+    if opcode == "constant" and value.shape.rank == 0:
+        return terms, factor * int(value.attributes["literal"])
+    if depth and opcode == "convert" and operands[0].shape.element_type.is_integer:
+        return _linear(operands[0], factor, terms, depth - 1)
+    if depth and opcode in ("add", "subtract"):
+        terms, one = _linear(operands[0], factor, terms, depth - 1)
+        terms, other = _linear(operands[1], factor if opcode == "add" else -factor, terms, depth - 1)
+        return terms, one + other
+    if depth and opcode == "multiply":
+        for number, one in enumerate(operands):
+            if one.opcode == "constant" and one.shape.rank == 0:
+                return _linear(operands[1 - number], factor * int(one.attributes["literal"]), terms, depth - 1)
+    for place, (known, times) in enumerate(terms):
+        if same_value(known, value):
+            return [*terms[:place], (known, times + factor), *terms[place + 1 :]], 0
+    return [*terms, (value, factor)], 0
 
 
 def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
@@ -84,7 +116,7 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
 
 def bounded(trace: Trace, size: Instruction, guess: int = 1024) -> tuple[int, Instruction]:
     """The bound of a size, s64[], and the size as s32[]."""
-    interval = interval_of(size)
+    interval = interval_of(trace, size)
     if interval is not None and 0 <= interval[1] <= _LARGEST:
         bound = interval[1]
     else:

@@ -182,7 +182,10 @@ def _read_basic(trace: Trace, array: TracedArray, entries: list[Any]) -> TracedA
         return TracedArray.from_instruction(trace, read(trace, array.recorded(trace)))
     if not any(is_dynamic):
         return TracedArray.view_of(array, bounds, read, write)
-    return DynamicArray.view_on(array, hlo.Shape(array.element_type, bounds, dynamic_dimensions=is_dynamic), read, write)
+    shape = hlo.Shape(array.element_type, bounds, dynamic_dimensions=is_dynamic)
+    view = DynamicArray.view_on(array, shape, read, write)
+    view.is_expected_full = all(steps[d].expected for place, d in enumerate(kept) if is_dynamic[place])
+    return view
 
 
 def _write_basic(trace: Trace, array: TracedArray, entries: list[Any], value: Any) -> None:

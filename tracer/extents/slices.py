@@ -11,7 +11,7 @@ from ... import hlo
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import padded_instruction, size_of
 from ..recording.trace import Trace
-from .bounds import require_known_at_run_time
+from .bounds import constant_difference, interval_of, require_known_at_run_time
 from .broadcasting import fail_if
 
 Instruction = hlo.Instruction
@@ -20,6 +20,7 @@ Instruction = hlo.Instruction
 class Steps(NamedTuple):
     """The elements start, start + step, ... along a dimension: ``size`` of them, at most ``bound``.
 
+    ``expected`` holds where there are fewer than ``bound`` only if the slice reaches beyond the end.
     ``start`` is an int or a traced s64[], ``size`` a traced s32[], None where it is the bound: handles of their own, as the
     view may be read in another trace than the one in which it was made.
     """
@@ -29,6 +30,7 @@ class Steps(NamedTuple):
     bound: int
     size: TracedArray | None
     dropped: bool = False
+    expected: bool = False
 
     def start_in(self, trace: Trace) -> Instruction:
         """The start as s64[]."""
@@ -101,8 +103,16 @@ def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> 
     number = hlo.divide(hlo.add(room, abs(step) - 1), abs(step))
     number = hlo.maximum(number, 0)
     most = _most(trace, start, stop, step, bound)
+    extent = None
+    if isinstance(start, TracedArray) and isinstance(stop, TracedArray) and step > 0:
+        extent = constant_difference(_number(trace, stop), _number(trace, start))
+    if extent is not None:
+        most = min(most, -(-max(extent, 0) // step))
+        reach = interval_of(trace, _number(trace, start))
+        if size is None and reach is not None and reach[0] >= 0 and reach[1] + extent <= bound:
+            return Steps(low, step, most, None)
     number = hlo.convert(hlo.minimum(number, most), hlo.S32)
-    return Steps(low, step, most, TracedArray.from_instruction(trace, number))
+    return Steps(low, step, most, TracedArray.from_instruction(trace, number), expected=extent is not None)
 
 
 def _bound(trace: Trace, value: Any, count: Instruction, step: int, at_start: bool) -> Instruction:

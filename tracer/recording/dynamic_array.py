@@ -18,7 +18,7 @@ from ... import hlo
 from ...hlo.shape import row_major_strides
 from .array import TracedArray, View, require_trace
 from .errors import ConcretizationError
-from .function_tables import DYNAMIC, dynamic_implementation
+from .function_tables import DYNAMIC, dynamic_implementation, name_of
 from .operators import Operators
 from .trace import Storage, Trace
 
@@ -27,9 +27,14 @@ Sizes = dict[int, Instruction]  # s32[], by dimension
 
 
 class DynamicArray(TracedArray):
-    """A traced array with dynamic dimensions; ``bounds`` is its shape in HLO."""
+    """A traced array with dynamic dimensions; ``bounds`` is its shape in HLO.
 
-    __slots__ = ("bounds",)
+    ``is_expected_full`` holds for slices like ``x[i : i + 3]``, which have the size of their bound unless they reach beyond the
+    end. Functions that have not been written for dynamic dimensions take them as arrays of this size, and the call raises
+    NotImplementedError where they have another one.
+    """
+
+    __slots__ = ("bounds", "is_expected_full")
 
     is_dynamic = True
 
@@ -39,6 +44,7 @@ class DynamicArray(TracedArray):
         self.storage, self.bounds, self.element_type = storage, shape.without_layout(), shape.element_type
         self.weak_type = self.is_scalar = False
         self._view = self.unusual_strides = None
+        self.is_expected_full = False
 
     @classmethod
     def view_on(cls, base: TracedArray, bounds: hlo.Shape, read: Callable, write: Callable | None) -> TracedArray:
@@ -71,6 +77,21 @@ class DynamicArray(TracedArray):
         padded = self.padded(trace).instruction(trace)
         inside = valid(trace, self.bounds.dimensions, self.sizes(trace)).instruction(trace)
         return TracedArray.from_instruction(trace, hlo.select(inside, padded, hlo.full_like(padded, value)), is_scalar=False)
+
+    def full(self, trace: Trace, what: str) -> TracedArray:
+        """A view in the bounds; the call raises NotImplementedError where the sizes are others."""
+        for d, size in self.sizes(trace).items():
+            different = hlo.ne(size, hlo.constant(np.int32(self.bounds.dimensions[d])))
+            message = f"{what} of a slice between traced bounds, which reaches beyond the end of the array, is not implemented"
+            trace.add_error_flag(different, NotImplementedError, message)
+
+        def read(trace: Trace, base: Instruction) -> Instruction:
+            return padded_instruction(base)
+
+        def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
+            return fitted(value, base.shape)
+
+        return TracedArray.view_of(self, self.bounds.dimensions, read, write)
 
     # --- attributes ---
 
@@ -147,7 +168,13 @@ class DynamicArray(TracedArray):
     # --- what it answers to ---
 
     def implementation_of(self, method: Callable, function: Callable) -> Callable | None:
-        return DYNAMIC.get(method) or dynamic_implementation(function)
+        found = DYNAMIC.get(method) or DYNAMIC.get(function)
+        if found is None and self.is_expected_full:
+            name = name_of(function)
+            return lambda array, *rest, **keywords: super(DynamicArray, self).implementation_of(method, function)(
+                array.full(require_trace(self), name), *rest, **keywords
+            )
+        return found or dynamic_implementation(function)
 
     def __getitem__(self, index: Any) -> Any:
         return DYNAMIC[np.ndarray.__getitem__](self, index)
@@ -186,7 +213,18 @@ class DynamicArray(TracedArray):
         return implementation(ufunc, *inputs, **arguments)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+        if function not in DYNAMIC:
+            arrays = dynamic_arrays((*arguments, *keywords.values()))
+            if arrays and all(array.is_expected_full for array in arrays):
+                given = [_full(one, name_of(function)) for one in arguments]
+                return function(*given, **{name: _full(one, name_of(function)) for name, one in keywords.items()})
         return dynamic_implementation(function)(*arguments, **keywords)
+
+
+def _full(value: Any, what: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_full(one, what) for one in value)
+    return value.full(require_trace(value), what) if isinstance(value, DynamicArray) else value
 
 
 TracedArray.dynamic_type = DynamicArray

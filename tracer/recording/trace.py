@@ -143,6 +143,7 @@ class Trace:
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
+        self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: what counters of loops can be
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
@@ -227,6 +228,15 @@ class Trace:
     def own_input(self, index: int) -> hlo.Instruction:
         """Element ``index`` of the tuple that this computation takes."""
         return hlo.get_tuple_element(self._packed, index)
+
+    def interval_of_input(self, instruction: hlo.Instruction) -> tuple[int, int] | None:
+        """The least and the greatest value of an integer that enters this computation, where it counts rounds of a loop."""
+        found = self.root.intervals.get(instruction)
+        if found is None and self.parent is not None:
+            storage = next((storage for storage, entry in self.outside.items() if entry is instruction), None)
+            if storage is not None:
+                return self.parent.interval_of_input(self.parent.read(storage))
+        return found
 
     # --- captured arrays ---
 
