@@ -26,6 +26,7 @@ class PaddedExecutable:
     def __init__(self, padded: NativeExecutable, padding: Padding, module: Module | None = None) -> None:
         self.module, self.padded = module, padded
         self.program = replace(padded.program, padding=padding)
+        self._takes_sizes = any(shape.dynamic_dimensions for _, shape in padding.parameters)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """The results for one array for each leaf of the entry's parameters.
@@ -42,7 +43,17 @@ class PaddedExecutable:
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """As a call, on checked arrays."""
         padding = self.program.padding
-        shapes = [shape for _, shape in padding.parameters]
+        given = self._with_sizes(arguments) if self._takes_sizes else arguments
+        *results, error = self.padded(*given)
+        if error:
+            exception, message = padding.errors[int(error) - 1]
+            raise getattr(builtins, exception)(f"module {self.program.name}: {message}")
+        found = iter(results[len(padding.results) :])
+        return tuple([_cut(array, shape, found) for array, shape in zip(results, padding.results)])
+
+    def _with_sizes(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        """The arguments as the padded program takes them: arrays of the bounds, then the sizes."""
+        shapes = [shape for _, shape in self.program.padding.parameters]
         arrays = [_padded(np.asarray(argument), shape) for argument, shape in zip(arguments, shapes)]
         sizes = [
             np.array(size, np.int32)
@@ -50,12 +61,7 @@ class PaddedExecutable:
             for size, dynamic in zip(np.shape(argument), shape.dynamic_dimensions)
             if dynamic
         ]
-        *results, error = self.padded(*arrays, *sizes)
-        if error:
-            exception, message = padding.errors[int(error) - 1]
-            raise getattr(builtins, exception)(f"module {self.program.name}: {message}")
-        found = iter(results[len(padding.results) :])
-        return tuple(_cut(array, shape, found) for array, shape in zip(results, padding.results))
+        return arrays + sizes
 
     def install(self, *arguments: Any, **options: Any) -> bool:
         """Does nothing: padding takes the way by Python."""
@@ -102,5 +108,5 @@ def _padded(array: np.ndarray, shape: Shape) -> np.ndarray:
 def _cut(array: Any, shape: Shape, sizes: Any) -> Any:
     if not shape.dynamic_dimensions:
         return array
-    wanted = tuple([int(next(sizes)) if dynamic else size for size, dynamic in zip(shape.dimensions, shape.dynamic_dimensions)])
-    return array if wanted == shape.dimensions else np.ascontiguousarray(array[tuple(map(slice, wanted))])
+    wanted = [int(next(sizes)) if dynamic else size for size, dynamic in zip(shape.dimensions, shape.dynamic_dimensions)]
+    return array if array.shape == tuple(wanted) else array[tuple([slice(size) for size in wanted])].copy()

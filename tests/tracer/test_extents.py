@@ -176,7 +176,12 @@ def test_writing_to_selected_elements():
         x[0, m] = x[0, ~m]
         return x
 
-    for function in (columns, elsewhere, wrong):
+    def by_what_was_selected(x, m):
+        chosen = x[:, 0][m] > 3
+        x[:, 0][: chosen.shape[0]][chosen] = -1
+        return x
+
+    for function in (columns, elsewhere, wrong, by_what_was_selected):
         check(function, x, mask, again=[(x, ~mask), (x, mask & False), (x, np.array([True, False, True, False]))])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray
-from ..recording.dynamic_array import DynamicArray, Sizes, same_size
+from ..recording.dynamic_array import DynamicArray, Sizes, same_value
 from ..recording.operands import as_strong, as_traced
 from ..recording.trace import Trace
 
@@ -55,7 +55,7 @@ def broadcast_together(trace: Trace, values: Sequence[Any], into: DynamicArray |
         if not dynamic:
             continue
         static = [bound for _, _, bound, size in places if size is None]
-        if not static and all(same_size(dynamic[0][3], size) for _, _, _, size in dynamic):
+        if not static and all(same_value(dynamic[0][3], size) for _, _, _, size in dynamic):
             sizes[d] = dynamic[0][3]
             bound = max(bound for _, _, bound, _ in dynamic)
             for number, own, had, _ in dynamic:

@@ -10,7 +10,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import CONTRACTIONS, DYNAMIC, FUNCTIONS, implements_dynamic
 from ..recording.operands import prepare
 from .broadcasting import broadcast_together, dimensions_of, fail_if
@@ -66,7 +66,7 @@ def stored(trace: Any, function: Callable, out: Any, value: TracedArray, sizes: 
     if out.ndim != value.ndim or out.bounds.dimensions != value.shape or own.keys() != sizes.keys():
         raise ValueError(f"non-broadcastable output operand {out!r} does not match the shape of the result")
     for d, size in own.items():
-        if not same_size(size, sizes[d]):
+        if not same_value(size, sizes[d]):
             fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable output operand does not match the shape of the result")
     promotion.require_cast(value.dtype, out.dtype, casting, f"ufunc '{function.__name__}' output")
     out.set_value(dynamic(trace, value.astype(out.dtype), own).recorded(trace))

@@ -15,7 +15,7 @@ from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, sele
 from ..indexing.index_arrays import ArraySelection, any_of, second, select_arrays, taken, update_selected
 from ..indexing.masked_selection import MaskedSelection
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
@@ -121,7 +121,7 @@ def _fitting(trace: Trace, array: TracedArray, mask: TracedArray, first: int) ->
             continue
         size = hlo.constant(np.int32(bound)) if size is None else size
         wanted = hlo.constant(np.int32(axis.bound)) if wanted is None else wanted
-        if not same_size(size, wanted):
+        if not same_value(size, wanted):
             message = f"boolean index did not match indexed array along axis {axis.number}: the sizes differ"
             fail_if(trace, hlo.ne(size, wanted), message, IndexError)
         if d not in own:
@@ -213,7 +213,7 @@ def assigned(trace: Trace, value: Any, bounds: tuple[int, ...], sizes: Sizes, el
         target, wanted, size = bounds[lead + d], sizes.get(lead + d), own.get(d)
         if size is None and bound == 1 or size is None and wanted is None:
             continue
-        if size is not None and wanted is not None and same_size(size, wanted) and bound == target:
+        if size is not None and wanted is not None and same_value(size, wanted) and bound == target:
             continue
         size = hlo.constant(np.int32(bound)) if size is None else size
         wanted = hlo.constant(np.int32(target)) if wanted is None else wanted

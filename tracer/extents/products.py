@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import prepare
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
@@ -26,7 +26,7 @@ def _contracted(a: Any, b: Any, of_a: int, of_b: int) -> tuple[TracedArray, Trac
     is_dynamic = [d in own for own, d in zip(sizes, (of_a, of_b))]
     if not any(is_dynamic) and bounds[0] != bounds[1]:
         raise ValueError(f"matmul: sizes {bounds[0]} and {bounds[1]} of the dimensions that are summed over differ")
-    if any(is_dynamic) and not same_size(first, second):
+    if any(is_dynamic) and not same_value(first, second):
         fail_if(trace, hlo.ne(first, second), "matmul: the sizes of the dimensions that are summed over differ")
     common = min(bound for bound, known in zip(bounds, is_dynamic) if known) if any(is_dynamic) else bounds[0]
     results = []

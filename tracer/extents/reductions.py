@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_size, valid
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic, ufunc_kernel
 from ..recording.operands import normalize_axes
 from .broadcasting import broadcast_together, fail_if
@@ -54,7 +54,7 @@ def reduced(
     if isinstance(where, DynamicArray):
         (_, where), agreed = broadcast_together(trace, (array, where))
         for d, size in agreed.items():
-            if d not in sizes or not same_size(size, sizes[d]):
+            if d not in sizes or not same_value(size, sizes[d]):
                 fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable operand: where= has another size than the array")
     if along:
         inside = valid(trace, array.bounds.dimensions, along)

@@ -37,7 +37,7 @@ def read_index(array: TracedArray, index: Any) -> Any:
         return read_basic(array, index)
     index = with_known_masks(index)
     mask, *others = index if isinstance(index, tuple) else (index,)
-    if type(mask) is TracedArray and is_mask_entry(mask) and mask.ndim and all(map(selects_all, others)):
+    if type(mask) is TracedArray and mask.size and is_mask_entry(mask) and all(map(selects_all, others)):
         require_mask_fits(array, mask.shape, 0)
         if len(others) <= array.ndim - mask.ndim:
             # Both as they are now: x[mask] is a copy in NumPy.

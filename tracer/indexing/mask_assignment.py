@@ -33,6 +33,9 @@ def write_advanced(array: TracedArray, index: Any, value: Any) -> None:
         return
     mask = entries[masks[0]]
     mask = mask if isinstance(mask, TracedArray) else np.asarray(mask)
+    if isinstance(mask, DynamicArray):
+        _write_arrays(array, index, value)
+        return
     if not mask.size:
         write_arrays(array, index, value)
         return

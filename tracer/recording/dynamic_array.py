@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...compile.traversal import has_effects
 from ...hlo.shape import row_major_strides
 from .array import TracedArray, View, require_trace
 from .errors import ConcretizationError
@@ -328,16 +329,13 @@ def dynamic_arrays(values: Iterable[Any]) -> list[DynamicArray]:
     return found
 
 
-def same_size(first: Instruction, second: Instruction) -> bool:
-    """Whether two sizes are known to be equal while tracing."""
-    return same_value(first, second)
-
-
 def same_value(first: Instruction, second: Instruction, depth: int = 16) -> bool:
     """Whether two instructions compute the same by their structure, as far as a few levels show."""
     if first is second:
         return True
-    if depth == 0 or first.operation is not second.operation or first.shape != second.shape or first.opcode == "parameter":
+    if depth == 0 or first.operation is not second.operation or first.shape != second.shape:
+        return False
+    if first.opcode == "parameter" or has_effects(first):
         return False
     if len(first.operands) != len(second.operands) or not _same_attributes(first.attributes, second.attributes):
         return False
