@@ -185,6 +185,19 @@ def test_writing_to_selected_elements():
         check(function, x, mask, again=[(x, ~mask), (x, mask & False), (x, np.array([True, False, True, False]))])
 
 
+def test_in_place_with_arrays_of_other_kinds():
+    def of_known_size(x):
+        y = x[x > 0][:3]
+        y += np.arange(3.0)
+        x[:3] += y
+        part = x[2:5]
+        part -= x[x > 4][:3]
+        np.multiply(part, 2, out=part)
+        return x, y
+
+    check(of_known_size, *FIRST, again=OTHERS)
+
+
 def test_writing_to_arrays_of_unknown_sizes():
     def change(x):
         y = x[x > 0]

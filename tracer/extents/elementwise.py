@@ -13,7 +13,8 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import CONTRACTIONS, DYNAMIC, FUNCTIONS, implements_dynamic
 from ..recording.operands import prepare
-from .broadcasting import broadcast_together, dimensions_of, fail_if
+from ..recording.trace import Trace
+from .broadcasting import broadcast_together, dimensions_of, fail_if, with_bound
 
 Instruction = hlo.Instruction
 
@@ -56,19 +57,23 @@ def _one_behind(trace: Any, operands: list[Any], sizes: Sizes) -> TracedArray:
     return np.where(valid(trace, shape, sizes), exponent, np.ones((), exponent.dtype)[()])
 
 
-def stored(trace: Any, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str) -> TracedArray:
-    """Write a result, padded, with these sizes, to ``out``, which must have its shape."""
-    if not isinstance(out, DynamicArray):
-        raise NotImplementedError(
-            f"np.{function.__name__} with out=, of other sizes, of an array whose size is known at run time"
-        )
-    own = out.sizes(trace)
-    if out.ndim != value.ndim or out.bounds.dimensions != value.shape or own.keys() != sizes.keys():
-        raise ValueError(f"non-broadcastable output operand {out!r} does not match the shape of the result")
-    for d, size in own.items():
-        if not same_value(size, sizes[d]):
-            fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable output operand does not match the shape of the result")
+def stored(trace: Trace, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str) -> TracedArray:
+    """Write a result, padded, with these sizes, to ``out``.
+
+    ValueError is raised where it does not fit, when the program runs where that is known only then.
+    """
+    message = f"non-broadcastable output operand of {function.__name__} does not match the shape of the result"
+    bounds, own = dimensions_of(out), out.sizes(trace) if isinstance(out, DynamicArray) else {}
+    if len(bounds) != value.ndim:
+        raise ValueError(message)
     promotion.require_cast(value.dtype, out.dtype, casting, f"ufunc '{function.__name__}' output")
+    for d, bound in enumerate(bounds):
+        sides = [known.get(d, hlo.constant(np.int32(size))) for known, size in ((own, bound), (sizes, value.shape[d]))]
+        if d not in own and d not in sizes and bound != value.shape[d]:
+            raise ValueError(message)
+        if (d in own or d in sizes) and not same_value(*sides):
+            fail_if(trace, hlo.ne(*sides), message)
+        value = with_bound(value, d, value.shape[d], bound)
     out.set_value(dynamic(trace, value.astype(out.dtype), own).recorded(trace))
     return out
 

@@ -375,7 +375,9 @@ class TracedArray(ArrayMethods, Operators):
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
         """A scalar is never changed: the name is bound to another one."""
         if self.is_scalar:
-            return self.operate(ufunc, (self, operand))
+            return self.operate(ufunc, (self, operand)) if self.takes(operand) else operand.operate(ufunc, (self, operand))
+        if getattr(operand, "is_dynamic", False):
+            return operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
         return METHODS[np.ufunc.__call__](ufunc, (self, operand), out=(self,))
 
     # --- NumPy's protocols ---
