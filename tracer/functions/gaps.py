@@ -12,13 +12,6 @@ def _functions(names: str, module: object = np) -> list:
 
 
 missing(
-    "shapes that depend on contents",
-    _functions(
-        "unique unique_all unique_counts unique_inverse unique_values intersect1d setdiff1d "
-        "setxor1d union1d trim_zeros bincount"
-    ),
-)
-missing(
     "a decomposition (LAPACK) as custom call",
     _functions(
         "eig eigvals lstsq matrix_rank cond tensorinv tensorsolve",
