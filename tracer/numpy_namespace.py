@@ -33,6 +33,7 @@ import numpy as np
 from .functions import creation
 from .functions.ufunc_calls import call_ufunc
 from .recording.current_trace import current_trace
+from .recording.dynamic_array import dynamic_arrays
 from .recording.function_tables import FUNCTIONS, call_ufunc_method, gaps
 
 __all__ = ["gaps", "indices"]
@@ -50,10 +51,12 @@ class TracedUfunc:
         return f"<phlox ufunc '{self.__name__}'>"
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:
-        return self.ufunc(*inputs, **arguments) if current_trace() is None else call_ufunc(self.ufunc, inputs, **arguments)
+        if current_trace() is None or dynamic_arrays(inputs):
+            return self.ufunc(*inputs, **arguments)
+        return call_ufunc(self.ufunc, inputs, **arguments)
 
     def _method(self, method: str, *inputs: Any, **arguments: Any) -> Any:
-        if current_trace() is None:
+        if current_trace() is None or dynamic_arrays(inputs):
             return getattr(self.ufunc, method)(*inputs, **arguments)
         return call_ufunc_method(self.ufunc, method, *inputs, **arguments)
 
@@ -73,7 +76,9 @@ class TracedUfunc:
 def _dispatched(function: Callable, implementation: Callable) -> Callable:
     @functools.wraps(function)
     def dispatched(*arguments: Any, **keywords: Any) -> Any:
-        return function(*arguments, **keywords) if current_trace() is None else implementation(*arguments, **keywords)
+        if current_trace() is None or dynamic_arrays((*arguments, *keywords.values())):
+            return function(*arguments, **keywords)
+        return implementation(*arguments, **keywords)
 
     return dispatched
 

@@ -130,6 +130,10 @@ FUNCTIONS = {
         phlox.numpy.ones(x[x > 0].shape[0] + 1, int), phlox.numpy.arange(x[x > 0].shape[0]) * x[x > 0],
         phlox.numpy.arange(2, abs(x[0]).astype(int) * 2, 3), phlox.numpy.arange(abs(x[0]).astype(int), -4, -2),
     ),
+    "explicit names": lambda x: (
+        phlox.numpy.sum(x[x > 0]), phlox.numpy.sqrt(x[x > 0]), phlox.numpy.add.reduce(x[x > 0]),
+        phlox.numpy.concatenate([x[x > 0], x]),
+    ),
     "copies": lambda x: (np.copy(x[x > 0]), x[x > 0].copy(), np.zeros_like(x[x > 0]), np.ones_like(x[x > 0], int)),
 }  # fmt: skip
 
