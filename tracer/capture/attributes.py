@@ -18,7 +18,7 @@ from .outside_containers import OutsideDict, OutsideList
 from .surroundings import Surroundings, current_surroundings
 
 _NOTHING_GIVEN = object()
-_PLAIN = {TracedArray, super, OutsideDict, OutsideList, set, int, float, str, tuple}  # have nothing that is looked into
+_PLAIN = {super, OutsideDict, OutsideList, set, int, float, str, tuple}  # have nothing that is looked into
 
 
 class _OutsideAttribute(places.Place):
@@ -60,7 +60,7 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
     kind = type(holder)
-    if kind in _PLAIN:
+    if kind in _PLAIN or isinstance(holder, TracedArray):
         return getattr(holder, name)
     surroundings = current_surroundings()
     if surroundings is None:
@@ -104,7 +104,7 @@ def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: s
 def setattr_(holder: Any, name: str, value: Any) -> None:
     """``holder.name = value``"""
     surroundings = current_surroundings()
-    if surroundings is None or type(holder) is TracedArray:
+    if surroundings is None or isinstance(holder, TracedArray):
         setattr(holder, name, value)
         return
     kind, path = type(holder), surroundings.path_of(holder)

@@ -302,8 +302,9 @@ def _common(first: Any, second: Any) -> ValueType | None:
 
 def _instruction(trace: Trace, leaf: Any, kind: ValueType) -> hlo.Instruction:
     if leaf is _Placeholder:
-        return zero_like(trace, kind).instruction(trace)
-    return as_traced(carried(leaf)).instruction(trace)
+        return zero_like(trace, kind).recorded(trace)
+    array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
+    return array.recorded(trace)
 
 
 def choose(test: TracedArray, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
@@ -324,7 +325,7 @@ def condition(value: Any) -> Any:
 def truth(value: Any) -> bool | None:
     """The truth of a value, None where the program decides it."""
     if isinstance(value, TracedArray):
-        if value.size != 1:
+        if value.is_dynamic or value.size != 1:
             return bool(value)  # raises, or is the truth of an empty array
         known = value.known_value
         return None if known is None else bool(np.any(known))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import ConcretizationError
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import as_traced, has_traced
@@ -76,7 +77,7 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
 
 @implements(len)
 def len_(value: Any) -> Any:
-    return len(value)
+    return value.shape[0] if isinstance(value, DynamicArray) else len(value)
 
 
 @implements(range)
@@ -126,8 +127,9 @@ def _elements(args: tuple) -> list[Any]:
 
 def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable:
     def implementation(*args: Any, key: Callable | None = None, **default: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], TracedArray) and key is None and args[0].ndim == 1 and args[0].size:
-            return reduction(args[0])
+        if len(args) == 1 and isinstance(args[0], TracedArray) and key is None and args[0].ndim == 1:
+            if args[0].is_dynamic or args[0].size:
+                return reduction(args[0])
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
         items = _elements(args)

@@ -175,6 +175,8 @@ class CapturedLoop:
 
     def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
         position, code, value = self._enter(slots, state)
+        if position is not None and isinstance(self.rows.length, int):
+            self.outer.root.intervals[position.instruction(current_trace())] = 0, max(0, self.rows.length - 1)
         with journal() as entries:
             outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             ends = {place.key: place.get() for place in (*self.places, *self.others)}

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import has_traced
 from .calls import implements
@@ -28,6 +29,8 @@ def _creation(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         if function is np.linspace and kwargs.get("retstep") or not _is_of_numbers(args, kwargs):
+            return function(*args, **kwargs)
+        if dynamic_arrays((*args, *kwargs.values())):
             return function(*args, **kwargs)
         return made(*args, **kwargs)
 
@@ -58,6 +61,8 @@ def _conversion(function: Callable) -> Callable:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
         if (whole := _joined_rows(value)) is not None:
             value, args = whole, (whole, *args[1:])
+        if isinstance(value, DynamicArray):
+            return _of_dynamic(value, function in (np.array, np.copy), *args[1:], **kwargs)
         if (isinstance(value, TracedArray) or has_traced(value)) and _is_of_numbers(args, kwargs):
             return made(*args, **kwargs)
         if isinstance(value, np.ndarray) and function is not np.array and function is not np.copy:
@@ -66,6 +71,15 @@ def _conversion(function: Callable) -> Callable:
         return traced_constant(found)
 
     return implementation
+
+
+def _of_dynamic(array: DynamicArray, copies: bool, dtype: Any = None, **arguments: Any) -> TracedArray:
+    arguments = {name: one for name, one in arguments.items() if name not in ("object", "a")}
+    if arguments:
+        raise NotImplementedError(
+            f"a conversion with {', '.join(arguments)} of an array whose size is known at run time only is not implemented"
+        )
+    return array.astype(array.dtype if dtype is None else dtype, copy=copies)
 
 
 def _joined_rows(values: Any) -> TracedArray | None:

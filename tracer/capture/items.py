@@ -24,7 +24,7 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
     index = without_maybes(index)
-    if type(holder) is TracedArray or not _needs_values(index):
+    if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
         return as_traced(holder)[index]

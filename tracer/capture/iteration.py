@@ -12,6 +12,7 @@ from ... import hlo
 from ..control_flow.bodies import integer
 from ..indexing.basic import Range, Selection, put, take
 from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
@@ -98,10 +99,10 @@ class ArrayRows(Rows):
 
     def __init__(self, array: Any) -> None:
         self.array = array
-        self.length = len(array)
+        self.length = array.shape[0]
 
     def element(self, position: Any) -> Any:
-        if not isinstance(position, TracedArray):
+        if not isinstance(position, TracedArray) or isinstance(self.array, DynamicArray):
             return self.array[position]
         array = as_traced(self.array)
         trace = require_trace(array)

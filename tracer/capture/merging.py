@@ -15,7 +15,6 @@ from ...hlo.source_lines import user_location
 from ..control_flow.bodies import ValueType, promoted, type_of
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError, TracerError, at
-from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .places import UNBOUND
 
@@ -123,7 +122,7 @@ def is_number(leaf: Any) -> bool:
     """Whether a leaf can be carried as a traced array."""
     if isinstance(leaf, np.ndarray) or isinstance(leaf, np.generic):
         return leaf.dtype.kind in "biufc"
-    return isinstance(leaf, NUMBERS) or hasattr(leaf, "storage")
+    return isinstance(leaf, NUMBERS)
 
 
 def same(first: Any, second: Any) -> bool:
@@ -149,8 +148,11 @@ def unchanged(before: Any, after: Any) -> bool:
 
 
 def zero_like(trace: Trace, kind: ValueType) -> TracedArray:
-    """What stands for a value of this kind where there is none."""
+    """What stands for a value of this kind where there is none; sizes that are known at run time only are 0."""
     zero = hlo.broadcast(hlo.constant(np.zeros((), kind.shape.dtype)), kind.shape.dimensions, ())
+    for d in range(kind.shape.rank):
+        if kind.shape.is_dynamic(d):
+            zero = hlo.set_dimension_size(zero, hlo.constant(np.int32(0)), dimensions=(d,))
     return TracedArray.from_instruction(trace, zero, kind.weak_type, kind.is_scalar)
 
 
@@ -158,8 +160,6 @@ def kind_of(leaf: Any) -> ValueType | None:
     """What is carried for a leaf, None for one that is no number. Python's numbers are weak, True and False among them."""
     if isinstance(leaf, TracedArray):
         return type_of(leaf)
-    if hasattr(leaf, "storage"):  # a selection by a mask
-        return type_of(as_traced(leaf))
     if isinstance(leaf, bool):
         return ValueType(hlo.Shape(hlo.PRED), True, True)
     if isinstance(leaf, (int, float, complex)):

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...runtime import register_custom_call
 from ..calls.custom_call import custom_call
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
+from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from .calls import TEXT_METHODS, implements
 from .merging import Maybe
@@ -55,6 +56,9 @@ def is_open(value: Any) -> bool:
 
 def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], Any]:
     """What gives the value when the program runs, of the arrays that it is made of."""
+    if isinstance(value, DynamicArray):
+        padded, shape = (_prepared(one, arrays) for one in (value.padded(require_trace(value)), value.shape))
+        return lambda given: padded(given)[tuple(map(slice, shape(given)))]
     if isinstance(value, TracedArray):
         arrays.append(value)
         place, weak, scalar = len(arrays) - 1, value.weak_type, value.is_scalar

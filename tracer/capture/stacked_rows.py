@@ -39,7 +39,7 @@ def whole_array(values: Any) -> TracedArray | None:
     if type(values) not in (list, tuple) or not values or not all(isinstance(value, TracedArray) for value in values):
         return None
     base = values[0].base
-    if base is None or shape_of(base)[0] != len(values):
+    if not is_row(values[0]) or shape_of(base)[0] != len(values):
         return None
     for position, value in enumerate(values):
         read = value.view_reader

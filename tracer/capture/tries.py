@@ -13,7 +13,7 @@ from ... import hlo
 from ...hlo.source_lines import belongs_to_a_library
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
+from ..recording.errors import StaleCapture, TracerError
 from ..recording.trace import Storage, Trace
 from .branches import decide, inside_try
 from .outcomes import END_CODE, Mixed, possible_codes
@@ -80,7 +80,7 @@ def _behind(
     for code in range(known + 1, len(messages) + 1):
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
-        for number, (kinds, _) in enumerate(handlers):
+        for number, (kinds, _) in enumerate(handlers if not issubclass(kind, StaleCapture) else ()):
             if kinds is None or issubclass(kind, kinds()):
                 codes.setdefault(number, []).append(code)
                 break

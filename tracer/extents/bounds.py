@@ -92,10 +92,13 @@ def _linear(
 
 
 def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
-    """Raise ConcretizationError for what a caller gives as a Python integer: such become static, and so does the size."""
+    """Raise ConcretizationError for what a caller gives as a Python integer, or what is outside: they become known."""
     if isinstance(value, TracedArray):
         sources = trace.sources(value.recorded(trace))
-        if sources and sources <= trace.root.python_integers:
+        if not sources:
+            return
+        others, surroundings = sources - trace.root.python_integers, trace.root.surroundings
+        if not others or surroundings is not None and len(surroundings.paths_of(others)) == len(others):
             raise ConcretizationError(value, purpose)
 
 
@@ -108,6 +111,8 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
         return size, None
     if isinstance(value, DynamicArray) or value.ndim or not value.element_type.is_integer:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    if value.known_value is not None:
+        return size_of_shape(trace, int(value), purpose)
     require_known_at_run_time(trace, value, purpose)
     size = hlo.convert(value.instruction(trace), hlo.S64)
     fail_if(trace, hlo.lt(size, 0), "negative dimensions are not allowed")

@@ -78,7 +78,8 @@ def _number(trace: Trace, value: Any) -> Instruction:
 
 def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> Steps:
     step = 1 if entry.step is None else entry.step
-    if isinstance(step, TracedArray):
+    if isinstance(step, TracedArray) and step.known_value is None:
+        require_known_at_run_time(trace, step, "as the step of a slice")
         raise NotImplementedError("a slice whose step is traced is not implemented")
     step = operator.index(step)
     if step == 0:

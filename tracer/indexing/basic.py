@@ -318,8 +318,10 @@ def with_known_masks(index: Any, counts: bool = True) -> Any:
 def has_traced_bounds(index: Any) -> bool:
     """Whether a bound of a slice is known at run time only, and with it the size of the result."""
     for entry in index if isinstance(index, tuple) else (index,):
-        if isinstance(entry, slice) and has_traced((entry.start, entry.stop, entry.step)):
-            return True
+        if isinstance(entry, slice):
+            traced = [bound for bound in (entry.start, entry.stop, entry.step) if isinstance(bound, TracedArray)]
+            if any(bound.known_value is None for bound in traced):
+                return True
     return False
 
 

@@ -149,6 +149,13 @@ class DynamicArray(TracedArray):
     def imag(self, value: Any) -> None:
         self.imag[...] = value
 
+    @property
+    def known_value(self) -> None:
+        return None
+
+    def settled_value(self, purpose: str) -> None:
+        return None
+
     def __len__(self) -> int:
         raise ConcretizationError(
             self, "where len() needs a Python int",

@@ -233,7 +233,7 @@ class Trace:
         """The least and the greatest value of an integer that enters this computation, where it counts rounds of a loop."""
         found = self.root.intervals.get(instruction)
         if found is None and self.parent is not None:
-            storage = next((storage for storage, entry in self.outside.items() if entry is instruction), None)
+            storage = self.entries.get(instruction)
             if storage is not None:
                 return self.parent.interval_of_input(self.parent.read(storage))
         return found
