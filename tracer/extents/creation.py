@@ -19,7 +19,10 @@ from .broadcasting import fail_if
 
 def bounds_of_shape(trace: Trace, shape: Any, purpose: str = "as a size of a shape") -> tuple[tuple[int, ...], Sizes]:
     """The bounds of a shape, and the sizes that are known at run time only."""
-    given = shape if isinstance(shape, (list, tuple)) else (shape,)
+    if isinstance(shape, TracedArray) and not shape.is_dynamic and shape.ndim:
+        given: Any = [shape[d] for d in range(shape.shape[0])]
+    else:
+        given = shape if isinstance(shape, (list, tuple)) else (shape,)
     found = [size_of_shape(trace, size, purpose) for size in given]
     return tuple(bound for bound, _ in found), {d: size for d, (_, size) in enumerate(found) if size is not None}
 
