@@ -95,7 +95,7 @@ class Padder:
         self, instruction: Instruction, operands: Iterable[Instruction], shape: AnyShape | None = None, **changed: Any
     ) -> Instruction:
         """The same operation on other operands; its shape is the one given or inferred."""
-        attributes = {**instruction.attributes, **changed}
+        attributes = {name: one for name, one in {**instruction.attributes, **changed}.items() if one is not None}
         return self.b.append(
             make_instruction(instruction.opcode, operands, attributes, shape, instruction.name, instruction.source)
         )
