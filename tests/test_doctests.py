@@ -35,7 +35,10 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", *[f"docs/{name}.md" for name in ("architecture", "client", "control_flow", "effects", "extents", "replicas")]],
+    [
+        "README.md",
+        *[f"docs/{name}.md" for name in ("architecture", "client", "control_flow", "effects", "extents", "replicas")],
+    ],
 )
 def test_text(path, monkeypatch):
     monkeypatch.delenv("PHLOX_BACKEND", raising=False)

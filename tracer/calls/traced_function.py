@@ -125,8 +125,8 @@ def record(
 
     objects: the arguments that are objects, by their names. guessed_bounds: those of sizes that are known at run time only, by
     place; new ones are added. same_as: for each traced leaf the number of the first leaf that is the same array; by default all
-    differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids. Raises what the function raises, and
-    TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
+    differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids. Raises what the function raises,
+    and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
     __tracebackhide__ = True
     while True:
