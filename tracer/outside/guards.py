@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,13 +12,11 @@ import numpy as np
 from .paths import MISSING, Objects, Path
 
 
+@dataclass(eq=False, slots=True)
 class Guard:
     """Something that was seen at a place; ``difference`` says what has changed, None if nothing has."""
 
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def difference(self, objects: Objects) -> str | None:
         found = self.path.read(objects)
@@ -29,14 +29,11 @@ class Guard:
         raise NotImplementedError
 
 
+@dataclass(eq=False, slots=True)
 class SameValue(Guard):
     """A number, a string or another value that cannot change: what is equal is as good."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, path: Path, value: Any) -> None:
-        super().__init__(path)
-        self.value = value
+    value: Any
 
     def holds(self, found: Any) -> bool:
         return found is self.value or are_equal(found, self.value)
@@ -45,14 +42,11 @@ class SameValue(Guard):
         return f"{self.path.text}: {short(self.value)} -> {short(found)}"
 
 
+@dataclass(eq=False, slots=True)
 class SameObject(Guard):
     """An object by its identity."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, path: Path, value: Any) -> None:
-        super().__init__(path)
-        self.value = value
+    value: Any
 
     def holds(self, found: Any) -> bool:
         return found is self.value
@@ -65,14 +59,14 @@ class SameObject(Guard):
         return f"{self.path.text}: {short(self.value)} -> {short(found)}"
 
 
+@dataclass(eq=False, slots=True)
 class SameFunction(SameObject):
     """A function, with what decides what it does."""
 
-    __slots__ = ("parts",)
+    parts: tuple = field(init=False)
 
-    def __init__(self, path: Path, value: Any) -> None:
-        super().__init__(path, value)
-        self.parts = self._parts(value)
+    def __post_init__(self) -> None:
+        self.parts = self._parts(self.value)
 
     @staticmethod
     def _parts(value: Any) -> tuple:
@@ -83,29 +77,25 @@ class SameFunction(SameObject):
 
     def words(self, found: Any) -> str:
         name = getattr(found, "__name__", None)
-        return f"{self.path.text}: another function" if name is not None else super().words(found)
+        return f"{self.path.text}: another function" if name is not None else SameObject.words(self, found)
 
 
+@dataclass(eq=False, slots=True)
 class SameMethod(SameObject):
     """A method with this function; what it is bound to stands at a place of its own."""
-
-    __slots__ = ()
 
     def holds(self, found: Any) -> bool:
         return type(found) is types.MethodType and found.__func__ is self.value.__func__
 
     def words(self, found: Any) -> str:
-        return f"{self.path.text}: another method" if type(found) is types.MethodType else super().words(found)
+        return f"{self.path.text}: another method" if type(found) is types.MethodType else SameObject.words(self, found)
 
 
+@dataclass(eq=False, slots=True)
 class SameType(Guard):
     """Something of exactly this type, which is looked into."""
 
-    __slots__ = ("kind",)
-
-    def __init__(self, path: Path, kind: type) -> None:
-        super().__init__(path)
-        self.kind = kind
+    kind: type
 
     def holds(self, found: Any) -> bool:
         return type(found) is self.kind
@@ -114,14 +104,11 @@ class SameType(Guard):
         return f"{self.path.text}: {self.kind.__name__} -> {short(found)}"
 
 
+@dataclass(eq=False, slots=True)
 class SameKeys(Guard):
     """The keys of a dict, in their order."""
 
-    __slots__ = ("keys",)
-
-    def __init__(self, path: Path, keys: list) -> None:
-        super().__init__(path)
-        self.keys = keys
+    keys: list
 
     def holds(self, found: Any) -> bool:
         return isinstance(found, dict) and list(dict.keys(found)) == self.keys
@@ -130,14 +117,11 @@ class SameKeys(Guard):
         return f"{self.path.text}: other keys"
 
 
+@dataclass(eq=False, slots=True)
 class SameLength(Guard):
     """The length of a list."""
 
-    __slots__ = ("length",)
-
-    def __init__(self, path: Path, length: int) -> None:
-        super().__init__(path)
-        self.length = length
+    length: int
 
     def holds(self, found: Any) -> bool:
         return isinstance(found, (list, tuple)) and len(found) == self.length
@@ -146,14 +130,14 @@ class SameLength(Guard):
         return f"{self.path.text}: length {self.length} -> {len(found) if isinstance(found, (list, tuple)) else short(found)}"
 
 
+@dataclass(eq=False, slots=True)
 class SameContents(Guard):
     """What an array or a set holds."""
 
-    __slots__ = ("contents",)
+    contents: Any
 
-    def __init__(self, path: Path, value: Any) -> None:
-        super().__init__(path)
-        self.contents = value.copy()
+    def __post_init__(self) -> None:
+        self.contents = self.contents.copy()
 
     def holds(self, found: Any) -> bool:
         if type(found) is not type(self.contents):
@@ -168,43 +152,39 @@ class SameContents(Guard):
         return f"{self.path.text}: other contents"
 
 
+@dataclass(eq=False, slots=True)
 class SameAs(Guard):
     """Two places hold one object."""
 
-    __slots__ = ("other",)
-
-    def __init__(self, path: Path, other: Path) -> None:
-        super().__init__(path)
-        self.other = other
+    other: Path
 
     def difference(self, objects: Objects) -> str | None:
         same = self.path.read(objects) is self.other.read(objects)
         return None if same else f"{self.path.text} and {self.other.text} are no longer the same object"
 
 
+@dataclass(eq=False, slots=True)
 class Distinct(Guard):
     """Two places hold different objects."""
 
-    __slots__ = ("other",)
-
-    def __init__(self, path: Path, other: Path) -> None:
-        super().__init__(path)
-        self.other = other
+    other: Path
 
     def difference(self, objects: Objects) -> str | None:
         same = self.path.read(objects) is self.other.read(objects)
         return f"{self.path.text} and {self.other.text} have become the same object" if same else None
 
 
+@dataclass(eq=False, slots=True)
 class Readable(Guard):
     """An array or a number that is an input at each call: what was compiled for its ``form`` fits."""
 
-    __slots__ = ("form", "form_of", "facts")
+    value: InitVar[Any]
+    form_of: Callable[[Any], Any]
+    form: Any = field(init=False)
+    facts: dict[str, str] = field(init=False)
 
-    def __init__(self, path: Path, value: Any, form_of: Any) -> None:
-        super().__init__(path)
-        self.form_of = form_of
-        self.form, self.facts = form_of(value), _facts(value)
+    def __post_init__(self, value: Any) -> None:
+        self.form, self.facts = self.form_of(value), _facts(value)
 
     def holds(self, found: Any) -> bool:
         return self.form_of(found) == self.form
