@@ -130,6 +130,17 @@ def shapes(decorate):
 
 
 @program
+def sizes_of_results(decorate):
+    globals().update(TABLE=np.array([1, 2, 0]))
+
+    @decorate
+    def f(x):
+        return np.repeat(x, TABLE), np.repeat(x, TABLE[1]), np.arange(TABLE[0], TABLE[1] + 3)
+
+    return f, [lambda: TABLE.__setitem__(1, 4), set_global("TABLE", np.array([2, 2, 2]))], lambda: TABLE
+
+
+@program
 def helpers(decorate):
     globals().update(NUMBER=2)
 

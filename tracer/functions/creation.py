@@ -29,6 +29,7 @@ from ..recording.operands import (
     require_out,
     result,
     sequence,
+    settled,
     shape_argument,
 )
 from .shape_manipulation import permuted, reshaped
@@ -204,7 +205,7 @@ def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) 
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like=None):
     """Where the bounds or the step are traced the size is known at run time only."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    bounds = (start, stop, step)
+    bounds = start, stop, step = [settled(bound, "as a bound of arange") for bound in (start, stop, step)]
     if has_traced(bounds):
         return DYNAMIC[np.arange](start, stop, step, dtype)
     if not step:

@@ -21,6 +21,7 @@ from ..recording.operands import (
     normalize_axis,
     prepare,
     result,
+    settled,
     shape_of,
     store,
 )
@@ -248,9 +249,8 @@ def _repetitions(repeats: Any) -> list[int]:
 
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
-    """Where repetitions are traced the size of the result is known at run time only."""
-    if type(repeats) is TracedArray and not repeats.size:
-        repeats = np.zeros(repeats.shape, repeats.dtype)  # it says all that there is to know
+    """Where repetitions are traced, and depend on the call, the size of the result is known at run time only."""
+    repeats = settled(repeats, "as numbers of repetitions")
     if has_traced(repeats):
         return DYNAMIC[np.repeat](a, repeats, axis)
     array = as_strong(a)

@@ -158,6 +158,15 @@ def broadcast(operand: Instruction, shape: tuple[int, ...]) -> Instruction:
     return hlo.broadcast_in_dim(operand, shape, range(len(shape) - len(dimensions), len(shape)))
 
 
+def settled(value: Any, purpose: str) -> Any:
+    """The contents of what is traced and does not depend on the call; all else as it is.
+
+    What comes from outside becomes known, by a ConcretizationError; the purpose is for its message.
+    """
+    known = value.settled_value(purpose) if isinstance(value, TracedArray) else None
+    return value if known is None else known[()]
+
+
 def scalar_value(operand: Instruction) -> Any:
     """The number that all elements of the operand are, where that is known; None otherwise."""
     while operand.opcode == "broadcast":
