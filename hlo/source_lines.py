@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
@@ -28,6 +29,14 @@ def belongs_to_a_library(file: str) -> bool:
     if found is None:
         found = _is_internal[file] = file.startswith((*_INTERNAL, "<__array_function__"))
     return found
+
+
+def raising_line(error: BaseException) -> TracebackType | None:
+    """The last entry of an exception's traceback: the line that raised it. None where it has none."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
 
 
 def user_location() -> SourceLocation | None:

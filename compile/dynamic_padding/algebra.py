@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ... import hlo
 from ...hlo import S32, Instruction, Shape
 from ...hlo.window import WindowDimension
@@ -76,8 +74,8 @@ def pad_triangular_solve(p: Padder, instruction: Instruction, operands: list[Pad
     inner = {d: a.sizes[d] for d in (shape.rank - 2, shape.rank - 1) if d in a.sizes}
     if inner:
         row, column = (hlo.iota(Shape(S32, shape.dimensions), d) for d in inner)
-        one = hlo.broadcast(hlo.constant(np.ones((), shape.dtype)), shape.dimensions, ())
-        zero = hlo.broadcast(p.zero(shape), shape.dimensions, ())
+        one = hlo.full(shape, 1)
+        zero = hlo.full(shape, 0)
         identity = hlo.select(hlo.eq(row, column), one, zero)
         matrix = hlo.select(p.valid(shape.dimensions, inner), matrix, identity)
         right = p.masked(b, p.zero(b.array.shape), [side])

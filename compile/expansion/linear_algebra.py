@@ -108,7 +108,7 @@ def _nan_where_it_fails(factor: Instruction) -> Instruction:
     failed = hlo.broadcast(hlo.ne(real, real), shape.dimensions, tuple(range(rank - 2)))
     numbers = [hlo.iota(shape.with_element_type(S32), dimension) for dimension in (rank - 2, rank - 1)]
     missing = hlo.and_(failed, hlo.le(*numbers))
-    return hlo.select(missing, hlo.broadcast(hlo.constant(float("nan"), shape.element_type), shape.dimensions, ()), factor)
+    return hlo.select(missing, hlo.full(shape, float("nan")), factor)
 
 
 @expansion("triangular-solve")

@@ -56,10 +56,6 @@ def reduce_of_transpose(reduce: Instruction) -> Instruction | None:
     return hlo.reduce(transpose.operands[0], init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
 
 
-def _matrix_product(lhs, rhs):
-    return {"lhs_contracting_dimensions": (lhs,), "rhs_contracting_dimensions": (rhs,)}
-
-
 @rule(
     "dot",
     fires=[

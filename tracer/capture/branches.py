@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ...hlo.source_lines import belongs_to_a_library
+from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..recording import pytree
@@ -136,9 +136,7 @@ def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], 
 
 def is_raised_by_user(error: Exception) -> bool:
     """Whether a raise or assert statement of the user's raised this."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
+    traceback = raising_line(error)
     if traceback is None or belongs_to_a_library(traceback.tb_frame.f_code.co_filename):
         return False
     return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == _RAISE

@@ -15,6 +15,7 @@ from ..recording.array import TracedArray
 from ..recording.callables import named
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
+from ..recording.function_tables import filling
 from ..source.rewriting import reason_against, rewritten
 from . import places
 from .merging import without_maybes
@@ -37,15 +38,8 @@ _CHANGING = {
 _CHANGING_OTHERS = {*_CHANGING, "appendleft", "extendleft", "popleft", "rotate", "subtract", "move_to_end"}
 
 
-def implements(*functions: Any) -> Callable[[Callable], Callable]:
-    """Decorator: the function is what a call of these means while a function is traced."""
-
-    def declare(meaning: Callable) -> Callable:
-        for function in functions:
-            MEANINGS[function] = meaning
-        return meaning
-
-    return declare
+# Decorator: what a call of these functions means while a function is traced.
+implements = filling(MEANINGS)
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -149,7 +149,7 @@ def unchanged(before: Any, after: Any) -> bool:
 
 def zero_like(trace: Trace, kind: ValueType) -> TracedArray:
     """What stands for a value of this kind where there is none; sizes that are known at run time only are 0."""
-    zero = hlo.broadcast(hlo.constant(np.zeros((), kind.shape.dtype)), kind.shape.dimensions, ())
+    zero = hlo.full(kind.shape, 0)
     for d in range(kind.shape.rank):
         if kind.shape.is_dynamic(d):
             zero = hlo.set_dimension_size(zero, hlo.constant(np.int32(0)), dimensions=(d,))

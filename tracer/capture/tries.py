@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import hlo
-from ...hlo.source_lines import belongs_to_a_library
+from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import StaleCapture, TracerError
@@ -57,9 +57,7 @@ def _is_of_tracing(error: BaseException) -> bool:
     """Whether this says that the function cannot be traced: no handler of the user's is meant for that."""
     if isinstance(error, TracerError):
         return True
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
+    traceback = raising_line(error)
     inside = traceback is not None and belongs_to_a_library(traceback.tb_frame.f_code.co_filename)
     return isinstance(error, NotImplementedError) and inside
 

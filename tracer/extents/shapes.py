@@ -62,20 +62,22 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     """What lies behind the size is the greatest value, and comes last."""
     if axis is None:
         return sort(ravel(a), -1, kind, order, stable=stable)
-    trace = require_trace(a)
-    axis, sizes = normalize_axis(axis, a.ndim), a.sizes(trace)
-    padded = greatest_behind(trace, a) if axis in sizes else a.padded(trace)
-    return dynamic(trace, FUNCTIONS[np.sort](padded, axis, kind, order, stable=stable), sizes)
+    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.sort](padded, axis, kind, order, stable=stable))
 
 
 @implements_dynamic(np.argsort)
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
     if axis is None:
         return argsort(ravel(a), -1, kind, order, stable=stable)
+    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.argsort](padded, axis, "stable", order))
+
+
+def _along(a, axis, function):
+    """What the function makes of the array of the bounds, in which what lies behind the size comes last along the axis."""
     trace = require_trace(a)
     axis, sizes = normalize_axis(axis, a.ndim), a.sizes(trace)
     padded = greatest_behind(trace, a) if axis in sizes else a.padded(trace)
-    return dynamic(trace, FUNCTIONS[np.argsort](padded, axis, "stable", order), sizes)
+    return dynamic(trace, function(padded, axis), sizes)
 
 
 @implements_dynamic(np.ndarray.sort)

@@ -34,37 +34,23 @@ DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 
 
-def implements(*functions: Callable) -> Callable[[Callable], Callable]:
-    """Decorator: the function is what these NumPy functions do with traced arrays. It has their signature."""
+def filling(table: dict[Any, Callable]) -> Callable[..., Callable[[Callable], Callable]]:
+    """A decorator for functions that stand in the table under each of the keys that it is given."""
 
-    def declare(implementation: Callable) -> Callable:
-        for function in functions:
-            FUNCTIONS[function] = implementation
-        return implementation
+    def declared_for(*keys: Any) -> Callable[[Callable], Callable]:
+        def declare(implementation: Callable) -> Callable:
+            for key in keys:
+                table[key] = implementation
+            return implementation
 
-    return declare
+        return declare
 
-
-def implements_method(*methods: Callable) -> Callable[[Callable], Callable]:
-    """Decorator: the function is what these methods of ndarray or ufunc do. It has their signature."""
-
-    def declare(implementation: Callable) -> Callable:
-        for method in methods:
-            METHODS[method] = implementation
-        return implementation
-
-    return declare
+    return declared_for
 
 
-def implements_dynamic(*functions: Callable) -> Callable[[Callable], Callable]:
-    """Decorator: the function is what these functions and methods do where an array's sizes are known at run time only."""
-
-    def declare(implementation: Callable) -> Callable:
-        for function in functions:
-            DYNAMIC[function] = implementation
-        return implementation
-
-    return declare
+# Decorators. `implements`: what these NumPy functions do with traced arrays, with their signature; `implements_method`: methods
+# of ndarray or ufunc; `implements_dynamic`: both, of arrays whose sizes are known at run time only.
+implements, implements_method, implements_dynamic = filling(FUNCTIONS), filling(METHODS), filling(DYNAMIC)
 
 
 def dynamic_implementation(function: Callable) -> Callable:

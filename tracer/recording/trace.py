@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ...hlo.source_lines import belongs_to_a_library, user_location
+from ...hlo.source_lines import belongs_to_a_library, raising_line, user_location
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
@@ -309,9 +309,7 @@ class Trace:
         if not self.concretizations or not isinstance(error, (TypeError, ValueError)):
             return None
         found = self.concretizations[-1]
-        first, last = found.__traceback__, error.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
+        first, last = found.__traceback__, raising_line(error)
         # Before CPython 3.12 an exception that C code drops has no traceback yet.
         passed_user_code = first is not None and not belongs_to_a_library(first.tb_frame.f_code.co_filename)
         if last is None or passed_user_code or found.location is None:
