@@ -1,13 +1,12 @@
 """The client of the 2017 preview: its sample, data on the server, execution."""
 
 import gc
-import threading
 import weakref
 
 import device_with_memory
 import numpy as np
 import pytest
-from client_computations import SCALAR, binary
+from client_computations import SCALAR, binary, sums_of_threads
 from phlox.client import (
     Client,
     ClientLibrary,
@@ -259,20 +258,7 @@ def test_parallel_executions_run_in_the_environment_of_their_caller(client):
 
 def test_one_client_from_many_threads():
     client = Client("cpu")
-    add, results = binary(client, "Add"), [None] * 8
-
-    def work(number):
-        value = client.TransferToServer(np.float32(number))
-        for _ in range(20):
-            value = client.Execute(add, [value, client.TransferToServer(np.float32(1))])
-        results[number] = float(client.Transfer(value).value)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [number + 20 for number in range(8)]
+    assert sums_of_threads(client, binary(client, "Add"), 8) == {number: number + 20 for number in range(8)}
 
 
 def test_executables_live_as_long_as_their_computations():

@@ -1,12 +1,11 @@
 """Clients of a backend whose memory the host does not reach: what is transferred, and how long it is held there."""
 
 import gc
-import threading
 
 import device_with_memory
 import numpy as np
 import pytest
-from client_computations import binary
+from client_computations import binary, sums_of_threads
 from phlox.backends.loading import load_hlo
 from phlox.client import Client, ClientLibrary, ComputationBuilder, Literal, ShapeUtil
 from phlox.hlo import BF16, Layout
@@ -104,19 +103,7 @@ def test_an_array_of_the_process_is_copied(client):
 
 
 def test_threads_share_the_memory(client, memory):
-    add, results = binary(client, "Add"), {}
-
-    def work(number):
-        value = client.TransferToServer(np.float32(number))
-        for _ in range(20):
-            value = client.Execute(add, [value, client.TransferToServer(np.float32(1))])
-        results[number] = float(client.Transfer(value).value)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = sums_of_threads(client, binary(client, "Add"), 4)
     gc.collect()
     assert results == {number: number + 20 for number in range(4)}
     assert memory.bytes_in_use == 0

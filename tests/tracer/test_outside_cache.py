@@ -1,0 +1,143 @@
+"""When what is outside makes a function be traced again, and what errors and threads leave behind."""
+
+import threading
+import types
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+from phlox import jit
+from programs_outside import X
+
+
+def test_reasons():
+    holder = types.SimpleNamespace(flag=True, w=np.ones(3))
+    f = jit(lambda x: x * holder.w if holder.flag else x)
+    f(X)
+    holder.w = np.ones((2, 3))
+    f(X)
+    holder.flag = False
+    f(X)
+    reasons = [entry.reason for entry in f.cache_info().entries]
+    assert reasons[1:] == [
+        "closure variable holder.w: shape (3,) -> (2, 3)", "closure variable holder.flag: True -> False"
+    ]  # fmt: skip
+
+
+def test_what_was_there_before_is_not_traced_again():
+    holder = types.SimpleNamespace(flag=True)
+    f = jit(lambda x: x * 2 if holder.flag else x)
+    for flag in (True, False, True, False, True):
+        holder.flag = flag
+        np.testing.assert_array_equal(f(X), X * 2 if flag else X)
+    assert f.cache_info().misses == 2
+
+
+def test_numbers_that_change_are_inputs():
+    holder = types.SimpleNamespace(lr=0.1)
+    f = jit(lambda x: x * holder.lr)
+    for step in range(10):
+        holder.lr = 0.1 / (step + 1)
+        np.testing.assert_array_equal(f(X), X * holder.lr)
+    assert f.cache_info().misses == 2
+
+
+def test_appending_does_not_depend_on_the_length():
+    log = []
+    f = jit(lambda x: log.append(x.sum()))
+    for _ in range(5):
+        f(X)
+    assert log == [6.0] * 5 and f.cache_info().misses == 1
+
+
+def test_nothing_traced_stays_in_the_users_objects_after_errors():
+    holder = types.SimpleNamespace(w=np.ones(3), log=[], options={})
+
+    @jit
+    def f(x):
+        holder.w = x * 2
+        holder.log.append(x)
+        holder.options["x"] = x
+        raise RuntimeError("while traced")
+
+    with pytest.raises(RuntimeError, match="while traced"):
+        f(X)
+    np.testing.assert_array_equal(holder.w, np.ones(3))
+    assert holder.log == [] and holder.options == {}
+
+
+def test_errors_of_the_program_leave_everything_as_it_was():
+    holder = types.SimpleNamespace(w=np.ones(3), n=0)
+
+    @jit
+    def f(x, i):
+        holder.w = holder.w + x
+        holder.n += 1
+        return x[i]
+
+    f(X, np.int64(1))
+    with pytest.raises(IndexError):
+        f(X, np.int64(7))
+    np.testing.assert_array_equal(holder.w, 1 + X)
+    assert holder.n == 1
+
+
+def test_threads_see_no_traced_arrays():
+    holder = types.SimpleNamespace(w=np.zeros(3))
+    seen, stop = [], threading.Event()
+
+    def look():
+        while not stop.is_set():
+            seen.append(type(holder.w))
+
+    @jit
+    def f(x):
+        holder.w = holder.w + x
+        return holder.w
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for _ in range(3):
+            f(X)
+    finally:
+        stop.set()
+        thread.join()
+    assert set(seen) <= {np.ndarray}
+    np.testing.assert_array_equal(holder.w, 3 * X)
+
+
+def test_objects_that_the_function_makes_cannot_be_kept():
+    class Pair:
+        def __init__(self, a):
+            self.a = a
+
+    holder = types.SimpleNamespace(pair=None)
+
+    @jit
+    def f(x):
+        holder.pair = Pair(x * 2)
+        return x
+
+    with pytest.raises(TypeError, match="closure variable holder.pair"):
+        f(X)
+    assert holder.pair is None
+
+
+def test_what_cannot_be_followed_is_an_error():
+    counts, queue = Counter(), deque([1.0])
+
+    @jit
+    def counting(x):
+        counts["x"] += 1
+        return x
+
+    @jit
+    def queueing(x):
+        queue.append(x)
+        return x
+
+    for f in (counting, queueing):
+        with pytest.raises(TypeError, match="Counter|deque"):
+            f(X)
+    assert not counts and list(queue) == [1.0]

@@ -1,0 +1,149 @@
+"""What a function reads from dicts, lists, sets and tuples outside, and puts there."""
+
+import types
+from collections import OrderedDict, defaultdict
+
+import numpy as np
+import pytest
+from programs_outside import check, registry
+
+PROGRAMS, program = registry()
+
+
+@program
+def dicts(decorate):
+    cfg = {"lr": 0.1, "w": np.ones(3), "name": "a"}
+
+    @decorate
+    def f(x):
+        cfg["w"] = cfg["w"] - cfg["lr"] * x
+        cfg["count"] = cfg.get("count", 0) + 1
+        if "extra" in cfg:
+            x = x * cfg["extra"]
+        return x * len(cfg["name"])
+
+    return f, [
+        lambda: cfg.update(lr=0.2), lambda: cfg.update(lr=0.4), lambda: cfg.update(name="abc"), lambda: cfg.update(extra=2.0),
+        lambda: cfg.pop("extra"), lambda: cfg.update(unrelated=1),
+    ], lambda: cfg  # fmt: skip
+
+
+@program
+def all_of_a_dict(decorate):
+    cfg = {"a": np.ones(3), "b": np.zeros(3)}
+
+    @decorate
+    def f(x):
+        total = x
+        for key, value in cfg.items():
+            total = total + value * len(key)
+        return total, sorted(cfg), {**cfg}["a"].sum()
+
+    return f, [lambda: cfg.update(ccc=np.ones(3)), lambda: cfg.pop("b"), lambda: cfg["a"].fill(3)], lambda: cfg
+
+
+@program
+def kinds_of_dicts(decorate):
+    counts, ordered = defaultdict(int), OrderedDict(a=1.0, b=2.0)
+
+    @decorate
+    def f(x):
+        counts["calls"] += 1
+        ordered["c"] = ordered["a"] + x
+        del ordered["b"]
+        ordered["b"] = 3.0
+        return x + sum(ordered[key] for key in ("a", "b"))
+
+    return f, [lambda: counts.update(calls=7), lambda: ordered.update(a=5.0)], lambda: (counts, ordered)
+
+
+@program
+def lists(decorate):
+    log, weights = [], [np.ones(3), np.zeros(3)]
+
+    @decorate
+    def f(x):
+        for w in weights:
+            x = x + w
+        log.append(x.sum())
+        log.extend([1, 2])
+        weights[1] = weights[1] + x
+        return x
+
+    return f, [lambda: log.clear(), lambda: weights.append(np.ones(3)), lambda: weights.pop(0)], lambda: (log, weights)
+
+
+@program
+def lists_as_stacks(decorate):
+    stack = [1.0, 2.0, 3.0]
+
+    @decorate
+    def f(x):
+        top = stack.pop()
+        stack.append(top * 2)
+        stack.insert(0, 7.0)
+        return x * top + len(stack) + stack[-1]
+
+    return f, [lambda: stack.pop(), lambda: stack.reverse()], lambda: stack
+
+
+@program
+def sets(decorate):
+    seen, allowed = {1, 2}, frozenset({"a"})
+
+    @decorate
+    def f(x):
+        seen.add(3)
+        return x * len(seen) if "a" in allowed else x
+
+    return f, [lambda: seen.add(9), lambda: seen.clear()], lambda: sorted(seen)
+
+
+@program
+def tuples(decorate):
+    pair = types.SimpleNamespace(value=(np.ones(3), 2.0, "a"))
+
+    @decorate
+    def f(x):
+        w, scale, name = pair.value
+        return x * w * scale * len(name)
+
+    return f, [
+        lambda: setattr(pair, "value", (np.zeros(3), 2.0, "a")), lambda: setattr(pair, "value", (np.ones(3), 3.0, "ab")),
+        lambda: pair.value[0].fill(4),
+    ], lambda: pair.value  # fmt: skip
+
+
+@program
+def one_array_under_two_names(decorate):
+    holder = types.SimpleNamespace(a=np.ones(3))
+    holder.b = holder.a
+
+    @decorate
+    def f(x):
+        holder.a[0] += 1
+        return holder.b * x
+
+    return f, [
+        lambda: setattr(holder, "b", np.zeros(3)), lambda: setattr(holder, "b", holder.a),
+    ], lambda: (holder.a, holder.b, holder.a is holder.b)  # fmt: skip
+
+
+@program
+def exceptions(decorate):
+    holder = types.SimpleNamespace(n=0, w=np.ones(3), log=[])
+
+    @decorate
+    def f(x):
+        if holder.n == 2:
+            raise ValueError("two")
+        holder.n += 1
+        holder.log.append(holder.n)
+        return x
+
+    return f, [lambda: setattr(holder, "n", 0)], lambda: (holder.n, holder.log)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name):
+    check(PROGRAMS[name])
