@@ -3,6 +3,7 @@
 from . import extents, functions, indexing  # noqa: F401  (they fill the tables that traced arrays look into)
 from .calls.cache import CacheEntry, CacheInfo
 from .calls.custom_call import custom_call
+from .calls.host_call import host_call
 from .calls.jit import jit
 from .calls.leaves import ShapeDtype
 from .calls.stages import Compiled, Lowered, Traced
@@ -14,6 +15,6 @@ from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",
-    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "cond", "custom_call", "fori_loop", "jit", "map",
+    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "cond", "custom_call", "fori_loop", "host_call", "jit", "map",
     "register_pytree", "scan", "switch", "tree_map", "while_loop",
 ]  # fmt: skip

@@ -107,7 +107,7 @@ class HostCall:
         arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
         operands = tuple([pack(shape, arrays) for shape in self._operands])
         evaluator = Evaluator(environment=current_environment())
-        with np.errstate(all="ignore"):
+        with np.errstate() if self._instruction.opcode == "custom-call" else np.errstate(all="ignore"):
             value = evaluate_instruction(self._instruction, operands, evaluator)
         for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
             self._store(_view(pointer, shape), result)

@@ -63,13 +63,6 @@ def test_no_results_and_no_arguments():
     check(lambda x: None, np.ones(2))
 
 
-def test_a_returned_argument_is_a_copy():
-    x = np.ones(3)
-    y = compiled(lambda x: x)(x)
-    assert_same(y, x)
-    assert not np.shares_memory(x, y)
-
-
 def test_one_array_returned_twice_is_one_object():
     def twice(x):
         y = x + 1

@@ -43,12 +43,16 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
             return None
         captures.append(_array_guard(types, capture.parameter.shape))
     results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
+    structure = _result_structure(recording)
+    if structure == "call":
+        returned = [recording.leaves[output.index] for output in recording.outputs if output.kind == "argument"]
+        results.extend([types.ArgumentResult(_position(call, leaf)) for leaf in returned])
     return types.CallSignature(
         tuple(guards),
         call.keywords,
         tuple(captures),
         tuple(results),
-        result_structure=_result_structure(recording),
+        result_structure=structure,
     )
 
 
@@ -60,7 +64,7 @@ def install(specialization: Specialization, instance: Any, signature: Any, call:
     recording = specialization.recording
     traced = {leaf.path for leaf in recording.leaves}
     statics = [argument.value for argument in call.arguments if argument.name not in traced]
-    structure = specialization.assemble if signature.result_structure == "call" else None
+    structure = specialization.assemble_native if signature.result_structure == "call" else None
     captures = [capture.array for capture in recording.captures]
     facts = facts_of(recording.guards) or ()
     return installer(instance, captures=captures, facts=facts, statics=statics, structure=structure)
@@ -79,6 +83,11 @@ def _guard(types: Any, leaf: Any, value: Any) -> Any:
         except NotImplementedError:
             return None
     return None if leaf.convert is not None else _array_guard(types, leaf.shape)
+
+
+def _position(call: Call, leaf: TracedLeaf) -> int:
+    """Which argument of the call a leaf is; there are no containers among them."""
+    return next(position for position, argument in enumerate(call.arguments) if argument.name == leaf.path)
 
 
 def _array_guard(types: Any, shape: hlo.Shape) -> Any:

@@ -81,7 +81,14 @@ class Specialization:
             count += 1
         return self.assemble(results, values, objects)
 
-    def assemble(self, results: Sequence[Any], values: Sequence[Any] = (), objects: Objects = NO_OBJECTS) -> Any:
+    def assemble_native(self, results: Sequence[Any]) -> Any:
+        """As `assemble`, of the executable's results and then the arguments that are returned, in the order of outputs."""
+        returned = [output.index for output in self.recording.outputs if output.kind == "argument"]
+        return self.assemble(results, dict(zip(returned, results[self.recording.result_count :])))
+
+    def assemble(
+        self, results: Sequence[Any], values: Sequence[Any] | dict[int, Any] = (), objects: Objects = NO_OBJECTS
+    ) -> Any:
         """What the function returns, of the executable's results and, where it returns arguments, the leaves' values.
 
         What it sets outside is set.
@@ -94,11 +101,15 @@ class Specialization:
             leaves = leaves[: recording.out_count]
         return pytree.unflatten(recording.out_structure, leaves)
 
-    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any], objects: Objects) -> Any:
+    def _leaf(
+        self, output: Output, results: Sequence[Any], values: Sequence[Any] | dict[int, Any], objects: Objects
+    ) -> Any:
         if output.kind == "result":
             return results[output.index]
         if output.kind == "python scalar":
             return results[output.index].item()
+        if output.kind == "0-d array":
+            return np.asarray(results[output.index])
         if output.kind == "argument":
             return values[output.index]
         if output.kind == "optional":

@@ -19,6 +19,7 @@ from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
+from ...runtime.host_functions import HostFunction
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
@@ -64,11 +65,11 @@ class Output:
     """One leaf of what the function returns, or sets outside: a result of the module, an argument itself, what stands at the
     path ``value`` outside, or a value known already.
 
-    ``index`` numbers the results or the arguments. A "python scalar" is a result that NumPy's rules make a Python number. An
-    "optional" one is the output ``value`` where the result with this number is true, else None.
+    ``index`` numbers the results or the arguments. Of results without dimensions NumPy's rules make a "python scalar" or a
+    "0-d array" of some. An "optional" one is the output ``value`` where the result with this number is true, else None.
     """
 
-    kind: str  # "result", "python scalar", "argument", "optional", "outside" or "value"
+    kind: str  # "result", "python scalar", "0-d array", "argument", "optional", "outside" or "value"
     index: int = 0
     value: Any = None
 
@@ -109,6 +110,7 @@ class Recording:
     out_count: int = 0
     effects: list[Effect] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
+    host_functions: list[HostFunction] = field(default_factory=list)
 
 
 def record(
@@ -240,12 +242,11 @@ def _finish(
     surroundings = trace.surroundings
     surroundings.is_finished = True
     out_leaves, out_structure = pytree.flatten(result, surroundings.is_reachable)
-    own = {storages[index]: index for index in mutated}
+    own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
     for position, leaf in enumerate(out_leaves):
         place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"
         collected.add(leaf, place)
-    own.update((storage, index) for index, storage in enumerate(storages) if leaves[index].kind == "array")
     effects = _effects(trace, collected)
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
@@ -274,6 +275,7 @@ def _finish(
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
+        trace.host_functions,
     )  # fmt: skip
 
 
@@ -286,7 +288,7 @@ class _Outputs:
     """What the leaves are that a function returns and sets outside.
 
     Appends the instructions that compute them to the roots, the same array once. ``arguments`` numbers those that are meant
-    themselves: as what is returned, those that are changed in place.
+    themselves.
     """
 
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
@@ -324,7 +326,7 @@ class _Outputs:
         if identity not in self._numbers:
             self._numbers[identity] = len(self.roots)
             self.roots.append(leaf.recorded(self.trace))
-        return Output("python scalar" if leaf.weak_type and not leaf.shape else "result", self._numbers[identity])
+        return Output(_result_kind(leaf), self._numbers[identity])
 
 
 def _effects(trace: Trace, collected: _Outputs) -> list[Effect]:
@@ -354,6 +356,12 @@ def _holds_traced(value: Any, depth: int = 4) -> bool:
     parts = list(value) if isinstance(value, (list, tuple, set, frozenset)) else list(getattr(value, "__dict__", {}).values())
     parts += list(value.values()) if isinstance(value, dict) else []
     return any(_holds_traced(part, depth - 1) for part in parts if type(part) not in (int, float, str, bool, type(None)))
+
+
+def _result_kind(leaf: TracedArray) -> str:
+    if leaf.shape or leaf.is_scalar and not leaf.weak_type:
+        return "result"
+    return "python scalar" if leaf.weak_type else "0-d array"
 
 
 def _settled_captures(trace: Trace) -> list[Capture]:

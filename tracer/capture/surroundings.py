@@ -147,6 +147,25 @@ class Surroundings:
         self._functions[id(function)] = function, made
         return made
 
+    def released(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is when the program runs: with the globals and closure variables that are outside then."""
+        holder = getattr(function, "__self__", None)
+        for value, made in self._containers.values():
+            if made is holder:
+                return getattr(value, function.__name__)
+        for original, made in self._functions.values():
+            if made is function:
+                return original
+        if type(function) is not types.FunctionType or not isinstance(function.__globals__, Namespace):
+            return function
+        originals = {id(made): original for original, made, *_ in self._cells.values()}
+        cells = tuple([originals.get(id(cell), cell) for cell in function.__closure__ or ()])
+        released = types.FunctionType(
+            function.__code__, function.__globals__.original, function.__name__, function.__defaults__, cells
+        )
+        released.__kwdefaults__, released.__qualname__ = function.__kwdefaults__, function.__qualname__
+        return released
+
     def _namespace(self, original: dict) -> Namespace:
         found = self._namespaces.get(id(original))
         if found is None:

@@ -34,7 +34,7 @@ class ValueType:
         """What np.result_type is to be given for it."""
         if not self.weak_type:
             return self.shape.dtype
-        return {"pred": False, "signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
+        return {"pred": np.dtype(bool), "signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
 
     def __str__(self) -> str:
         return f"{self.shape}" + (" (from a Python number)" if self.weak_type else "")

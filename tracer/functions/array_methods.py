@@ -42,7 +42,7 @@ def flatten(self, order="C"):
 @implements_method(np.ndarray.copy)
 def copy(self, order="C"):
     """As `ndarray.copy`: a row-major array, where numpy.copy keeps the order."""
-    return FUNCTIONS[np.copy](self, order)
+    return self if self.is_scalar else FUNCTIONS[np.copy](self, order)
 
 
 @implements_method(np.ndarray.astype)

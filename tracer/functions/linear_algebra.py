@@ -267,7 +267,7 @@ def tensordot(a, b, axes=2):
     right = tuple(normalize_axis(axis, ranks[1]) for axis in right)
     if any(lhs.shape.dimensions[i] != rhs.shape.dimensions[j] for i, j in zip(left, right)):
         raise ValueError("shape-mismatch for sum")
-    return result(trace, contract(trace, lhs, rhs, (left, right)))
+    return TracedArray.from_instruction(trace, contract(trace, lhs, rhs, (left, right)), is_scalar=False)
 
 
 @implements(np.kron)

@@ -29,7 +29,8 @@ def _part(opcode: str):
             if is_real:
                 return val
             zeros = np.zeros_like(val)
-            return TracedArray.view_of(zeros, zeros.shape, lambda trace, base: base, None) if zeros.ndim else zeros[()]
+            zeros.is_scalar = val.is_scalar
+            return zeros if val.is_scalar else TracedArray.view_of(zeros, zeros.shape, lambda trace, base: base, None)
         part_type = hlo.component_type(val.element_type)
 
         def read(trace, base):
@@ -285,7 +286,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         inside = np.where(x == x1, f1, inside)
     inside = np.where(x < xp[0], fp[0] if left is None else left, inside)
     inside = np.where(x > xp[-1], fp[-1] if right is None else right, inside)
-    return np.where(x == xp[-1], fp[-1], inside)
+    return np.where(x == xp[-1], fp[-1], inside)[()]
 
 
 def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: Any) -> tuple[TracedArray, ...]:

@@ -41,7 +41,7 @@ def _finish(
     if keepdims is not _NO_VALUE and keepdims:
         sizes = [1 if d in axes else size for d, size in enumerate(a.shape)]
         found = found.reshape((*found.shape[:leading], *sizes))
-    return store(out, found)
+    return found[()] if out is None else store(out, found)
 
 
 def _element(ordered: TracedArray, position: Any) -> TracedArray:

@@ -252,4 +252,4 @@ def digitize(x, bins, right=False):
     neither = ~(rising | falling)
     trace.add_error_flag(neither.instruction(trace), ValueError, "bins must be monotonically increasing or decreasing")
     places = searchsorted(np.where(rising, bins, bins[::-1]), x, side)
-    return np.where(rising, places, bins.shape[0] - places)
+    return np.where(rising, places, bins.shape[0] - places)[()]

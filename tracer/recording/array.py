@@ -31,21 +31,26 @@ class View:
     """How a view reads its value from its base's, and how the base's value changes when the view is written.
 
     ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for
-    views that NumPy makes read-only.
+    views that NumPy makes read-only. They know the base in the ``base_shape`` that it had when the view was made.
     """
 
-    __slots__ = ("base", "read", "write", "seen", "value")
+    __slots__ = ("base", "base_shape", "read", "write", "seen", "value")
 
     def __init__(self, base: TracedArray, read: Callable, write: Callable | None) -> None:
         self.base, self.read, self.write = base, read, write
+        self.base_shape = None if base.is_dynamic else base.shape
         self.seen: Instruction | None = None
         self.value: Instruction | None = None
 
     def instruction(self, trace: Trace) -> Instruction:
-        base = self.base.recorded(trace)
+        base = self.base_value(trace)
         if base is not self.seen:  # the base has been written, or is seen from another trace
             self.value, self.seen = self.read(trace, base), base
         return self.value
+
+    def base_value(self, trace: Trace) -> Instruction:
+        value = self.base.recorded(trace)
+        return value if self.base_shape in (None, value.shape.dimensions) else hlo.reshape(value, self.base_shape)
 
 
 class TracedArray(ArrayMethods, Operators):
@@ -57,7 +62,7 @@ class TracedArray(ArrayMethods, Operators):
     elements, and None where the array lies in row-major order.
     """
 
-    __slots__ = ("storage", "shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "__weakref__")
+    __slots__ = ("storage", "_shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "__weakref__")
 
     __array_priority__ = 1000.0
 
@@ -65,14 +70,13 @@ class TracedArray(ArrayMethods, Operators):
     dynamic_type: type[TracedArray]  # the type of arrays of which this holds
 
     storage: Storage | None
-    shape: tuple[int, ...]
     element_type: hlo.ElementType
 
     def __init__(
         self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None
     ) -> None:
         self.storage = storage
-        self.shape = shape.dimensions
+        self._shape = shape.dimensions
         self.element_type = shape.element_type
         self.weak_type = weak_type
         self.is_scalar = not shape.dimensions if is_scalar is None else is_scalar
@@ -155,8 +159,10 @@ class TracedArray(ArrayMethods, Operators):
             array = array._view.base
         for step in steps:
             view = step._view
-            view.seen, value, view.value = None, view.write(trace, view.base.recorded(trace), value), value
+            view.seen, value, view.value = None, view.write(trace, view.base_value(trace), value), value
             view.seen = value  # reading back what was just written needs no instruction
+            if not view.base.is_dynamic and view.base.shape != view.base_shape:
+                value = hlo.reshape(value, view.base.shape)
         trace.write(array.storage, value)
 
     @property
@@ -169,6 +175,24 @@ class TracedArray(ArrayMethods, Operators):
         return not self.is_scalar
 
     # --- attributes ---
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        """As `ndarray.shape`, which changes the array itself: the handle becomes a view of what it was."""
+        if self.storage is not None and self.storage.origin:
+            raise NotImplementedError(
+                f"the shape of {self.storage.origin} is assigned to, which would change the caller's array: use .reshape(...)"
+            )
+        if self.element_strides != row_major_strides(self.shape):
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy instead.")
+        old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
+        old._view = self._view
+        new = FUNCTIONS[np.reshape](old, shape)
+        self.storage, self._view, self._shape = None, new._view, new.shape
 
     @property
     def dtype(self) -> np.dtype:
@@ -349,6 +373,22 @@ class TracedArray(ArrayMethods, Operators):
         return FUNCTIONS[np.round](self, digits)
 
     # --- operators ---
+
+    def __eq__(self, other: Any) -> Any:
+        return super().__eq__(other) if self._may_equal(other) else self._compared_with_nothing(False)
+
+    def __ne__(self, other: Any) -> Any:
+        return super().__ne__(other) if self._may_equal(other) else self._compared_with_nothing(True)
+
+    def _may_equal(self, other: Any) -> bool:
+        """NumPy compares the elements of arrays with objects that no number is equal to, too."""
+        return self.is_scalar or not (other is None or isinstance(other, (str, bytes)))
+
+    def _compared_with_nothing(self, value: bool) -> Any:
+        trace = require_trace(self)
+        return TracedArray.from_instruction(trace, hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ()))
+
+    __hash__ = None  # type: ignore[assignment]
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""

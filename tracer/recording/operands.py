@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -103,20 +104,58 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
+        if value.weak_type and value.element_type.is_float and element_type.is_integer:
+            _require_integer(trace, value, element_type)
         return convert(instruction, element_type)
     if isinstance(value, np.ndarray):
         return convert(trace.capture(value), element_type)
     return hlo.constant(value, element_type)
 
 
+def _require_integer(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
+    """A Python float becomes an element of an integer array: an error, as in NumPy, where that has no such number."""
+    limits, number = np.iinfo(element_type.dtype), value.instruction(trace)
+    trace.add_error_flag(hlo.ne(number, number), ValueError, "cannot convert float NaN to integer")
+    beyond = hlo.or_(hlo.le(number, float(limits.min) - 1.0), hlo.ge(number, float(limits.max) + 1.0))
+    trace.add_error_flag(beyond, OverflowError, f"Python float out of bounds for {element_type.dtype}")
+
+
 def convert(operand: Instruction, element_type: hlo.ElementType) -> Instruction:
-    """The operand in another type; a complex one loses its imaginary part explicitly."""
+    """The operand in another type; a complex one loses its imaginary part explicitly, floats become integers as in NumPy."""
     source = operand.shape.element_type
     if source is element_type:
         return operand
     if source.is_complex and not element_type.is_complex and element_type is not hlo.PRED:
-        return hlo.convert(hlo.real(operand), element_type)
+        return convert(hlo.real(operand), element_type)
+    if source.is_float and element_type.is_integer and element_type.bits >= 8:
+        return _integers_of_floats(operand, element_type)
     return hlo.convert(operand, element_type)
+
+
+def _integers_of_floats(operand: Instruction, element_type: hlo.ElementType) -> Instruction:
+    """NumPy leaves to the processor what becomes of NaN and of numbers out of range, and converts by way of wider integers."""
+    if operand.shape.element_type.bits < 32:
+        operand = hlo.convert(operand, hlo.F32)
+    if element_type is hlo.U64:
+        half = 2.0**63
+        upper = hlo.xor(_in_signed(hlo.subtract(operand, half), hlo.S64), -(2**63))
+        return hlo.convert(hlo.select(hlo.ge(operand, half), upper, _in_signed(operand, hlo.S64)), hlo.U64)
+    wide = hlo.S64 if element_type is hlo.U32 or element_type.bits == 64 else hlo.S32
+    return hlo.convert(_in_signed(operand, wide), element_type)
+
+
+def _in_signed(operand: Instruction, element_type: hlo.ElementType) -> Instruction:
+    converted = hlo.convert(operand, element_type)  # which saturates
+    if _saturates():
+        return converted
+    return hlo.select(hlo.lt(operand, 2.0 ** (element_type.bits - 1)), converted, -(2 ** (element_type.bits - 1)))
+
+
+@cache
+def _saturates() -> bool:
+    """Whether the processor does as HLO, or makes the least integer of what has no other, as x86 does."""
+    with np.errstate(all="ignore"):
+        return np.array([np.nan, np.inf]).astype(np.int32).tolist() == [0, 2**31 - 1]
 
 
 def result(trace: Trace, instruction: Instruction, weak_type: bool = False) -> TracedArray:

@@ -142,6 +142,7 @@ class Trace:
         self.replaced_captures: list[Capture] = []
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
+        self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: what counters of loops can be
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line

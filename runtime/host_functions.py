@@ -1,0 +1,44 @@
+"""Python functions that traced functions call while the program runs, as custom-calls under names of their own."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..hlo.shape import AnyShape
+from .custom_calls import register_family
+
+PREFIX = "phlox.host_call."
+
+_functions: weakref.WeakValueDictionary[str, HostFunction] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+class HostFunction:
+    """A function of the operands' values that returns those of the results; what it raises is raised as it is.
+
+    Programs call it by its ``name``, for as long as the object lives.
+    """
+
+    def __init__(self, function: Callable[..., tuple[Any, ...]], description: str) -> None:
+        self.function, self.description = function, description
+        self.name = f"{PREFIX}{next(_numbers)}"
+        _functions[self.name] = self
+
+    def __repr__(self) -> str:
+        return f"Python, {self.description}"
+
+    def __call__(self, operands: tuple[Any, ...], operand_shapes: Iterable[AnyShape], shape: AnyShape, config: str) -> Any:
+        return self.function(*operands)
+
+
+def _find(name: str) -> HostFunction:
+    found = _functions.get(name)
+    if found is None:
+        raise NotImplementedError(f"custom-call to {name!r}: a function of another process is called, or one that is no more")
+    return found
+
+
+register_family(PREFIX, _find)

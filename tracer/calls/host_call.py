@@ -1,0 +1,144 @@
+"""Calls of Python functions while the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import hlo
+from ...runtime.host_functions import HostFunction
+from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.callables import callable_name
+from ..recording.current_trace import current_trace
+from ..recording.trace import Trace
+from .leaves import PYTHON_SCALARS
+
+_PYTHON_TYPES = {**PYTHON_SCALARS, bool: np.bool_}
+
+
+class _Result(NamedTuple):
+    """One leaf of what a function is to return: a Python number, a NumPy scalar, or an array."""
+
+    kind: type  # int, float, complex or bool; np.generic; np.ndarray
+    shape: hlo.Shape
+
+    def __str__(self) -> str:
+        return self.kind.__name__ if self.kind in _PYTHON_TYPES else f"{self.shape.dtype}{list(self.shape.dimensions)}"
+
+
+def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, called by the interpreter each time that the compiled program comes here, in its order.
+
+    For what cannot be traced: SciPy's functions, files, prints, random numbers. The function gets what it would get without
+    jit: arrays (which it cannot write to), NumPy's scalars, Python's numbers, and all other arguments as they are.
+
+    result_shapes: what it returns: anything with a ``shape`` and a ``dtype`` (an example, a `phlox.ShapeDtype`), a dtype for a
+        scalar, ``int``, ``float``, ``complex``, ``bool`` or one of these numbers for a number, None for nothing, or a container
+        of these.
+
+    What the function raises comes out of the call as it is; arguments that the compiled function changes in place then have
+    their old contents. Raises TypeError where the function returns something else than ``result_shapes`` says, or where that
+    does not describe results.
+
+    >>> import phlox
+    >>> @phlox.jit
+    ... def f(x):
+    ...     return 2 * host_call(lambda x: x[::-1].copy(), x, x)
+    >>> f(np.array([1.0, 2.0, 3.0]))
+    array([6., 4., 2.])
+    """
+    leaves, structure = pytree.flatten(result_shapes)
+    results = [_described(leaf) for leaf in leaves]
+    name = callable_name(function)
+    trace = current_trace()
+    if trace is None:
+        value = function(*args, **kwargs)
+        _checked(name, value, structure, results)
+        return value
+    if trace.root.surroundings is not None:
+        function = trace.root.surroundings.released(function)
+    values, arguments = pytree.flatten((args, kwargs))
+    places = [place for place, value in enumerate(values) if isinstance(value, TracedArray)]
+    traced = [values[place] for place in places]
+    kinds = [(value.is_scalar, value.weak_type) for value in traced]
+
+    def call(stopped: Any, *operands: Any) -> tuple[Any, ...]:
+        if stopped:  # an error flag has been raised before
+            return tuple([np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results])
+        given = list(values)
+        for place, operand, kind in zip(places, operands, kinds):
+            given[place] = _argument(operand, *kind)
+        own_args, own_kwargs = pytree.unflatten(arguments, given)
+        return _checked(name, function(*own_args, **own_kwargs), structure, results)
+
+    host = HostFunction(call, f"host_call of {name}")
+    trace.root.host_functions.append(host)
+    flag = trace.root.error_flag
+    stopped = hlo.constant(False, hlo.PRED) if flag is None else hlo.ne(trace.read(flag), 0)
+    made = hlo.custom_call(
+        stopped, *[value.instruction(trace) for value in traced], shape=hlo.TupleShape(tuple([one.shape for one in results])),
+        custom_call_target=host.name, custom_call_has_side_effect=True,
+    )  # fmt: skip
+    return pytree.unflatten(structure, [_traced(trace, made, index, one) for index, one in enumerate(results)])
+
+
+def _traced(trace: Trace, call: hlo.Instruction, index: int, result: _Result) -> TracedArray:
+    element = hlo.get_tuple_element(call, index)
+    is_weak = result.kind in _PYTHON_TYPES
+    return TracedArray.from_instruction(trace, element, is_weak, is_scalar=result.kind is not np.ndarray)
+
+
+def _argument(operand: Any, is_scalar: bool, is_weak: bool) -> Any:
+    if is_weak:
+        return np.asarray(operand).item()
+    if is_scalar:
+        return np.asarray(operand)[()]
+    array = np.asarray(operand).view()
+    array.flags.writeable = False
+    return array
+
+
+def _described(leaf: Any) -> _Result:
+    if isinstance(leaf, type) and leaf in _PYTHON_TYPES:
+        return _Result(leaf, hlo.Shape(hlo.element_type_of(np.dtype(_PYTHON_TYPES[leaf]))))
+    if type(leaf) in _PYTHON_TYPES:
+        return _described(type(leaf))
+    if isinstance(leaf, TracedArray):
+        kind = np.generic if leaf.is_scalar else np.ndarray
+        if leaf.weak_type:
+            kind = {"pred": bool, "signed": int, "float": float, "complex": complex}[leaf.element_type.kind]
+        return _Result(kind, hlo.Shape(leaf.element_type, leaf.shape))
+    if isinstance(leaf, np.dtype) or isinstance(leaf, type) and issubclass(leaf, np.generic):
+        return _Result(np.generic, hlo.Shape(hlo.element_type_of(np.dtype(leaf))))
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        kind = np.generic if isinstance(leaf, np.generic) else np.ndarray
+        return _Result(kind, hlo.Shape(hlo.element_type_of(np.dtype(leaf.dtype)), tuple(leaf.shape)))
+    what = "a result is described by what has a shape and a dtype, by a dtype or the type of a Python number"
+    raise TypeError(f"host_call: {what}; {leaf!r} given")
+
+
+def _checked(name: str, value: Any, structure: pytree.Structure, results: list[_Result]) -> tuple[Any, ...]:
+    """The leaves of what a function has returned, as the program takes them."""
+    try:
+        leaves = pytree.flatten_as(structure, value, "result")
+    except pytree.StructureMismatch as mismatch:
+        raise TypeError(
+            f"host_call of {name}: {mismatch.path} must be {mismatch.required}, and the function returned {mismatch.given}"
+        ) from None
+    return tuple([_checked_leaf(name, leaf, one) for leaf, one in zip(leaves, results)])
+
+
+def _checked_leaf(name: str, leaf: Any, result: _Result) -> Any:
+    if result.kind in _PYTHON_TYPES:
+        if type(leaf) is result.kind:
+            return _PYTHON_TYPES[result.kind](leaf)  # OverflowError for an int beyond 64 bits
+        given = type(leaf).__name__
+    else:
+        array = np.asarray(leaf)
+        if array.dtype == result.shape.dtype and array.shape == result.shape.dimensions:
+            return array[()]
+        given = f"{array.dtype}{list(array.shape)}"
+    raise TypeError(f"host_call of {name}: a result {result} is required, and the function returned {given}")
