@@ -63,6 +63,8 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
     values, arguments = pytree.flatten((args, kwargs))
     places = [place for place, value in enumerate(values) if isinstance(value, TracedArray)]
     traced = [values[place] for place in places]
+    for place in places:  # so that the program does not keep what was recorded
+        values[place] = None
     kinds = [(value.is_scalar, value.weak_type) for value in traced]
 
     def call(stopped: Any, *operands: Any) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ not) or *static* (its value counts, and is what the traced function sees).
 from __future__ import annotations
 
 import enum
+import random
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,7 +22,11 @@ from ..recording.errors import StaticArgumentError
 from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
 
 PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
-STATIC_TYPES = (str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range)
+RANDOM_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+STATIC_TYPES = (
+    str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range,
+    *RANDOM_GENERATORS,
+)  # fmt: skip
 
 
 class ShapeDtype:

@@ -101,9 +101,7 @@ class Specialization:
             leaves = leaves[: recording.out_count]
         return pytree.unflatten(recording.out_structure, leaves)
 
-    def _leaf(
-        self, output: Output, results: Sequence[Any], values: Sequence[Any] | dict[int, Any], objects: Objects
-    ) -> Any:
+    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any] | dict[int, Any], objects: Objects) -> Any:
         if output.kind == "result":
             return results[output.index]
         if output.kind == "python scalar":

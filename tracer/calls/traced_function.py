@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...runtime.host_functions import HostFunction
 from ..capture.branches import raise_now
 from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import call_later, is_open
@@ -19,7 +20,6 @@ from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
-from ...runtime.host_functions import HostFunction
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
@@ -27,6 +27,7 @@ from ..recording.errors import ConcretizationError, TracerError, at
 from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
+from .outside_state import while_traced
 
 # Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
 CONSTANT_BYTES = 4096
@@ -162,7 +163,8 @@ def _record(
         handles: list[TracedArray] = []
         for leaf in form.leaves:
             if not isinstance(leaf, TracedLeaf):
-                values.append(surroundings.argument(leaf.path, leaf.value if isinstance(leaf, StaticLeaf) else None))
+                static = while_traced(leaf.value) if isinstance(leaf, StaticLeaf) else None
+                values.append(surroundings.argument(leaf.path, static))
                 continue
             number = len(handles)
             if same_as is not None and same_as[number] != number:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.outside_state import meaning as meaning_of_state
 from ..outside.ownership import is_of_the_user
 from ..recording.array import TracedArray
 from ..recording.callables import named
@@ -46,6 +47,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``"""
     if current_trace() is None:
         return function(*args, **kwargs)
+    at_run_time = meaning_of_state(function)
+    if at_run_time is not None:
+        return at_run_time(*without_maybes(args), **kwargs)
     kind = type(function)
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__

@@ -1,0 +1,185 @@
+"""Functions whose results are not decided by their arguments: random numbers, time, input.
+
+They are called when the program runs, every time (`host_call`). The shapes of what they return are found by a trial on a copy
+of their state. `meaning` is what a call of one is while a function is traced.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import datetime
+import functools
+import os
+import random
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.callables import callable_name
+from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
+from .host_call import host_call
+from .leaves import RANDOM_GENERATORS
+
+_READ = {
+    time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns, time.process_time,
+    time.process_time_ns, time.thread_time, time.thread_time_ns, os.getpid, os.getppid, os.getloadavg, threading.get_ident,
+    np.load, np.loadtxt, np.genfromtxt, np.fromfile,
+}  # fmt: skip
+_RETURN_NOTHING = {time.sleep, np.save, np.savetxt}
+_MAKE_GENERATORS = {np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random}
+_REFUSED = {
+    builtins.input, builtins.open, os.getenv, os.getcwd, os.listdir, os.urandom, secrets.token_bytes, secrets.token_hex,
+    secrets.randbelow, secrets.choice, secrets.randbits, uuid.uuid1, uuid.uuid4, time.ctime, time.localtime, time.gmtime,
+    time.strftime,
+}  # fmt: skip
+# Functions of np.random that are no methods, but call these of the generator behind it.
+_OF_NUMPY = {np.random.seed: "seed", np.random.ranf: "random_sample", np.random.sample: "random_sample"}
+_IN_PLACE = {"shuffle"}  # methods of generators that change their argument
+
+
+def meaning(function: Any) -> Callable[..., Any] | None:
+    """What is called in place of this function while a function is traced; None where that is the function itself.
+
+    >>> meaning(np.sqrt), meaning(time.time) is None
+    (None, False)
+    """
+    if isinstance(function, functools.partial) and isinstance(getattr(function.func, "__self__", None), RandomGenerator):
+        return function
+    holder = getattr(function, "__self__", None)
+    if isinstance(holder, RANDOM_GENERATORS):
+        return getattr(RandomGenerator(holder, lambda: holder), function.__name__)
+    if isinstance(holder, type) and issubclass(holder, datetime.date) or isinstance(holder, os._Environ):
+        return functools.partial(_refuse, function)
+    try:
+        hash(function)
+    except TypeError:
+        return None
+    if function in _OF_NUMPY:
+        return meaning(getattr(np.random.rand.__self__, _OF_NUMPY[function]))
+    if function in _READ:
+        return functools.partial(_read, function)
+    if function in _RETURN_NOTHING:
+        return functools.partial(host_call, function, None)
+    if function in _MAKE_GENERATORS:
+        return functools.partial(_make_generator, function)
+    return functools.partial(_refuse, function) if function in _REFUSED else None
+
+
+def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if current_trace() is None:
+        return function(*args, **kwargs)
+    return host_call(function, _results_of_trial(function, args, kwargs), *args, **kwargs)
+
+
+def _refuse(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if current_trace() is None:
+        return function(*args, **kwargs)
+    raise TracerError(
+        f"{callable_name(function)} is called in a traced function. What it returns differs from call to call, and is no "
+        "array or number, which compiled code could take when it runs. Call it outside and pass what it returns, or wrap what "
+        "is done with it in a function that returns arrays or numbers, and call that by "
+        "phlox.host_call(function, result_shapes, *args)"
+    )
+
+
+class RandomGenerator:
+    """A generator of random numbers as a traced function sees it: its methods are called when the program runs.
+
+    example: one in the same state, for trials. find: gives the generator, when the program runs.
+    """
+
+    def __init__(self, example: Any, find: Callable[[], Any]) -> None:
+        self._example, self._find = example, find
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._example, name)
+        if not callable(attribute):
+            raise TracerError(f"the attribute {name} of a generator of random numbers is not known while a function is traced")
+        return functools.partial(self._call, name)
+
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None:
+            return getattr(self._find(), name)(*args, **kwargs)
+        if name in _IN_PLACE:
+            if not isinstance(args[0], TracedArray):
+                given = type(args[0]).__name__
+                raise TracerError(f"{name} of a {given} in a traced function: pass an array as an argument instead")
+            args[0][...] = host_call(self._on_copy, args[0], name, *args, **kwargs)
+            return None
+        results = _results_of_trial(lambda *args, **kwargs: getattr(_copy(self._example), name)(*args, **kwargs), args, kwargs)
+        return host_call(lambda *args, **kwargs: getattr(self._find(), name)(*args, **kwargs), results, *args, **kwargs)
+
+    def _on_copy(self, name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+        changed = array.copy()
+        getattr(self._find(), name)(changed, *args, **kwargs)
+        return changed
+
+    def __repr__(self) -> str:
+        return f"<{type(self._example).__name__} of a traced function>"
+
+
+def while_traced(value: Any) -> Any:
+    """A static argument as the traced function sees it."""
+    return RandomGenerator(value, lambda: value) if isinstance(value, RANDOM_GENERATORS) else value
+
+
+def _make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The program makes a generator each time that it comes here; each thread has its own."""
+    if current_trace() is None:
+        return kind(*args, **kwargs)
+    made = threading.local()
+
+    def make(*args: Any, **kwargs: Any) -> None:
+        made.generator = kind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+
+    example = kind(*copy.deepcopy(_examples(args, 1)), **copy.deepcopy(_examples(kwargs, 1)))
+    host_call(make, None, *args, **kwargs)
+    return RandomGenerator(example, lambda: made.generator)
+
+
+def _copy(generator: Any) -> Any:
+    return generator if isinstance(generator, random.SystemRandom) else copy.deepcopy(generator)
+
+
+# --- trials ---
+
+
+def _results_of_trial(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """What describes the results of a call. Python integers that shapes depend on are asked for their values."""
+    found = function(*_examples(args, 1), **_examples(kwargs, 1))
+    integers = [leaf for leaf in pytree.flatten((args, kwargs))[0] if _is_integer(leaf)]
+    if integers and _shapes(found) != _shapes(function(*_examples(args, 2), **_examples(kwargs, 2))):
+        for integer in integers:
+            integer.__index__()  # raises ConcretizationError
+    return found
+
+
+def _examples(arguments: Any, number: int) -> Any:
+    """The arguments with known numbers in place of traced ones."""
+    return pytree.tree_map(lambda leaf: _example(leaf, number) if isinstance(leaf, TracedArray) else leaf, arguments)
+
+
+def _example(array: TracedArray, number: int) -> Any:
+    value = np.full(array.shape, number, array.dtype)
+    if array.weak_type:
+        return value.item()
+    if array.shape and array.element_type.is_float:  # probabilities sum to 1
+        value /= max(array.size, 1)
+    return value[()] if array.is_scalar else value
+
+
+def _is_integer(leaf: Any) -> bool:
+    return isinstance(leaf, TracedArray) and not leaf.shape and leaf.element_type.is_integer
+
+
+def _shapes(value: Any) -> list[tuple[int, ...]]:
+    return [np.shape(leaf) for leaf in pytree.flatten(value)[0]]
