@@ -57,7 +57,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     holder = getattr(function, "__self__", None)
     if isinstance(holder, RANDOM_GENERATORS):
         return getattr(RandomGenerator(holder, lambda: holder), function.__name__)
-    if isinstance(holder, type) and issubclass(holder, datetime.date) or isinstance(holder, os._Environ):
+    if isinstance(holder, type) and issubclass(holder, datetime.date) or isinstance(holder, type(os.environ)):
         return functools.partial(_refuse, function)
     try:
         hash(function)
