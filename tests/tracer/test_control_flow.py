@@ -239,7 +239,7 @@ def test_condition_must_be_one_truth_value():
 
 def test_the_loop_counter_is_traced():
     with pytest.raises(ConcretizationError, match="the loop counter of fori_loop"):
-        compiled(lambda x: fori_loop(0, 3, lambda i, s: s + np.eye(i).sum(), x))(np.ones(3))
+        compiled(lambda x: fori_loop(0, 3, lambda i, s: s + np.tri(i).sum(), x))(np.ones(3))
 
 
 def test_a_failing_loop_leaves_no_trace_behind():

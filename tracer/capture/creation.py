@@ -14,7 +14,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
-from ..recording.operands import has_traced
+from ..recording.operands import as_traced, has_traced, prepare
 from .calls import implements
 from .stacked_rows import is_row, whole_array
 
@@ -61,6 +61,8 @@ def _conversion(function: Callable) -> Callable:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
         if (whole := _joined_rows(value)) is not None:
             value, args = whole, (whole, *args[1:])
+        if dynamic_arrays((value,)):
+            value = prepare(value)
         if isinstance(value, DynamicArray):
             return _of_dynamic(value, function in (np.array, np.copy), *args[1:], **kwargs)
         if (isinstance(value, TracedArray) or has_traced(value)) and _is_of_numbers(args, kwargs):
@@ -114,3 +116,19 @@ def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
 
 for _function in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy):
     implements(_function)(_conversion(_function))
+
+
+def _scalar_type(kind: type[np.generic]) -> Callable:
+    """A call of a scalar type, which converts numbers and arrays as `astype` does."""
+
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or not (isinstance(args[0], TracedArray) or has_traced(args[0])):
+            return kind(*args, **kwargs)
+        value = args[0] if isinstance(args[0], DynamicArray) else as_traced(args[0])
+        return value.astype(kind)[()]
+
+    return implementation
+
+
+for _kind in {type(np.zeros((), code)[()]) for code in np.typecodes["AllInteger"] + "?efdFD"}:
+    implements(_kind)(_scalar_type(_kind))

@@ -3,4 +3,20 @@
 Importing this package fills the table `phlox.tracer.recording.function_tables.DYNAMIC`.
 """
 
-from . import counting, creation, elementwise, indexing, products, reductions, selection, sets, shapes  # noqa: F401
+from . import (  # noqa: F401
+    composed,
+    counting,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linear_algebra,
+    order,
+    products,
+    reductions,
+    reshaping,
+    selection,
+    sequences,
+    sets,
+    shapes,
+)  # fmt: skip

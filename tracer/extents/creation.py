@@ -27,16 +27,17 @@ def bounds_of_shape(trace: Trace, shape: Any, purpose: str = "as a size of a sha
     return tuple(bound for bound, _ in found), {d: size for d, (_, size) in enumerate(found) if size is not None}
 
 
-def _declare(function: Callable) -> None:
+def _in_shape(function: Callable) -> Callable:
     @implements_dynamic(function)
     def implementation(shape: Any, *rest: Any, **arguments: Any) -> TracedArray:
         trace = require_trace()
         bounds, sizes = bounds_of_shape(trace, shape)
         return dynamic(trace, FUNCTIONS[function](bounds, *rest, **arguments), sizes)
 
+    return implementation
 
-for _function in (np.zeros, np.ones, np.empty, np.full):
-    _declare(_function)
+
+zeros, ones, empty, full = map(_in_shape, (np.zeros, np.ones, np.empty, np.full))
 
 
 @implements_dynamic(np.arange)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions.selection import python_bool
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
@@ -185,7 +186,7 @@ def where(condition, x=np._NoValue, y=np._NoValue, /):
 
 @implements_dynamic(np.allclose)
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return python_bool(np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
 
 
 @implements_dynamic(np.iscomplexobj)

@@ -137,7 +137,7 @@ def _fitting(trace: Trace, array: TracedArray, mask: TracedArray, first: int) ->
 
 def _selection_of_mask(trace: Trace, array: TracedArray, index: Any) -> MaskedSelection | None:
     """``x[mask]`` where no size but that of the mask's dimensions is known at run time only."""
-    mask, *others = index if isinstance(index, tuple) else (index,)
+    mask, *others = (index or (...,)) if isinstance(index, tuple) else (index,)
     if not isinstance(mask, (TracedArray, np.ndarray)) or not is_mask_entry(mask) or not all(map(selects_all, others)):
         return None
     mask = as_array(mask)

@@ -9,7 +9,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
-from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.function_tables import implements_dynamic
 from ..recording.operands import prepare
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 
@@ -79,14 +79,3 @@ def outer(a, b, out=None):
     if out is not None:
         raise NotImplementedError("np.outer with out= of an array whose size is known at run time only is not implemented")
     return np.ravel(as_array(a))[:, None] * np.ravel(as_array(b))[None, :]
-
-
-@implements_dynamic(np.linalg.norm)
-def norm(x, ord=None, axis=None, keepdims=False):
-    """The Euclidean norm of all elements."""
-    if ord not in (None, 2) or axis is not None or keepdims or ord == 2 and x.ndim != 1:
-        raise NotImplementedError(
-            "np.linalg.norm with ord=, axis= or keepdims= of an array whose size is known at run time only"
-        )
-    trace = require_trace(x)
-    return FUNCTIONS[np.linalg.norm](x.filled(trace, 0))

@@ -18,7 +18,7 @@ Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
 
 
-def _kept_sizes(sizes: Sizes, axes: tuple[int, ...], keepdims: Any) -> Sizes:
+def kept_sizes(sizes: Sizes, axes: tuple[int, ...], keepdims: Any) -> Sizes:
     if keepdims is not _NO_VALUE and keepdims:
         return {d: size for d, size in sizes.items() if d not in axes}
     return {d - sum(axis < d for axis in axes): size for d, size in sizes.items() if d not in axes}
@@ -69,7 +69,7 @@ def reduced(
     if keepdims is not _NO_VALUE:
         given["keepdims"] = keepdims
     padded = array.padded(trace)
-    return dynamic(trace, function(padded, axis=axes, **given), _kept_sizes(sizes, axes, keepdims))
+    return dynamic(trace, function(padded, axis=axes, **given), kept_sizes(sizes, axes, keepdims))
 
 
 @implements_dynamic(np.ufunc.reduce)
@@ -140,9 +140,9 @@ def _position(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Trac
     worst = ufunc_kernel(np.maximum if largest else np.minimum).identity(a.dtype)
     padded = a.filled(trace, worst) if sizes.keys() & set(axes) else a.padded(trace)
     if 0 in [padded.shape[axis] for axis in axes]:
-        return dynamic(trace, np.zeros_like(a.padded(trace), np.int64).sum(axis), _kept_sizes(sizes, axes, False))
+        return dynamic(trace, np.zeros_like(a.padded(trace), np.int64).sum(axis), kept_sizes(sizes, axes, False))
     function = FUNCTIONS[np.argmax if largest else np.argmin]
-    return dynamic(trace, function(padded, axis, keepdims=keepdims), _kept_sizes(sizes, axes, keepdims))
+    return dynamic(trace, function(padded, axis, keepdims=keepdims), kept_sizes(sizes, axes, keepdims))
 
 
 @implements_dynamic(np.argmax)

@@ -82,11 +82,3 @@ def compress_method(a, condition, axis=None, out=None):
 @implements_dynamic(np.extract)
 def extract(condition, arr):
     return np.compress(np.ravel(condition), np.ravel(arr))
-
-
-@implements_dynamic(np.delete)
-def delete(arr, obj, axis=None):
-    arr = as_array(arr)
-    if not isinstance(obj, TracedArray) or obj.dtype != bool or axis is None and arr.ndim != 1:
-        raise NotImplementedError("np.delete of what no mask says, where sizes are known at run time only, is not implemented")
-    return arr[(slice(None),) * (0 if axis is None else normalize_axis(axis, arr.ndim)) + (~obj,)]

@@ -12,7 +12,7 @@ from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
 from ..recording.trace import Trace
 from .broadcasting import as_array
-from .shapes import greatest_behind
+from .order import greatest_behind
 
 
 class Sorted(NamedTuple):

@@ -283,6 +283,8 @@ def _band(rows: int, columns: int, k: int, direction: str) -> Instruction:
 
 @implements(np.eye)
 def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
+    if has_traced((N, M)):
+        return DYNAMIC[np.eye](N, M, k, dtype)
     rows = as_index(N, "as a size of a shape")
     columns = rows if M is None else as_index(M, "as a size of a shape")
     trace = require_trace()

@@ -35,6 +35,7 @@ from ..recording.operands import (
     has_traced,
     instruction_of,
     normalize_axis,
+    require,
     result,
     store,
 )
@@ -79,6 +80,8 @@ def _moved_into_range(trace: Trace, index: Instruction, size: int, mode: str) ->
 @implements(np.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
     """A traced index out of range raises IndexError when the program runs, unless ``mode`` moves it into range."""
+    if isinstance(indices, TracedArray) and indices.is_dynamic:
+        return DYNAMIC[np.take](a, indices, axis, out, mode)
     a = as_strong(a)
     trace = require_trace(a)
     if axis is None or a.ndim == 0:
@@ -285,27 +288,42 @@ def _known_indices(trace: Trace, obj: Any) -> np.ndarray:
 
 @implements(np.delete)
 def delete(arr, obj, axis=None):
-    """Where a mask of what is deleted is traced the size of the result is known at run time only; indices must be known."""
+    """Where a mask of what is deleted, or several places, are traced the size of the result is known at run time only."""
     arr = as_strong(arr)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
-    if isinstance(obj, TracedArray) and obj.dtype == bool and obj.shape == (arr.shape[axis],):
-        return arr[(slice(None),) * axis + (~obj,)]
+    if isinstance(obj, TracedArray) and not (obj.is_dynamic or obj.ndim) and obj.known_value is None:
+        kept = np.arange(max(arr.shape[axis] - 1, 0))
+        return take(arr, kept + (kept >= _place(obj, arr.shape[axis], axis, arr.shape[axis] - 1)), axis)
+    if isinstance(obj, TracedArray) and obj.known_value is None:
+        return DYNAMIC[np.delete](arr, obj, axis)
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)
         obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj
     return take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis)
 
 
+def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
+    """A position from the front, at most the last one; IndexError is raised where there is none."""
+    message = f"index is out of bounds for axis {axis} with size {size}"
+    require((index >= -size) & (index <= last), IndexError, message)
+    return np.where(index < 0, index + size, index)[()]
+
+
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
-    """The places must be known while tracing; the values may be traced."""
+    """Several places must be known while tracing; the values may be traced."""
     arr, values = as_strong(arr), as_strong(values)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     size = arr.shape[axis]
+    if isinstance(obj, TracedArray) and not obj.ndim and not values.ndim and obj.known_value is None:
+        positions, place = np.arange(size + 1), _place(obj, size, axis, size)
+        ends = np.full(arr.shape[:axis] + (1,) + arr.shape[axis + 1 :], 0, arr.dtype) + values.astype(arr.dtype)
+        order = np.where(positions == place, size, positions - (positions > place))
+        return take(np.concatenate([arr, ends], axis), order, axis)
     single = False
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)

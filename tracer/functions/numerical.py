@@ -12,7 +12,7 @@ from ...hlo.window import make_window
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, has_traced, normalize_axis, result, store
+from ..recording.operands import as_traced, has_traced, normalize_axis, require, result, store
 from .sorting import elements_at
 
 _NO_VALUE = np._NoValue
@@ -198,10 +198,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         f = f.astype(np.float64)
     found = []
     for dimension, spacing in zip(axes, spacings):
-        if f.shape[dimension] < edge_order + 1:
-            raise ValueError(
-                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
-            )
+        message = "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        require(f.shape[dimension] >= edge_order + 1, ValueError, message)
         found.append(_gradient(f, spacing, dimension, edge_order))
     return found[0] if len(axes) == 1 else tuple(found)
 
@@ -223,8 +221,8 @@ def _gradient(f: TracedArray, spacing: Any, dimension: int, edge_order: int) -> 
             last = (0.5 / spacing) * at(-3) + (-2.0 / spacing) * at(-2) + (1.5 / spacing) * at(-1)
     else:
         steps = np.diff(as_traced(spacing))
-        if steps.ndim != 1 or steps.shape[0] + 1 != f.shape[dimension]:
-            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        message = "when 1d, distances must match the length of the corresponding dimension"
+        require(steps.ndim == 1 and steps.shape[0] + 1 == f.shape[dimension], ValueError, message)
         before, after = (part.reshape((-1,) + (1,) * (f.ndim - dimension - 1)) for part in (steps[:-1], steps[1:]))
         inner = (
             -after / (before * (before + after)) * at(None, -2)
@@ -258,35 +256,38 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
-    """Every x against every xp: as many comparisons as there are pairs."""
+    """A binary search for all x at once, and the line through the two points that it ends at."""
     x, xp, fp = as_traced(x, np.dtype(np.float64)), as_traced(xp, np.dtype(np.float64)), as_traced(fp)
     fp = fp.astype(np.complex128 if fp.element_type.is_complex else np.float64, copy=False)
-    if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp):
-        raise ValueError("fp and xp are not of the same length.")
-    if len(xp) == 0:
-        raise ValueError("array of sample points is empty")
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    count = xp.shape[0]
+    require(count == fp.shape[0], ValueError, "fp and xp are not of the same length.")
+    require(count > 0, ValueError, "array of sample points is empty")
     if period is not None:
         x, xp, fp = _around_a_period(x, xp, fp, period)
-        left = right = None
-    if len(xp) == 1:
-        inside = np.where(np.isnan(x), np.nan, np.broadcast_to(fp[0], x.shape))
-    else:
-        # The segment of x as a row of zeros and a single one, which picks the segment's ends.
-        reached = x[(..., None)] >= xp[1:-1]
-        ones = np.ones_like(reached[..., :1], shape=(*x.shape, 1)) if x.ndim else np.ones_like(reached, shape=(1,))
-        after = np.concatenate([ones, reached], -1)
-        before = np.concatenate([reached, ~ones], -1)
-        here = after & ~before
-
-        def pick(values: TracedArray) -> TracedArray:
-            return np.sum(np.where(here, values, 0), axis=-1)
-
-        x0, x1, f0, f1 = pick(xp[:-1]), pick(xp[1:]), pick(fp[:-1]), pick(fp[1:])
-        inside = (f1 - f0) / (x1 - x0) * (x - x0) + f0
-        inside = np.where(x == x1, f1, inside)
+        left, right, count = None, None, xp.shape[0]
+    place = np.clip(np.searchsorted(xp, x, "right") - 1, 0, np.maximum(count - 2, 0))
+    after = np.minimum(place + 1, count - 1)
+    x0, x1, f0, f1 = _at(xp, place), _at(xp, after), _at(fp, place), _at(fp, after)
+    slope = (f1 - f0) / (x1 - x0)
+    inside = slope * (x - x0) + f0
+    # Where one end of the line is not finite the other one may do.
+    inside = np.where(np.isnan(inside), slope * (x - x1) + f1, inside)
+    inside = np.where(np.isnan(inside) & (f0 == f1), f0, inside)
+    inside = np.where(x == x0, f0, inside)
     inside = np.where(x < xp[0], fp[0] if left is None else left, inside)
-    inside = np.where(x > xp[-1], fp[-1] if right is None else right, inside)
-    return np.where(x == xp[-1], fp[-1], inside)[()]
+    inside = np.where(x == xp[-1], fp[-1], np.where(x > xp[-1], fp[-1] if right is None else right, inside))
+    return np.where(np.isnan(x), x, inside)[()]
+
+
+def _at(line: TracedArray, positions: TracedArray) -> TracedArray:
+    """Elements of a line at positions that it has."""
+    trace = require_trace(line, positions)
+    line = line.padded(trace) if line.is_dynamic else line
+    if positions.is_dynamic:
+        return line[positions]
+    return result(trace, elements_at(line.instruction(trace), positions.instruction(trace)))
 
 
 def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: Any) -> tuple[TracedArray, ...]:

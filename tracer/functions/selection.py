@@ -130,7 +130,7 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near
 
 
-def _python_bool(scalar: Any) -> Any:
+def python_bool(scalar: Any) -> Any:
     """For functions that return a bool of Python's."""
     if isinstance(scalar, TracedArray):
         scalar.weak_type = True
@@ -140,7 +140,7 @@ def _python_bool(scalar: Any) -> Any:
 
 @implements(np.allclose)
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    return _python_bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
+    return python_bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 @implements(np.array_equal)
@@ -149,7 +149,7 @@ def array_equal(a1, a2, equal_nan=False):
     if a1.shape != a2.shape:
         return False
     equal = np.equal(a1, a2)
-    return _python_bool(np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal))
+    return python_bool(np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal))
 
 
 @implements(np.array_equiv)
@@ -159,7 +159,7 @@ def array_equiv(a1, a2):
         broadcast_shapes(a1.shape, a2.shape)
     except ValueError:
         return False
-    return _python_bool(np.all(np.equal(a1, a2)))
+    return python_bool(np.all(np.equal(a1, a2)))
 
 
 @implements(np.isposinf)

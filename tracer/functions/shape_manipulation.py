@@ -12,9 +12,18 @@ from ... import hlo
 from ...hlo.shape import row_major_strides
 from ..indexing.basic import read_basic
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import DYNAMIC, implements
 from ..recording.memory_order import axes_in_memory, is_contiguous
-from ..recording.operands import as_traced, broadcast, broadcast_shapes, normalize_axes, normalize_axis, result, shape_argument
+from ..recording.operands import (
+    as_traced,
+    broadcast,
+    broadcast_shapes,
+    has_traced,
+    normalize_axes,
+    normalize_axis,
+    result,
+    shape_argument,
+)
 
 _NO_VALUE = np._NoValue
 
@@ -88,8 +97,10 @@ def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -
 @implements(np.reshape)
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """A view where NumPy makes one, else a copy."""
-    a = as_traced(a)
-    sizes = _sizes(newshape if shape is None else shape, a.size)
+    a, shape = as_traced(a), newshape if shape is None else shape
+    if has_traced(shape):
+        return DYNAMIC[np.reshape](a, shape, order=order, copy=copy)
+    sizes = _sizes(shape, a.size)
     if order == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
     order = _order(a, order)
@@ -231,6 +242,8 @@ def squeeze(a, axis=None):
 @implements(np.broadcast_to)
 def broadcast_to(array, shape, subok=False):
     array = as_traced(array)
+    if has_traced(shape):
+        return DYNAMIC[np.broadcast_to](array, shape)
     shape = shape_argument(shape)
     fits = len(shape) >= array.ndim and broadcast_shapes_or_none(array.shape, shape) == shape
     if not fits:
@@ -328,6 +341,10 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(a.reshape(-1), shift, 0), a.shape)
     axes = normalize_axes(axis, a.ndim, allow_duplicate=True)
+    if isinstance(shift, TracedArray) and not shift.ndim and shift.known_value is None:
+        for axis in axes:
+            a = _rolled_by_traced(a, shift, axis)
+        return a
     amounts = [as_index(one, "as a shift") for one in (shift if np.ndim(shift) else (shift,))]
     pairs = np.broadcast(np.array(amounts, np.int64), np.array(axes, np.int64))
     trace = require_trace(a)
@@ -335,6 +352,18 @@ def roll(a, shift, axis=None):
     for amount, dimension in pairs:
         operand = rolled(trace, operand, int(dimension), int(amount))
     return result(trace, operand)
+
+
+def _rolled_by_traced(a: TracedArray, shift: TracedArray, axis: int) -> TracedArray:
+    """A part of two copies, one behind the other."""
+    trace, size = require_trace(a), a.shape[axis]
+    if not size:
+        return a.copy()
+    start = np.remainder(-shift, size).instruction(trace)
+    operand = a.instruction(trace)
+    twice = hlo.concatenate(operand, operand, dimensions=(axis,))
+    starts = [start if d == axis else hlo.constant(0, start.shape.element_type) for d in range(a.ndim)]
+    return result(trace, hlo.dynamic_slice(twice, *starts, sizes=a.shape))
 
 
 @implements(np.fft.fftshift)

@@ -44,7 +44,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
         return TracedArray.from_instruction(trace, hlo.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
     parts = [prepare(part) for part in value]
     if any(isinstance(part, TracedArray) and part.is_dynamic for part in parts):
-        raise NotImplementedError("a sequence of arrays, one of whose sizes is known at run time only, is not implemented")
+        stacked = np.stack(parts)
+        return stacked if dtype is None else stacked.astype(dtype)
     shapes = {shape_of(part) for part in parts}
     if len(shapes) > 1:
         raise ValueError(
@@ -65,6 +66,15 @@ def shape_of(value: Any) -> tuple[int, ...]:
     return value.shape if isinstance(value, TracedArray) else np.shape(value)
 
 
+def require(condition: Any, exception_type: type[Exception], message: str) -> None:
+    """Raise where the condition does not hold: now, if it is known, otherwise when the program runs."""
+    if isinstance(condition, TracedArray):
+        trace = require_trace(condition)
+        trace.add_error_flag(hlo.not_(condition.instruction(trace)), exception_type, message)
+    elif not condition:
+        raise exception_type(message)
+
+
 def has_traced(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(has_traced(part) for part in value)
@@ -78,9 +88,11 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
     With a dtype it is converted, unsafely. Raises TypeError for what is no array, number or sequence of these.
     """
     value = prepare(value)
-    if type(value) is TracedArray:
+    if isinstance(value, TracedArray):
         if dtype is None or value.dtype == dtype:
             return value
+        if value.is_dynamic:
+            return value.astype(dtype)
         trace = require_trace(value)
         return result(trace, instruction_of(trace, value, hlo.element_type_of(dtype)))
     trace = require_trace()

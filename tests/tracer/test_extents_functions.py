@@ -1,0 +1,129 @@
+"""NumPy's functions of arrays whose sizes are known at run time only, against NumPy, on both backends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phlox import jit
+
+from ..support.extents import check, line
+
+# Of elements above 0: some, most, others; one and none where NumPy has a result for them.
+LINES = [line(np.float64, 8, seed) for seed in (1, 2, 3)]
+TABLE = np.arange(24.0).reshape(6, 4) - 10
+
+
+def system(x):
+    chosen = np.flatnonzero(x > 0)
+    return (np.eye(8) * 2 + np.cos(np.subtract.outer(x, x)))[np.ix_(chosen, chosen)], x[chosen]
+
+
+def restored(values, vectors):
+    return vectors * values @ vectors.T
+
+
+OF_LINES = {
+    "vstack": lambda y: (np.vstack([y, y * 2]), np.vstack([y, np.ones(len(y))]).T),
+    "stack": lambda y: (np.stack([y, y + 1]), np.stack([y, y, y], axis=1), np.stack([y, y], -1)),
+    "column_stack": lambda y: (np.column_stack([y, y * 2]), np.dstack([y, y]), np.hstack([y, 1.0])),
+    "array": lambda y: (np.array([y, y + 1]), np.array([y, y], np.float32)),
+    "concatenate": lambda y: np.concatenate([y[:, None], y[:, None] * 2, np.zeros((len(y), 2))], axis=1),
+    "tile": lambda y: (np.tile(y, 2), np.tile(y, (2, 3)), np.tile(y, (2, 0))),
+    "roll": lambda y: (np.roll(y, 1), np.roll(y, -3), np.roll(y[:, None] * y, 2, axis=1), np.roll(y, 5)),
+    "pad": lambda y: (np.pad(y, 1), np.pad(y, (1, 2), constant_values=7), np.pad(y, (0, 3), "edge"), np.pad(y, 2, "wrap")),
+    "pad mirrored": lambda y: (np.pad(y, 5, "reflect"), np.pad(y, 5, "symmetric"), np.pad(y[:, None] * y, 1)),
+    "meshgrid": lambda y: (*np.meshgrid(y, [1.0, 2.0]), *np.meshgrid(y, y, indexing="ij", sparse=True)),
+    "kron": lambda y: (np.kron(y, [1.0, 2.0]), np.kron([1.0, 2.0], y)),
+    "outer of ufuncs": lambda y: (np.subtract.outer(y, y), np.multiply.accumulate(y), np.add.accumulate(y)),
+    "reshape": lambda y: (np.outer(y, y).reshape(-1), np.outer(y, y).ravel(), (y[:, None] + np.zeros(6)).reshape(-1, 3)),
+    "reshape to traced": lambda y: np.outer(y, y).reshape(len(y), 1, len(y)),
+    "squeeze": lambda y: (np.squeeze(y[None, :, None], axis=(0, 2)), np.atleast_2d(y), np.atleast_3d(y), np.atleast_1d(y)),
+    "moveaxis": lambda y: (np.moveaxis(y[None, :, None] + np.zeros(2), 0, 2), np.broadcast_to(y, (2, len(y)))),
+    "percentile": lambda y: (np.percentile(y, 30), np.quantile(y, [0.1, 0.9]), np.percentile(y, 50, method="lower")),
+    "median": lambda y: (np.median(y), np.median(np.outer(y, y), axis=1), np.median(y.astype(int))),
+    "nan": lambda y: [f(np.where(y > 3, np.nan, y)) for f in (np.nansum, np.nanprod, np.nanmax, np.nanmean, np.nanmedian)],
+    "nan in rows": lambda y: np.nanmean(np.outer(y, y) + np.where(y > 4, np.nan, 0), axis=1),
+    "partition": lambda y: (np.partition(y, 1)[1], np.argpartition(y, 1)[1] * 0, np.lexsort((y, np.floor(y / 2)))),
+    "searchsorted": lambda y: (np.searchsorted(np.sort(y), [0.0, 2, 4.5, 9]), np.searchsorted([1.0, 3], y, side="right")),
+    "digitize": lambda y: (np.digitize(y, [1.0, 3.0]), np.digitize(y, [1.0, 3.0], right=True)),
+    "convolve": lambda y: (np.convolve(y, [1.0, 2.0]), np.convolve(y, [1.0, 2, 3], "same"), np.convolve([1.0] * 9, y, "valid")),
+    "correlate": lambda y: (np.correlate(y, [1.0, 2.0], "full"), np.correlate(y, y, "same")),
+    "interp": lambda y: (np.interp(np.arange(9) - 1.0, np.sort(y) + np.arange(len(y)), y), np.interp(y, [0.0, 2], [1.0, 5])),
+    "gradient": lambda y: (np.gradient(y), np.gradient(y, 0.5, edge_order=2), np.ediff1d(y, to_end=9.0)),
+    "trapezoid": lambda y: (np.trapezoid(y), np.polyval([1.0, 2, 3], y)),
+    "einsum": lambda y: (np.einsum("i,i", y, y), np.einsum("i,j->ij", y, y), np.einsum("ij->j", np.outer(y, y))),
+    "triangles": lambda y: (
+        np.triu(np.outer(y, y)),
+        np.tril(np.outer(y, y), -1),
+        np.diag(y),
+        np.eye(len(y)),
+        np.identity(len(y)),
+    ),
+    "diagonal": lambda y: (np.trace(np.outer(y, y)), np.diag(np.outer(y, y)), np.diagonal(np.outer(y, y), 1)),
+    "cov": lambda y: (np.cov(y), np.cov(y, y * y), np.corrcoef(y, np.sqrt(y)), np.cov(np.stack([y, y**2]), bias=True)),
+    "norm": lambda y: [np.linalg.norm(y, ord) for ord in (None, 1, 2, 3, np.inf, 0)] + [np.linalg.norm(np.outer(y, y), axis=1)],
+    "equal": lambda y: (np.array_equal(y, y + 0), np.array_equal(y, y[1:]), np.array_equal(y, [1.0, 2]), np.allclose(y, y + 1)),
+    "take": lambda y: (np.take(y, [0, 1]), y.take([1, 0, 1]), np.take(np.arange(9.0), y.astype(int))),
+    "delete": lambda y: (np.delete(y, 1), np.delete(y, np.argmax(y)), np.delete(y, [0, 1]), np.append(y, [1.0, 2])),
+    "fill": lambda y: (np.float32(y), np.int64(y), np.empty_like(y) * 0, np.full(y.shape, 2)),
+}
+
+
+@pytest.mark.parametrize("name", OF_LINES)
+def test_functions_of_lines(name):
+    if name == "trapezoid" and not hasattr(np, "trapezoid"):
+        pytest.skip("this NumPy calls it trapz")
+    function = OF_LINES[name]
+    check(lambda x: function(x[x > 0]), LINES[0], again=[(one,) for one in LINES[1:]])
+
+
+OF_SYSTEMS = {
+    "solve": lambda a, b: (np.linalg.solve(a, b), np.linalg.inv(a) @ b),
+    "det": lambda a, b: (np.linalg.det(a), *np.linalg.slogdet(a)),
+    "cholesky": lambda a, b: np.linalg.cholesky(a),
+    "eigenvalues": lambda a, b: (np.linalg.eigvalsh(a), np.linalg.eigh(a)[0], restored(*np.linalg.eigh(a))),
+}
+
+
+@pytest.mark.parametrize("name", OF_SYSTEMS)
+def test_systems_of_unknown_size(name):
+    function = OF_SYSTEMS[name]
+    check(lambda x: function(*system(x)), LINES[0], again=[(one,) for one in LINES[1:]])
+
+
+def test_rows_and_columns():
+    def function(a):
+        rows, columns = np.nonzero(a[:, 0] > -3)[0], np.nonzero(a[0] > -9)[0]
+        chosen = a[rows]
+        return a[np.ix_(rows, columns)], np.take(a, columns, axis=1), chosen.T @ chosen, chosen.reshape(-1), chosen.ravel()
+
+    check(function, TABLE, again=[(-TABLE,)])
+
+
+@pytest.mark.parametrize("place", [0, 3, -1, 7])
+def test_one_place_is_deleted_or_inserted(place):
+    """The result has a known size."""
+
+    def function(x, places):
+        i = places[0]
+        return np.delete(x, i), np.insert(x, i, 9.0), np.roll(x, i)
+
+    check(function, LINES[0], np.array([place]))
+    assert "<=" not in jit(function).lower(LINES[0], np.array([place])).as_text()
+
+
+def test_places_out_of_bounds_are_found():
+    for function in (lambda x, i: np.delete(x, i[0]), lambda x, i: np.insert(x, i[0], 1)):
+        check(function, LINES[0], np.array([9]), again=[(LINES[0], np.array([-10]))])
+
+
+def test_sizes_that_do_not_fit():
+    for function in (
+        lambda x: np.vstack([x[x > 0], x]),
+        lambda x: np.outer(x[x > 0], np.ones(5)).reshape(-1, 7),
+        lambda x: np.einsum("i,i", x[x > 0], x),
+        lambda x: np.linalg.solve(np.eye(8), x[x > 0]),
+        lambda x: np.interp(x, x[x > 0], x),
+    ):
+        with pytest.raises(ValueError):
+            jit(function)(np.array([1.0, -1, 2, -2, 3, -3, 4, -4]))

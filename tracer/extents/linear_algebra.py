@@ -1,0 +1,190 @@
+"""Linear algebra of matrices whose sizes are known at run time only.
+
+Behind the size of a square matrix stands the identity, so that factorizations of the whole are those of the matrix and of the
+identity beside each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.trace import Trace
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound
+from .creation import arange
+
+
+def _square(trace: Trace, a: Any, diagonal: Any = 1) -> tuple[TracedArray, Sizes]:
+    """The matrix with the diagonal continued behind its size, zeros around it; and its sizes."""
+    if not isinstance(a, DynamicArray) or a.ndim != 2:
+        raise NotImplementedError("linear algebra of stacks of matrices whose sizes are known at run time only")
+    a = a if a.dtype.kind in "fc" else a.astype(np.float64)
+    sizes = a.sizes(trace)
+    rows, columns = (sizes.get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (0, 1))
+    if not same_value(rows, columns):
+        fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
+    common = min(a.bounds.dimensions)
+    inside = valid(trace, a.bounds.dimensions, sizes)
+    rest = np.where(np.eye(*a.bounds.dimensions, dtype=bool), diagonal, 0).astype(a.dtype)
+    padded = np.where(inside, a.padded(trace), rest)
+    return padded[:common, :common], {0: rows, 1: rows}
+
+
+@implements_dynamic(np.linalg.inv)
+def inv(a):
+    trace = require_trace(a)
+    padded, sizes = _square(trace, a)
+    return dynamic(trace, FUNCTIONS[np.linalg.inv](padded), sizes)
+
+
+@implements_dynamic(np.linalg.cholesky)
+def cholesky(a, /, *, upper=False):
+    trace = require_trace(a)
+    padded, sizes = _square(trace, a)
+    found = FUNCTIONS[np.linalg.cholesky](padded, upper=True) if upper else FUNCTIONS[np.linalg.cholesky](padded)
+    return dynamic(trace, found, sizes)
+
+
+@implements_dynamic(np.linalg.det)
+def det(a):
+    return FUNCTIONS[np.linalg.det](_square(require_trace(a), a)[0])
+
+
+@implements_dynamic(np.linalg.slogdet)
+def slogdet(a):
+    return FUNCTIONS[np.linalg.slogdet](_square(require_trace(a), a)[0])
+
+
+@implements_dynamic(np.linalg.solve)
+def solve(a, b):
+    a, b = as_array(a), as_array(b)
+    trace = require_trace(a, b)
+    if not isinstance(a, DynamicArray):
+        (bound,) = {a.shape[-1]}
+        padded, sizes = a, {0: hlo.constant(np.int32(bound))}
+    else:
+        padded, sizes = _square(trace, a)
+    own = b.sizes(trace) if isinstance(b, DynamicArray) else {}
+    rows = own.get(0, hlo.constant(np.int32(dimensions_of(b)[0])))
+    if not same_value(rows, sizes[0]):
+        fail_if(trace, hlo.ne(rows, sizes[0]), "solve: Input operand 1 has a mismatch in its core dimension 0")
+    right = with_bound(b.filled(trace, 0) if own else b, 0, dimensions_of(b)[0], padded.shape[0])
+    found = FUNCTIONS[np.linalg.solve](padded, right)
+    of_result = {d: size for d, size in own.items() if d}
+    return dynamic(trace, found, {0: sizes[0], **of_result} if isinstance(a, DynamicArray) or 0 in own else of_result)
+
+
+def _beyond_all(trace: Trace, a: DynamicArray) -> TracedArray:
+    """A number that is larger than all eigenvalues, which Frobenius' norm bounds."""
+    return 1 + 2 * np.sqrt(np.sum(np.abs(a.filled(trace, 0)) ** 2))
+
+
+@implements_dynamic(np.linalg.eigh)
+def eigh(a, UPLO="L"):  # noqa: N803
+    """The eigenvalues behind the size are larger than all others, and come last."""
+    trace = require_trace(a)
+    padded, sizes = _square(trace, a, _beyond_all(trace, a))
+    values, vectors = FUNCTIONS[np.linalg.eigh](padded, UPLO)
+    kind = type(np.linalg.eigh(np.eye(1)))
+    return kind(dynamic(trace, values, {0: sizes[0]}), dynamic(trace, vectors, sizes))
+
+
+@implements_dynamic(np.linalg.eigvalsh)
+def eigvalsh(a, UPLO="L"):  # noqa: N803
+    trace = require_trace(a)
+    padded, sizes = _square(trace, a, _beyond_all(trace, a))
+    return dynamic(trace, FUNCTIONS[np.linalg.eigvalsh](padded, UPLO), {0: sizes[0]})
+
+
+@implements_dynamic(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    """Of vectors, and Frobenius' of matrices."""
+    x = as_array(x)
+    rank = x.ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if ord in (None, "fro") or ord == 2 and rank == 1:
+        return np.sqrt(np.sum(np.abs(x) ** 2, axis, keepdims=keepdims))
+    if rank != 1:
+        raise NotImplementedError(f"np.linalg.norm with ord={ord} of a matrix whose size is known at run time only")
+    if ord in (np.inf, -np.inf):
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(x != 0, axis, keepdims=keepdims).astype(np.abs(x).dtype)
+    return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
+
+
+@implements_dynamic(np.diag)
+def diag(v, k=0):
+    if v.ndim == 2:
+        return np.diagonal(v, k)
+    if k:
+        raise NotImplementedError("np.diag with k of an array whose size is known at run time only")
+    rows, columns = _places(v.shape[0], v.shape[0])
+    return np.where(rows == columns, v[:, None], np.zeros((), v.dtype)[()])
+
+
+@implements_dynamic(np.diagonal, np.ndarray.diagonal)
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """Of a matrix; a copy."""
+    if a.ndim != 2 or (axis1, axis2) != (0, 1):
+        raise NotImplementedError("np.diagonal of more than two dimensions whose sizes are known at run time only")
+    first, second = max(0, -offset), max(0, offset)
+    count = np.minimum(a.shape[0] - first, a.shape[1] - second)
+    positions = arange(np.maximum(count, 0))
+    return a[positions + first, positions + second]
+
+
+@implements_dynamic(np.trace, np.ndarray.trace)
+def trace_of(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return np.sum(diagonal(a, offset, axis1, axis2), dtype=dtype, out=out)
+
+
+def _places(rows: Any, columns: Any) -> tuple[Any, Any]:
+    return arange(rows)[:, None], arange(columns)[None, :]
+
+
+@implements_dynamic(np.tril)
+def tril(m, k=0):
+    rows, columns = _places(m.shape[-2], m.shape[-1])
+    return np.where(columns <= rows + k, m, np.zeros((), m.dtype)[()])
+
+
+@implements_dynamic(np.triu)
+def triu(m, k=0):
+    rows, columns = _places(m.shape[-2], m.shape[-1])
+    return np.where(columns >= rows + k, m, np.zeros((), m.dtype)[()])
+
+
+@implements_dynamic(np.eye)
+def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):  # noqa: N803
+    rows, columns = _places(N, N if M is None else M)
+    return (columns - rows == k).astype(dtype)
+
+
+implements_dynamic(np.identity)(lambda n, dtype=None, *, like=None: eye(n, dtype=float if dtype is None else dtype))
+
+
+@implements_dynamic(np.cov)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("np.cov with weights of arrays whose sizes are known at run time only")
+    rows = [one if one.ndim == 1 or rowvar else one.T for one in map(as_array, (m,) if y is None else (m, y))]
+    table = np.vstack(rows) if len(rows) > 1 or rows[0].ndim == 1 else rows[0]
+    table = table.astype(np.result_type(table.dtype, np.float64) if dtype is None else dtype)
+    centred = table - np.mean(table, axis=1, keepdims=True)
+    count = table.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    found = centred @ np.conj(centred.T) / count
+    return found[0, 0, ...] if len(rows) == 1 and rows[0].ndim == 1 else found
+
+
+@implements_dynamic(np.corrcoef)
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    found = cov(x, y, rowvar, dtype=dtype)
+    if found.ndim == 0:
+        return (found / found)[()]
+    deviations = np.sqrt(np.diagonal(found).real)
+    return np.clip(found / deviations[:, None] / deviations[None, :], -1, 1)

@@ -1,0 +1,164 @@
+"""Sorting, searching and order statistics where sizes are known at run time only.
+
+What lies behind a size is the greatest value, and comes last; or NaN, where functions leave NaN out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic, valid
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.operands import normalize_axis, prepare
+from .broadcasting import as_array, broadcast_together
+from .reductions import kept_sizes
+from .reshaping import ravel
+
+
+@implements_dynamic(np.sort)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """What lies behind the size is the greatest value, and comes last."""
+    if axis is None:
+        return sort(ravel(a), -1, kind, order, stable=stable)
+    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.sort](padded, axis, kind, order, stable=stable))
+
+
+@implements_dynamic(np.argsort)
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    if axis is None:
+        return argsort(ravel(a), -1, kind, order, stable=stable)
+    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.argsort](padded, axis, "stable", order))
+
+
+def _along(a, axis, function):
+    """What the function makes of the array of the bounds, in which what lies behind the size comes last along the axis."""
+    trace = require_trace(a)
+    axis, sizes = normalize_axis(axis, a.ndim), a.sizes(trace)
+    padded = greatest_behind(trace, a) if axis in sizes else a.padded(trace)
+    return dynamic(trace, function(padded, axis), sizes)
+
+
+@implements_dynamic(np.ndarray.sort)
+def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
+    a[...] = sort(a, axis, kind, order, stable=stable)
+
+
+def greatest_behind(trace, a: DynamicArray):
+    """The array of the bounds with a value behind the sizes that sorts behind all others: NaN, where there are any."""
+    kind = a.dtype.kind
+    greatest = {"f": np.nan, "c": complex(np.nan, np.nan), "b": True}.get(kind)
+    if kind == "V":  # ml_dtypes
+        greatest = np.nan
+    return a.filled(trace, np.iinfo(a.dtype).max if greatest is None else greatest)
+
+
+@implements_dynamic(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """In order altogether."""
+    return sort(a, axis)
+
+
+@implements_dynamic(np.ndarray.partition)
+def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
+    a[...] = sort(a, axis)
+
+
+@implements_dynamic(np.argpartition)
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    return argsort(a, axis)
+
+
+@implements_dynamic(np.lexsort)
+def lexsort(keys, axis=-1):
+    """By the last key first; of keys of one dimension."""
+    lines = [as_array(one) for one in keys]
+    trace = require_trace(*lines)
+    if any(line.ndim != 1 for line in lines):
+        raise NotImplementedError("np.lexsort of keys of several dimensions whose sizes are known at run time only")
+    padded, sizes = broadcast_together(trace, lines)
+    behind = ~valid(trace, padded[0].shape, sizes)
+    return dynamic(trace, FUNCTIONS[np.lexsort]([*padded, behind]), sizes)
+
+
+@implements_dynamic(np.searchsorted, np.ndarray.searchsorted)
+def searchsorted(a, v, side="left", sorter=None):
+    a, v = as_array(a), as_array(prepare(v))
+    trace = require_trace(a, v)
+    if sorter is not None:
+        a = a[sorter]
+    wanted, sizes = (v.padded(trace), v.sizes(trace)) if isinstance(v, DynamicArray) else (v, {})
+    if not isinstance(a, DynamicArray):
+        return dynamic(trace, FUNCTIONS[np.searchsorted](a, wanted, side), sizes)
+    count = TracedArray.from_instruction(trace, hlo.convert(a.sizes(trace)[0], hlo.S64))
+    found = FUNCTIONS[np.searchsorted](greatest_behind(trace, a), wanted, side)
+    return dynamic(trace, np.minimum(found, count), sizes)
+
+
+@implements_dynamic(np.digitize)
+def digitize(x, bins, right=False):
+    """Into bins in increasing order."""
+    if isinstance(bins, TracedArray) or np.any(np.diff(bins) < 0):
+        raise NotImplementedError(
+            "np.digitize, where sizes are known at run time only, into bins that are not known to increase"
+        )
+    return searchsorted(as_array(bins), x, "left" if right else "right")
+
+
+# --- statistics that leave NaN out: NaN behind the sizes is left out, too ---
+
+
+def _without_nan(function: Callable) -> Callable:
+    def implementation(a, *rest, axis=None, keepdims=np._NoValue, **arguments):
+        trace, positional = require_trace(a), list(rest)
+        if positional and not isinstance(axis, (int, tuple)) and function not in _OF_QUANTILES:
+            axis = positional.pop(0)
+        keeps = {} if keepdims is np._NoValue else {"keepdims": keepdims}
+        a = as_array(a)
+        filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
+        axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = tuple(normalize_axis(one, a.ndim) for one in axes)
+        found = FUNCTIONS[function](filled, *positional, axis=axis, **keeps, **arguments)
+        leading = found.ndim - (a.ndim if keeps.get("keepdims") else a.ndim - len(axes))
+        sizes = {d + leading: size for d, size in kept_sizes(a.sizes(trace), axes, keepdims).items()}
+        return dynamic(trace, found, sizes)
+
+    return implementation
+
+
+_OF_QUANTILES = (np.nanquantile, np.nanpercentile)
+for _function in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanmedian, *_OF_QUANTILES):
+    implements_dynamic(_function)(_without_nan(_function))
+
+
+def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
+    """The quantile of an array is that which leaves NaN out, and NaN where there is one."""
+
+    def implementation(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+        if out is not None:
+            raise NotImplementedError(f"np.{whole.__name__} with out= of an array whose size is known at run time only")
+        a = as_array(a)
+        found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims)
+        if a.dtype.kind in "iub":
+            return found
+        return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]
+
+    return implementation
+
+
+implements_dynamic(np.quantile)(_quantile(np.nanquantile, np.quantile))
+implements_dynamic(np.percentile)(_quantile(np.nanpercentile, np.percentile))
+
+
+@implements_dynamic(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    if out is not None:
+        raise NotImplementedError("np.median with out= of an array whose size is known at run time only")
+    a = as_array(a)
+    found = np.nanmedian(a, axis=axis, keepdims=keepdims)
+    if a.dtype.kind in "iub":
+        return found
+    return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]

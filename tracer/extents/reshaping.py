@@ -1,0 +1,125 @@
+"""Reshaping where sizes are known at run time only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer
+from ..recording.function_tables import implements_dynamic
+from ..recording.operands import normalize_axis, require
+from ..recording.trace import Trace
+from .bounds import size_of_shape
+from .broadcasting import as_array, dimensions_of, fail_if
+from .creation import zeros
+from .joining import broadcast_arrays
+
+
+@implements_dynamic(np.ravel, np.ndarray.ravel)
+def ravel(a, order="C"):
+    return a[:] if a.ndim == 1 else reshape(a, -1, order=order)
+
+
+@implements_dynamic(np.ndarray.flatten)
+def flatten(a, order="C"):
+    return ravel(a, order).copy()
+
+
+@implements_dynamic(np.reshape, np.ndarray.reshape)
+def reshape(a, *shape, order="C", copy=None):
+    """From one dimension to one with others of size 1 around it a view, otherwise a copy."""
+    given = shape[0] if len(shape) == 1 else shape
+    wanted = list(given) if isinstance(given, (tuple, list)) else [given]
+    if order not in ("C", "A"):
+        raise NotImplementedError(f"np.reshape with order={order!r} where sizes are known at run time only")
+    a = as_array(a)
+    trace = require_trace(a)
+    places = [place for place, size in enumerate(wanted) if isinstance(size, TracedArray) or size != 1]
+    if a.ndim == 1 and len(places) == 1 and not copy:
+        (place,) = places
+        if isinstance(wanted[place], TracedArray) or wanted[place] != -1:
+            _require_count(trace, a.size, wanted[place])
+        return a[tuple(slice(None) if d == place else None for d in range(len(wanted)))]
+    bounds, sizes = _new_sizes(trace, a, wanted)
+    own = a.sizes(trace) if isinstance(a, DynamicArray) else {}
+    padded = a.padded(trace) if isinstance(a, DynamicArray) else a
+    if not (own.keys() | sizes.keys()) - {0} and prod(padded.shape[1:]) == prod(bounds[1:]):
+        return dynamic(trace, padded.reshape(bounds), sizes)
+    if 0 in padded.shape or 0 in bounds:
+        return dynamic(trace, zeros(bounds, a.dtype), sizes)
+    line = _line_of(trace, padded.shape, own, _positions(trace, bounds, sizes))
+    return dynamic(trace, np.take(padded.reshape(-1), np.clip(line, 0, padded.size - 1)), sizes)
+
+
+def _require_count(trace: Trace, count: Any, wanted: Any) -> None:
+    different = hlo.ne(hlo.convert(integer(trace, count), hlo.S64), hlo.convert(integer(trace, wanted), hlo.S64))
+    fail_if(trace, different, "cannot reshape array: its size, known at run time only, is another one")
+
+
+def _new_sizes(trace: Trace, a: TracedArray, wanted: Sequence[Any]) -> tuple[tuple[int, ...], Sizes]:
+    """The bounds of the new shape, and the sizes that are known at run time only. Raises ValueError, in the program, too."""
+    open_places = [place for place, size in enumerate(wanted) if not isinstance(size, TracedArray) and size == -1]
+    if len(open_places) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    given = [None if d in open_places else size_of_shape(trace, size, "as a size of a shape") for d, size in enumerate(wanted)]
+    count: Any = 1
+    for one, size in zip(given, wanted):
+        count = count if one is None else count * (one[0] if one[1] is None else size)
+    if not open_places:
+        _require_count(trace, a.size, count)
+    else:
+        total = a.size
+        at_least_one = np.maximum(count, 1)
+        fits = np.logical_and(total % at_least_one == 0, np.logical_or(count != 0, total == 0))
+        require(fits, ValueError, "cannot reshape array: its size is no multiple of the others")
+        known = prod(one[0] for one in given if one is not None and one[1] is None)
+        bound = prod(dimensions_of(a)) // max(known, 1)
+        given[open_places[0]] = bound, integer(trace, total // at_least_one)
+    return tuple(one[0] for one in given), {place: one[1] for place, one in enumerate(given) if one[1] is not None}
+
+
+def _extents(trace: Trace, bounds: Sequence[int], sizes: Sizes) -> list[Any]:
+    """The size of each dimension, as Python's or a traced integer."""
+    traced = {d: TracedArray.from_instruction(trace, hlo.convert(size, hlo.S64)) for d, size in sizes.items()}
+    return [traced.get(d, bound) for d, bound in enumerate(bounds)]
+
+
+def _positions(trace: Trace, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
+    """Where each element of an array of these bounds stands among all that lie inside of the sizes."""
+    extents, position, step = _extents(trace, bounds, sizes), zeros(bounds, np.int64), 1
+    for d in reversed(range(len(bounds))):
+        along = TracedArray.from_instruction(trace, hlo.iota(hlo.Shape(hlo.S64, bounds), d), is_scalar=False)
+        position, step = position + along * step, step * extents[d]
+    return position
+
+
+def _line_of(trace: Trace, bounds: tuple[int, ...], sizes: Sizes, positions: TracedArray) -> TracedArray:
+    """Where in the array of the bounds the elements are that stand at these positions among those inside of the sizes."""
+    extents, line, step = _extents(trace, bounds, sizes), 0, 1
+    for d in reversed(range(len(bounds))):
+        extent = np.maximum(extents[d], 1)
+        line, step = line + (positions % extent if d else positions) * step, step * bounds[d]
+        positions = positions // extent
+    return line
+
+
+@implements_dynamic(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    """A copy."""
+    array = as_array(array)
+    return broadcast_arrays(array, zeros(shape, bool))[0]
+
+
+@implements_dynamic(np.moveaxis)
+def moveaxis(a, source, destination):
+    sources, destinations = ((one,) if isinstance(one, int) else tuple(one) for one in (source, destination))
+    sources, destinations = ([normalize_axis(one, a.ndim) for one in some] for some in (sources, destinations))
+    order = [d for d in range(a.ndim) if d not in sources]
+    for place, d in sorted(zip(destinations, sources)):
+        order.insert(place, d)
+    return np.transpose(a, order)
