@@ -34,7 +34,10 @@ def seconds_of_calls(program, functions, least=0.05, rounds=5):
 
 def compiled(program, decorate):
     """The function, decorated and called; None where the decorator does not take it."""
-    function = decorate(program.function)
+    try:
+        function = decorate(program.function)
+    except TypeError:  # Numba takes only what is a function to Python
+        return None
     return None if call(function, program.arguments_of(1), 4 * TIME_LIMIT).exception else function
 
 
@@ -85,7 +88,9 @@ def main(arguments):
         ratios, beside_numba = ([ratio for ratio in column if ratio] for column in (ratios, beside_numba))
         print(f"first calls take {statistics.median(first):.2f} s in the median, {max(first):.2f} s at most")
         if ratios:
-            print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated, at least {min(ratios):.2f} times")
+            print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated in the geometric mean of {len(ratios)}")
+            slower = sorted((one[2], name) for name, one in rows.items() if one[2] and one[2] < 1)
+            print(f"{len(slower)} are slower:", ", ".join(f"{name} {ratio:.2f}" for ratio, name in slower))
         if beside_numba:
             mean = statistics.geometric_mean(beside_numba)
             print(f"{mean:.1f} times as fast as with Numba, which takes {len(beside_numba)} of them")
