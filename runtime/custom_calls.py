@@ -7,10 +7,11 @@ for operands.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,11 @@ class NativeTarget:
     def __repr__(self) -> str:
         return f"native, at {self.address:#x}"
 
-    def __call__(self, operands: tuple[Any, ...], operand_shapes: Iterable[AnyShape], shape: AnyShape, config: str) -> Any:
-        """Run on arrays in the layouts of these shapes."""
+    def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
+        """What runs it on arrays in the layouts of these shapes."""
+        return lambda operands: self._run(operands, operand_shapes, shape)
+
+    def _run(self, operands: tuple[Any, ...], operand_shapes: Sequence[AnyShape], shape: AnyShape) -> Any:
         kept: list[Any] = []
         table = _pointer_table([_place(value, s, kept) for value, s in zip(operands, operand_shapes)], kept)
         result = _empty(shape)
@@ -53,18 +57,21 @@ class PythonTarget:
     def __repr__(self) -> str:
         return f"Python, {getattr(self.function, '__qualname__', repr(self.function))}"
 
-    def __call__(self, operands: tuple[Any, ...], operand_shapes: Iterable[AnyShape], shape: AnyShape, config: str) -> Any:
-        keywords: dict[str, Any] = {}
-        if "attributes" in self._wants:
-            keywords["attributes"] = call_attributes(config)
-        if "shape" in self._wants:
-            keywords["shape"] = shape.without_layout()
-        try:
-            result = self.function(*map(_read_only, operands), **keywords)
-        except BaseException as error:
-            error.add_note(f"in the custom-call of {self.name!r}, {', '.join(map(str, operand_shapes))} -> {shape}")
-            raise
-        return _checked_result(self.name, result, shape)
+    def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
+        """What calls it with operands, and checks the result."""
+        fixed: dict[str, Any] = {"shape": shape.without_layout()} if "shape" in self._wants else {}
+        attributes = call_attributes(config) if "attributes" in self._wants else None
+
+        def call(operands: tuple[Any, ...]) -> Any:
+            keywords = fixed if attributes is None else {**fixed, "attributes": copy.deepcopy(attributes) if attributes else {}}
+            try:
+                result = self.function(*map(_read_only, operands), **keywords)
+            except BaseException as error:
+                error.add_note(f"in the custom-call of {self.name!r}, {', '.join(map(str, operand_shapes))} -> {shape}")
+                raise
+            return _checked_result(self.name, result, shape)
+
+        return call
 
 
 Target = NativeTarget | PythonTarget
@@ -188,6 +195,9 @@ def _checked_result(name: str, result: Any, shape: AnyShape) -> Any:
     """The result as the program takes it. Raises TypeError, which names both shapes, where it is another."""
     if shape.is_tuple and not shape.elements and result is None:
         return ()
+    if isinstance(result, (np.ndarray, np.generic)) and isinstance(shape, Shape):
+        if result.shape == shape.dimensions and result.dtype == shape.dtype:
+            return result
     value = _arrays(result)
     try:
         given: Any = shape_of(value)

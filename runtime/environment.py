@@ -124,7 +124,7 @@ class Environment:
         self, name: str, operands: tuple[Any, ...], operand_shapes: Sequence[AnyShape], shape: AnyShape, backend_config: str
     ) -> Any:
         """The result of the registered function of this name; see `phlox.runtime.custom_calls`."""
-        return find_target(name)(operands, operand_shapes, shape, backend_config)
+        return find_target(name).prepared(operand_shapes, shape, backend_config)(operands)
 
     def trace(self, tag: str, value: Any) -> None:
         """Print a value of the running program to standard output."""

@@ -7,7 +7,7 @@ An exception stays set in the thread and ends the kernel, and whoever called tha
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,10 @@ from ...hlo import (
     parse_module,
     rebuild,
 )
+from ...hlo.dynamic_evaluation import is_dynamic
 from ...hlo.evaluation import evaluate_instruction
 from ...hlo.ops.collective_handles import visible_start
+from ...hlo.ops.custom_call import stated_operand_shapes
 from ...hlo.shape import AnyShape
 from ...runtime import current_environment, find_target
 from ..arguments import flatten, pack
@@ -76,11 +78,7 @@ def host_calls(text: str) -> list[HostCall]:
 
     Raises NotImplementedError for a custom-call whose target is not registered in this process.
     """
-    instructions = parse_module(text).entry.root.operands
-    for instruction in instructions:
-        if instruction.opcode == "custom-call":
-            find_target(instruction.attributes["custom_call_target"])
-    return [HostCall(instruction) for instruction in instructions]
+    return [HostCall(instruction) for instruction in parse_module(text).entry.root.operands]
 
 
 class HostCall:
@@ -92,9 +90,10 @@ class HostCall:
     def __init__(self, instruction: Instruction) -> None:
         self._instruction = instruction
         self._operands = [operand.shape for operand in instruction.operands]
-        self._arrays = [shape for operand in self._operands for shape in array_leaves(operand)]
-        self._results = array_leaves(instruction.shape)
+        self._arrays = [_Place(shape) for operand in self._operands for shape in array_leaves(operand)]
+        self._results = [_Place(shape) for shape in array_leaves(instruction.shape)]
         self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
+        self._evaluate = _evaluation(instruction)
 
     @property
     def address(self) -> int:
@@ -104,13 +103,10 @@ class HostCall:
     def __call__(self, table: int) -> None:
         pointers = list(self._table_type.from_address(table))
         count = len(self._arrays)
-        arrays = (np.array(_view(p, shape))[()] for p, shape in zip(pointers[:count], self._arrays))
+        arrays = iter([place.array(pointer).copy("C")[()] for pointer, place in zip(pointers[:count], self._arrays)])
         operands = tuple([pack(shape, arrays) for shape in self._operands])
-        evaluator = Evaluator(environment=current_environment())
-        with np.errstate() if self._instruction.opcode == "custom-call" else np.errstate(all="ignore"):
-            value = evaluate_instruction(self._instruction, operands, evaluator)
-        for pointer, shape, result in zip(pointers[count:], self._results, flatten(value), strict=True):
-            self._store(_view(pointer, shape), result)
+        for pointer, place, result in zip(pointers[count:], self._results, flatten(self._evaluate(operands)), strict=True):
+            self._store(place.array(pointer), result)
 
     def _store(self, target: np.ndarray, result: Any) -> None:
         array = np.asarray(result)
@@ -120,12 +116,34 @@ class HostCall:
         target[...] = array
 
 
-def _view(pointer: int, shape: Shape) -> np.ndarray:
-    """The array at this address, in the shape's layout."""
-    if shape.size == 0:
-        return np.empty(shape.dimensions, shape.dtype)
-    memory = (ctypes.c_uint8 * shape.byte_size).from_address(pointer)
-    major_to_minor = shape.minor_to_major[::-1]
-    sizes = [shape.dimensions[dimension] for dimension in major_to_minor]
-    array = np.frombuffer(memory, np.uint8).view(shape.dtype).reshape(sizes)
-    return array.transpose([major_to_minor.index(dimension) for dimension in range(shape.rank)])
+def _evaluation(instruction: Instruction) -> Callable[[tuple[Any, ...]], Any]:
+    """What the instruction makes of its operands; the function that a custom-call names is found once."""
+    attributes = instruction.attributes
+    target = find_target(attributes["custom_call_target"]) if instruction.opcode == "custom-call" else None
+    if target is not None and not is_dynamic(instruction):
+        operand_shapes = [operand.shape for operand in instruction.operands]
+        layouts = stated_operand_shapes(attributes["operand_layout_constraints"], operand_shapes)
+        return target.prepared(layouts, instruction.shape, attributes["backend_config"])
+
+    def evaluate(operands: tuple[Any, ...]) -> Any:
+        with np.errstate(all="ignore"):
+            return evaluate_instruction(instruction, operands, Evaluator(environment=current_environment()))
+
+    return evaluate
+
+
+class _Place:
+    """How an array of a shape lies in memory."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._dimensions, self._dtype = shape.dimensions, np.dtype(shape.dtype)
+        self._memory = ctypes.c_uint8 * (shape.byte_size if shape.size else 0)
+        strides, stride = [0] * shape.rank, self._dtype.itemsize
+        for dimension in shape.minor_to_major:
+            strides[dimension] = stride
+            stride *= shape.dimensions[dimension]
+        self._strides = tuple(strides)
+
+    def array(self, pointer: int) -> np.ndarray:
+        """The array at this address."""
+        return np.ndarray(self._dimensions, self._dtype, self._memory.from_address(pointer), 0, self._strides)

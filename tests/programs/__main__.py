@@ -88,7 +88,8 @@ def main(arguments):
         ratios, beside_numba = ([ratio for ratio in column if ratio] for column in (ratios, beside_numba))
         print(f"first calls take {statistics.median(first):.2f} s in the median, {max(first):.2f} s at most")
         if ratios:
-            print(f"{statistics.geometric_mean(ratios):.1f} times as fast as undecorated in the geometric mean of {len(ratios)}")
+            mean = statistics.geometric_mean(ratios)
+            print(f"{mean:.1f} times as fast as undecorated in the geometric mean of {len(ratios)}")
             slower = sorted((one[2], name) for name, one in rows.items() if one[2] and one[2] < 1)
             print(f"{len(slower)} are slower:", ", ".join(f"{name} {ratio:.2f}" for ratio, name in slower))
         if beside_numba:

@@ -41,7 +41,7 @@ def custom_call(target: str, *arrays: Any, result: Any, backend_config: str = ""
     trace = current_trace()
     if trace is None:
         values = tuple([np.asarray(array)[()] for array in arrays])
-        return found(values, [hlo.shape_of(value) for value in values], shape, config)
+        return found.prepared([hlo.shape_of(value) for value in values], shape, config)(values)
     operands = [as_traced(array).instruction(trace) for array in arrays]
     call = hlo.custom_call(
         *operands, shape=shape, custom_call_target=target, backend_config=config,

@@ -217,7 +217,8 @@ def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
     if isinstance(value, STATIC_TYPES):
         return static_leaf(value, path)
     if isinstance(value, np.generic):
-        return TracedLeaf(path, hlo.Shape(element_type_of(value.dtype, f"argument {path}")), "numpy scalar")
+        shape = hlo.Shape(element_type_of(value.dtype, f"argument {path}"))
+        return TracedLeaf(path, shape, "numpy scalar", np.asarray)
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
@@ -240,9 +241,9 @@ def _is_object_of_the_user(value: Any) -> bool:
     return belongs_to_the_user(type(value))
 
 
-def _python_scalar(value: Any, path: str) -> np.generic:
+def _python_scalar(value: Any, path: str) -> np.ndarray:
     try:
-        return PYTHON_SCALARS[type(value)](value)
+        return np.array(value, PYTHON_SCALARS[type(value)])
     except OverflowError:
         raise OverflowError(
             f"argument {path}: the Python int {value} does not fit int64; pass an array or NumPy scalar of another dtype"
