@@ -11,6 +11,7 @@ from .dynamic_evaluation import actual_operation, is_dynamic
 from .instruction import Computation, Instruction, make_instruction
 from .operation import ELEMENTWISE, GIVEN
 from .shape import AnyShape, shape_of
+from .tracebacks import raised_within
 
 Observer = Callable[[Computation, Instruction, Any], None]
 
@@ -76,7 +77,12 @@ def evaluate_instruction(instruction: Instruction, operands: tuple[Any, ...], ru
         operands, attributes, shape, operand_shapes = actual_operation(instruction, operands)
         return instruction.operation.evaluate(operands, attributes, shape, run, operand_shapes)
     operand_shapes = tuple([operand.shape for operand in instruction.operands])
-    return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run, operand_shapes)
+    try:
+        return instruction.operation.evaluate(operands, instruction.attributes, instruction.shape, run, operand_shapes)
+    except BaseException as error:
+        if instruction.opcode == "custom-call":
+            raised_within(error, instruction.source)
+        raise
 
 
 def evaluate(computation: Computation, *arguments: Any, observer: Observer | None = None, environment: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..hlo.shape import AnyShape
@@ -30,8 +30,9 @@ class HostFunction:
     def __repr__(self) -> str:
         return f"Python, {self.description}"
 
-    def __call__(self, operands: tuple[Any, ...], operand_shapes: Iterable[AnyShape], shape: AnyShape, config: str) -> Any:
-        return self.function(*operands)
+    def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
+        """What calls it with operands."""
+        return lambda operands: self.function(*operands)
 
 
 def _find(name: str) -> HostFunction:

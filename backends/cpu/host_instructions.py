@@ -30,6 +30,7 @@ from ...hlo.evaluation import evaluate_instruction
 from ...hlo.ops.collective_handles import visible_start
 from ...hlo.ops.custom_call import stated_operand_shapes
 from ...hlo.shape import AnyShape
+from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment, find_target
 from ..arguments import flatten, pack
 
@@ -105,7 +106,13 @@ class HostCall:
         count = len(self._arrays)
         arrays = iter([place.array(pointer).copy("C")[()] for pointer, place in zip(pointers[:count], self._arrays)])
         operands = tuple([pack(shape, arrays) for shape in self._operands])
-        for pointer, place, result in zip(pointers[count:], self._results, flatten(self._evaluate(operands)), strict=True):
+        try:
+            results = flatten(self._evaluate(operands))
+        except BaseException as error:
+            raised_within(error, self._instruction.source)
+            keep_frames_of_users(error)
+            raise
+        for pointer, place, result in zip(pointers[count:], self._results, results, strict=True):
             self._store(place.array(pointer), result)
 
     def _store(self, target: np.ndarray, result: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,13 @@ Containers = dict[int, tuple[pytree.Structure, int]]
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The function's own signature; that of the function that it wraps, where it hands on whatever it is given."""
+    own = inspect.signature(function, follow_wrapped=False)
+    hands_on = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    return inspect.signature(function) if {one.kind for one in own.parameters.values()} == hands_on else own
+
+
 class ArgumentReader:
     """Reads the arguments of one function's calls.
 
@@ -33,9 +41,11 @@ class ArgumentReader:
         static_argnums: int | Iterable[int] = (),
         static_argnames: str | Iterable[str] = (),
     ) -> None:
-        self.name = callable_name(function)
+        self.function, self.name = function, callable_name(function)
+        is_plain = type(function) is FunctionType
+        self.says_what_it_takes = is_plain and not {"__wrapped__", "__signature__"} & vars(function).keys()
         try:
-            self.signature = inspect.signature(function)
+            self.signature = _signature(function)
         except ValueError:  # some built-in functions do not tell theirs
             self.signature = inspect.Signature(
                 [
@@ -178,6 +188,8 @@ class Call:
         try:
             bound = reader.signature.bind(*range(len(args)), **dict(zip(kwargs, range(len(args), len(names)))))
         except TypeError as error:
+            if reader.says_what_it_takes:
+                reader.function(*args, **kwargs)  # raises; nothing of it runs
             raise TypeError(f"{reader.name}() {error}") from None
         self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
         self.canonical_keywords = tuple(bound.kwargs)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import hlo
+from ...hlo.tracebacks import Place, places_of_users, raised_at
 from ...runtime.host_functions import HostFunction
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -50,6 +51,11 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
     >>> f(np.array([1.0, 2.0, 3.0]))
     array([6., 4., 2.])
     """
+    return host_call_at(places_of_users(), function, result_shapes, *args, **kwargs)
+
+
+def host_call_at(lines: Sequence[Place], function: Callable[..., Any], result_shapes: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """As `host_call`; what the function raises is shown as coming from these lines."""
     leaves, structure = pytree.flatten(result_shapes)
     results = [_described(leaf) for leaf in leaves]
     name = callable_name(function)
@@ -74,7 +80,11 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
         for place, operand, kind in zip(places, operands, kinds):
             given[place] = _argument(operand, *kind)
         own_args, own_kwargs = pytree.unflatten(arguments, given)
-        return _checked(name, function(*own_args, **own_kwargs), structure, results)
+        try:
+            return _checked(name, function(*own_args, **own_kwargs), structure, results)
+        except BaseException as error:
+            raised_at(error, *lines)
+            raise
 
     host = HostFunction(call, f"host_call of {name}")
     trace.root.host_functions.append(host)

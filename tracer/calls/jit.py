@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
+from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
 from ..capture.calls import captured_callable, reason_not_captured
 from ..outside.paths import NO_OBJECTS, Objects
@@ -94,9 +95,15 @@ class JittedFunctionBase:
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True  # as in the others between a call and the function: IPython and pytest leave such frames out
         if current_trace() is not None:
             return call_in_trace(self._traced_function, self.__name__, args, kwargs)
+        try:
+            return self._call(args, kwargs)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key, leaves, containers = self._reader.read(args, kwargs)
         try:
             known = self._known.get(key)
@@ -130,7 +137,7 @@ class JittedFunctionBase:
             if isinstance(stale, SizeBeyondBound):
                 self._guessed_bounds[stale.place] = min(8 * self._guessed_bounds[stale.place], 2**31 - 1)
             self._forget(specialization)
-            return self.call_in_python(*args, **kwargs)
+        return self._call(args, kwargs)
 
     def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
@@ -138,7 +145,6 @@ class JittedFunctionBase:
         No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
         trace the same; the first of them compiles.
         """
-        __tracebackhide__ = True
         form, recording = self._form_and_recording(call, objects)
         with compilation_lock:
             if form.made_static != call.made_static():
@@ -192,7 +198,6 @@ class JittedFunctionBase:
         self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function; integers whose values it needs become static. No recording where there is code already."""
-        __tracebackhide__ = True
         while True:
             form = call.form(descriptions)
             others = () if known_too else self._specializations.get(call.canonical_key(), ())
@@ -270,8 +275,12 @@ class JittedFunctionBase:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
-        call = self._reader.call(args, kwargs)
-        form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
+        try:
+            call = self._reader.call(args, kwargs)
+            form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
         return Traced(self.__name__, form, recording, self._reader, self.backend)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...backends.registry import Executable
+from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Objects
 from ..recording import pytree
+from ..recording.errors import StaleCapture
 from .leaves import TracedLeaf
 from .traced_function import Output, Recording
 
@@ -118,10 +120,12 @@ class Specialization:
 
     def raise_error(self, code: int) -> None:
         """Raise the exception that this code of the error flag stands for."""
-        exception_type, message, location = self.recording.error_messages[code - 1]
-        if isinstance(exception_type, Exception):
-            raise _like(exception_type, location)
-        raise exception_type(message + (f" (at {location})" if location is not None else ""))
+        error, message, places = self.recording.error_messages[code - 1]
+        if isinstance(error, Exception):
+            raise raised_at(_like(error), *places)
+        if issubclass(error, StaleCapture):
+            raise error(message)
+        raise raised_at(error(message), *places)
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         recording = self.recording
@@ -175,14 +179,12 @@ def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bo
     return False
 
 
-def _like(error: Exception, location: Any) -> Exception:
-    """An exception like this one, with a note that says where it was raised."""
+def _like(error: Exception) -> Exception:
+    """An exception like this one, raised nowhere yet."""
     made = type(error).__new__(type(error), *error.args)
     made.args = error.args
     made.__dict__.update(error.__dict__)
     made.__cause__, made.__suppress_context__ = error.__cause__, True
-    if location is not None:
-        made.add_note(f"raised at {location}")
     return made
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import hlo
 from ...backends.registry import get_backend
+from ...hlo.tracebacks import keep_frames_of_users
 from ...hlo.drawing import module_svg
 from ..recording import pytree
 from .arguments import ArgumentReader
@@ -109,7 +110,11 @@ class Compiled(Stage):
         values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
         if self._specialization.may_meet_aliases and self._specialization.same_arrays(values, objects) is not None:
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")
-        return self._specialization(values, objects)
+        try:
+            return self._specialization(values, objects)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
 
     def as_text(self) -> str:
         """What runs, as the backend shows it."""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
-from ..capture.branches import raise_now
 from ..capture.merging import Irreconcilable, Maybe
-from ..capture.printing import call_later, is_open
+from ..capture.printing import is_open, raise_later
 from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Objects, Path
@@ -131,7 +131,6 @@ def record(
     differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids. Raises what the function raises,
     and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
-    __tracebackhide__ = True
     while True:
         trace = Trace(identifier(name))
         trace.guessed_bounds = guessed_bounds
@@ -149,13 +148,13 @@ def record(
             if replaced is None:
                 raise
             replaced.outside = trace.surroundings.paths_of(replaced.sources or ())
-        raise replaced from None
+            raise replaced.with_traceback(error.__traceback__) from None
 
 
+@calls_users
 def _record(
     trace: Trace, function: Callable[..., Any], form: CallForm, same_as: Sequence[int] | None, aliases: Mapping[int, int]
 ) -> Recording:
-    __tracebackhide__ = True
     surroundings = trace.surroundings
     with trace, trace.running:
         values: list[Any] = []
@@ -193,7 +192,7 @@ def _record(
             if not any(map(is_open, error.args)):
                 raise
             # Its message is made of values: Python raises it when the program runs.
-            result = call_later(raise_now, type(error), *error.args)
+            result = raise_later(error)
         _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
 

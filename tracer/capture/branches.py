@@ -34,7 +34,7 @@ from .merging import (
 )
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
-from .printing import call_later, is_open
+from .printing import is_open, raise_later
 
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -149,20 +149,16 @@ def _after_raise(branches: Branches, selector: hlo.Instruction, functions: Seque
     if any(map(is_open, error.args)) and not _state.tries:
         # Its message is made of values: Python raises it, where the program comes to it.
         with _reopened((first if first.raised is not None else second).trace):
-            call_later(raise_now, type(error), *error.args)
+            raise_later(error)
         branches.traces[1 if first.raised is not None else 0] = Trace("nothing", branches.outer, branches.inputs)
         branches.choose(selector, [[], []], [])
     else:
         holds = selector if first.raised is not None else hlo.not_(selector)
-        record_raise(branches.outer, holds, error)
+        branches.outer.add_raise(holds, error)
     if first.raised is not None and second.raised is not None:
         raise second.raised
     other = functions[1] if first.raised is not None else functions[0]
     return None if other is None else other()
-
-
-def raise_now(kind: type[Exception], *arguments: Any) -> None:
-    raise kind(*arguments)
 
 
 @contextmanager
@@ -173,19 +169,6 @@ def inside_try() -> Iterator[None]:
         yield
     finally:
         _state.tries -= 1
-
-
-def record_raise(trace: Trace, predicate: hlo.Instruction, error: Exception) -> None:
-    """Let the compiled call raise this exception where the predicate holds."""
-    traceback = error.__traceback__
-    place = None
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if not belongs_to_a_library(code.co_filename):
-            place = hlo.SourceLocation(code.co_filename, traceback.tb_lineno, code.co_qualname)
-        traceback = traceback.tb_next
-    error = error.with_traceback(None)
-    trace.add_raise(predicate, error, place)
 
 
 @contextmanager

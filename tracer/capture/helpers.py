@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
 from .attributes import delattr_, getattr_, note_global, setattr_
 from .branches import choose as choose_traced
-from .branches import condition, decide, raise_now, truth
+from .branches import condition, decide, truth
 from .calls import call
 from .items import delitem, getitem, note_contents, setitem
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
-from .printing import call_later, is_open
+from .printing import is_open, raise_later
 from .printing import text as text_of_parts
 from .tries import try_
 
@@ -180,10 +179,6 @@ def value(outcome: Any) -> Any:
     return outcome.value
 
 
-def _fail(arguments: Sequence[Any]) -> None:
-    call_later(raise_now, AssertionError, *arguments)
-
-
 def asserted(test: Any, message: Later | None) -> Any:
     """The condition of an assert statement; one that the program decides counts as true until it runs."""
     test = condition(test)
@@ -191,7 +186,7 @@ def asserted(test: Any, message: Later | None) -> Any:
         trace = current_trace()
         arguments = () if message is None else (message(),)
         if any(map(is_open, arguments)):
-            return decide(test, (None, lambda: _fail(arguments))) is None
-        trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments), user_location())
+            return decide(test, (None, lambda: raise_later(AssertionError(*arguments)))) is None
+        trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments))
         return True
     return test

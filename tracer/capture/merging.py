@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ...hlo.source_lines import user_location
 from ..control_flow.bodies import ValueType, promoted, type_of
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError, TracerError, at
@@ -35,7 +34,7 @@ class Maybe:
     def required(self, exception_type: type[Exception] = TypeError, message: str = "the value is None here") -> Any:
         """The value; the call raises the exception where it is not there."""
         trace = require_trace()
-        trace.add_raise(hlo.not_(self.is_there.instruction(trace)), exception_type(message), user_location())
+        trace.add_raise(hlo.not_(self.is_there.instruction(trace)), exception_type(message))
         return self.value
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import builtins
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...runtime import register_custom_call
-from ..calls.custom_call import custom_call
+from ...hlo.tracebacks import Place, places_of_users
+from ..calls.host_call import host_call_at
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from .calls import TEXT_METHODS, implements
 from .merging import Maybe
-
-_numbers = itertools.count()
-_TRUE = np.ones((), np.bool_)
 
 
 class Deferred:
@@ -83,18 +79,24 @@ def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], An
     return lambda given: value
 
 
-def call_later(function: Callable[..., None], *values: Any) -> None:
-    """Call the function with these values whenever the program comes here."""
+def call_later(function: Callable[..., None], *values: Any, lines: Sequence[Place] | None = None) -> None:
+    """Call the function with these values whenever the program comes here, to the lines that are executed, or to these."""
     arrays: list[TracedArray] = []
     prepared = [_prepared(value, arrays) for value in values]
-    name = f"phlox_{function.__name__}_{next(_numbers)}"
 
-    def run(*given: Any) -> np.bool_:
+    def run(*given: Any) -> None:
         function(*[value(list(given)) for value in prepared])
-        return np.bool_(True)
 
-    register_custom_call(name, run)
-    custom_call(name, *arrays, result=_TRUE, has_side_effect=True)
+    host_call_at(places_of_users() if lines is None else lines, run, None, *arrays)
+
+
+def raise_later(error: Exception) -> None:
+    """Raise an exception like this one, whose message is made of values, whenever the program comes here."""
+    call_later(_raise, type(error), *error.args, lines=places_of_users(error.__traceback__))
+
+
+def _raise(kind: type[Exception], *arguments: Any) -> None:
+    raise kind(*arguments)
 
 
 @implements(print)

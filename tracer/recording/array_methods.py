@@ -30,6 +30,11 @@ class ArrayMethods:
 
     __slots__ = ()
 
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            raise AttributeError(f"ndarray.{name} is not there for traced arrays", name=name, obj=self)
+        raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'", name=name, obj=self)
+
     all = _routed(np.ndarray.all)
     any = _routed(np.ndarray.any)
     argmax = _routed(np.ndarray.argmax)

@@ -145,3 +145,7 @@ def at(location: hlo.SourceLocation | None) -> str:
 def _used_at() -> str:
     location = user_location()
     return f" at {at(location)}" if location is not None else ""
+
+
+for _error in (TracerError, StaticArgumentError, CarryTypeError, LeakedArrayError, ConcretizationError):
+    _error.__module__ = __name__.partition(".")[0]  # where users find them

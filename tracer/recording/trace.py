@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from ... import hlo
 from ...compile.traversal import has_effects
 from ...hlo.source_lines import belongs_to_a_library, raising_line, user_location
+from ...hlo.tracebacks import Place, places_of_users
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from .errors import ConcretizationError
 
 
-# What a code of the error flag stands for: an exception's type, its message and the user's line; or an exception as it is.
-ErrorMessage = tuple[type[Exception] | Exception, str, hlo.SourceLocation | None]
+# What a code of the error flag stands for: an exception's type and its message, or an exception as it is, and the user's lines.
+ErrorMessage = tuple[type[Exception] | Exception, str, Sequence[Place]]
 
 
 class Storage:
@@ -321,13 +322,14 @@ class Trace:
     def add_error_flag(self, predicate: hlo.Instruction, exception_type: type[Exception], message: str) -> None:
         """Let the compiled call raise ``exception_type(message)`` if the predicate is true when it runs.
 
-        The predicate is a pred[] of this trace. The first one that is true wins. The user's line is added to the message.
+        The predicate is a pred[] of this trace. The first one that is true wins. The traceback has the user's lines.
         """
-        self._flag(predicate, (exception_type, message, user_location()))
+        self._flag(predicate, (exception_type, message, places_of_users()))
 
-    def add_raise(self, predicate: hlo.Instruction, error: Exception, location: hlo.SourceLocation | None) -> None:
+    def add_raise(self, predicate: hlo.Instruction, error: Exception) -> None:
         """Let the compiled call raise this exception, as the user wrote it, if the predicate is true when it runs."""
-        self._flag(predicate, (error, "", location))
+        places = places_of_users(error.__traceback__)
+        self._flag(predicate, (error.with_traceback(None), "", places))
 
     def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage) -> None:
         root = self.root

@@ -101,8 +101,11 @@ def make_vectorcall_type(base: type) -> type:
         raise TypeError(f"make_vectorcall_type requires a class that does not define __call__; given {base!r}")
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True  # IPython and pytest leave such frames out
-        return self.call_in_python(*args, **kwargs)
+        try:
+            return self.call_in_python(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next  # without this frame
+            raise
 
     call.__name__ = "__call__"
     call.__qualname__ = f"{base.__qualname__}.__call__"

@@ -1,0 +1,281 @@
+"""Tracebacks have the user's lines, as without jit, and none of phlox's."""
+
+import os
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import phlox
+import pytest
+from phlox import fori_loop, host_call, jit, scan
+from phlox.hlo.tracebacks import keep_frames_of_users
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(phlox.__file__))}
+
+ROUNDS = 400  # too many to be unrolled
+
+
+def helper(x):
+    return x + np.ones(4)
+
+
+def in_a_helper(x):
+    y = x * 2
+    return helper(y)
+
+
+def element_assigned(x):
+    out = np.zeros(2)
+    for i in range(3):
+        out[i] = x[i] ** 2
+    return out
+
+
+def raised_while_traced(x):
+    raise KeyError("mine")
+
+
+def index_out_of_range(x):
+    y = x * 2
+    return y[np.int64(7) + x[0].astype(int)]
+
+
+def checked(value):
+    if value > 0.5:
+        if value < 2:
+            raise ValueError("too large")
+    return value
+
+
+def checked_with_value(value):
+    if value > 0.5:
+        raise ValueError(f"{value} is too large")
+    return value
+
+
+def raised_in_loops_and_branches(x):
+    total = 0.0
+    for k in range(ROUNDS):
+        if k >= 0:
+            while total < 3:
+                total += checked(x[k % 3])
+    return total
+
+
+def raised_with_values(x):
+    total = 0.0
+    for k in range(ROUNDS):
+        total += checked_with_value(x[k % 3])
+    return total
+
+
+def wrong_shapes_in_a_branch(x):
+    total = np.zeros(3)
+    for k in range(ROUNDS):
+        if x[k % 3] > 0:
+            total += x[:2]
+    return total
+
+
+def assertion(x):
+    for k in range(ROUNDS):
+        assert x[k % 3] < 0, "positive"
+    return x
+
+
+def unbound(x):
+    for k in range(ROUNDS):
+        if x[k % 3] < 0:
+            y = k
+    return y
+
+
+def from_a_comprehension(x):
+    return [helper(row) for row in x.reshape(3, 1) * np.ones(3)]
+
+
+def from_a_handler(x):
+    try:
+        return helper(x)
+    except ValueError:
+        raise RuntimeError("none") from None
+
+
+def fails(x):
+    raise OSError("disk")
+
+
+def from_the_host(x):
+    return host_call(fails, x, x)
+
+
+def singular(x):
+    y = x.reshape(3, 1) * x
+    return np.linalg.inv(y)
+
+
+def explicit_loop(x):
+    def body(carry, row):
+        return carry + row[5], row
+
+    return scan(body, 0.0, x.reshape(3, 1))
+
+
+def explicit_index(x):
+    return fori_loop(0, 3, lambda i, total: total + x[i + 1], 0.0)
+
+
+@jit
+def inner(x):
+    return x + np.ones(4)
+
+
+def nested_jit(x):
+    return inner(x)
+
+
+def missing_attribute(x):
+    return x.shapes
+
+
+FUNCTIONS = [
+    in_a_helper, element_assigned, raised_while_traced, index_out_of_range, raised_in_loops_and_branches, raised_with_values,
+    wrong_shapes_in_a_branch, assertion, unbound, from_a_comprehension, from_a_handler, from_the_host, missing_attribute,
+]  # fmt: skip
+
+
+def shown(error):
+    """The lines of a traceback, without this file's call of what raised it."""
+    return [(frame.name, frame.line) for frame in traceback.extract_tb(error.__traceback__)[1:]]
+
+
+def caught(function, *arguments):
+    try:
+        function(*arguments)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_same_lines_as_without_jit(function, backend):
+    expected = caught(function, np.ones(3))
+    keep_frames_of_users(expected)
+    jitted = jit(function, backend=backend)
+    for _ in range(3):
+        error = caught(jitted, np.ones(3))
+        assert shown(error) == shown(expected)
+        assert type(error) is type(expected)
+        assert (error.__context__ is None or error.__suppress_context__) or error.__context__.__traceback__ is not None
+
+
+@pytest.mark.parametrize(
+    "function, names",
+    [(explicit_loop, ["explicit_loop", "body"]), (explicit_index, ["explicit_index", "<lambda>"]), (singular, ["singular"]),
+     (nested_jit, ["nested_jit", "inner"])],
+)  # fmt: skip
+def test_the_names_of_functions(function, names):
+    jitted = jit(function)
+    for _ in range(2):
+        assert [name for name, _ in shown(caught(jitted, np.ones(3)))] == names
+
+
+@pytest.mark.parametrize("arguments", [(object(),), (1, 2, 3), ()])
+def test_arguments_that_do_not_fit(arguments):
+    assert shown(caught(jit(in_a_helper), *arguments)) == []
+
+
+def test_messages_about_arguments_are_those_of_python():
+    def f(x, y, /, z, *, k=1):
+        return x
+
+    for arguments, keywords in [
+        ((1,), {}),
+        ((1, 2, 3, 4), {}),
+        ((1, 2, 3), {"q": 1}),
+        ((1, 2), {"y": 3}),
+        ((1, 2, 3), {"z": 3}),
+    ]:
+        expected = caught(lambda: f(*arguments, **keywords))
+        assert str(caught(lambda: jit(f)(*arguments, **keywords))) == str(expected)
+
+
+def test_positions_within_a_line():
+    jitted = jit(index_out_of_range)
+    error = caught(jitted, np.ones(3))
+    text = "".join(traceback.format_exception(error))
+    assert "~^^^^^^" in text or sys.flags.no_debug_ranges
+    assert text.count("index_out_of_range") == 1
+
+
+def test_traces_and_compiled_stages():
+    assert [name for name, _ in shown(caught(jit(in_a_helper).trace, np.ones(3)))] == ["in_a_helper", "helper"]
+    compiled = jit(index_out_of_range).compile(np.ones(3))
+    assert [name for name, _ in shown(caught(compiled, np.ones(3)))] == ["index_out_of_range"]
+
+
+def test_all_frames_on_demand(monkeypatch):
+    monkeypatch.setenv("PHLOX_FULL_TRACEBACK", "1")
+    assert "record" in [name for name, _ in shown(caught(jit(raised_while_traced), np.ones(3)))]
+
+
+def test_mistakes_of_the_compiler_keep_all_frames(monkeypatch):
+    def mistaken(*arguments, **keywords):
+        return {}["missing"]
+
+    mistaken.__code__ = mistaken.__code__.replace(co_filename=sys.modules["phlox.backends.cpu.backend"].__file__)
+    monkeypatch.setattr("phlox.backends.cpu.backend.assign_buffers", mistaken)
+    assert "compile" in [name for name, _ in shown(caught(jit(lambda x: x + 1), np.ones(3)))]
+
+
+def test_exceptions_that_phlox_handles_are_not_shown():
+    def attempt():
+        try:
+            raise phlox.TracerError("inside")
+        except phlox.TracerError:
+            raise ValueError("outside")
+
+    error = caught(attempt)
+    keep_frames_of_users(error)
+    assert error.__context__ is None
+
+
+PROGRAM = """
+import numpy as np
+from phlox import jit
+
+@jit
+def f(x, i):
+    total = 0.0
+    for k in range(100_000):
+        if x[k % 3] > 0:
+            total += x[i]
+    return total
+
+f(np.ones(3), 9)
+"""
+
+
+def test_a_program(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    found = subprocess.run([sys.executable, program], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    lines = [line.partition("line ")[2] for line in found.stderr.splitlines() if line.startswith("  File")]
+    assert lines == ["13, in <module>", "10, in f"]
+    assert "total += x[i]" in found.stderr
+    assert found.stderr.splitlines()[-1].startswith("IndexError: index")
+
+
+def test_a_notebook():
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
+    try:
+        shell.run_line_magic("colors", "nocolor")
+        shell.run_cell(PROGRAM.rpartition("\n\n")[0])
+        error = shell.run_cell("f(np.ones(3), 9)").error_in_exec
+        text = "\n".join(shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__))
+    finally:
+        shell.clear_instance()
+    assert "total += x[i]" in text and "phlox/" not in text
+    assert len(text.splitlines()) < 25
