@@ -151,6 +151,6 @@ class _Place:
             stride *= shape.dimensions[dimension]
         self._strides = tuple(strides)
 
-    def array(self, pointer: int) -> np.ndarray:
-        """The array at this address."""
-        return np.ndarray(self._dimensions, self._dtype, self._memory.from_address(pointer), 0, self._strides)
+    def array(self, pointer: int | None) -> np.ndarray:
+        """The array at this address; one without elements may have none."""
+        return np.ndarray(self._dimensions, self._dtype, self._memory.from_address(pointer or 0), 0, self._strides)

@@ -120,11 +120,11 @@ def time_itself(x):
     begin = time.perf_counter()
     later = begin > LAST[0]
     total = 0.0
-    while time.perf_counter() - begin < 1e-4:
+    while time.perf_counter() - begin < 5e-3:
         total = np.sum(np.sin(x))
     elapsed = time.perf_counter() - begin
     LAST[0] = time.perf_counter()
-    return later, 1e-4 <= elapsed < 60, total, time.time() > 1.6e9
+    return later, 5e-3 <= elapsed < 60, total, time.time() > 1.6e9
 
 
 @program(lambda rng: (rng.uniform(-3, 3, 4), 300), reset=restart, outside=everything)
