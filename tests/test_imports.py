@@ -41,8 +41,8 @@ ALLOWED = {
     },
     "tracer.outside": {"tracer.outside"},
     "tracer.calls": {
-        "tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "backends.registry", "compile", "hlo",
-        "runtime",
+        "tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "tracer.source", "backends.registry", "compile",
+        "hlo", "runtime",
     },
     "tracer.functions": {
         "tracer.functions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, SizeBeyondBound, StaleCapture
+from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
@@ -300,9 +302,16 @@ class JittedFunctionBase:
         return f"<jitted {self._function!r}>"
 
     def __reduce__(self) -> Any:
-        if isinstance(self._function, types.FunctionType):
+        by_value = values_sent_by_cloudpickle(sys._getframe(1))
+        if is_found_by_name(self) and (by_value is None or not by_value(self.__module__)):
             return self.__qualname__  # pickled as functions are: by name
-        return _with_options, (self._function, self._options)
+        sources = {} if by_value is None else sources_of(self._function)
+        return _empty, (), (self._function, self._options, sources)
+
+    def __setstate__(self, state: tuple[Callable[..., Any], dict[str, Any], dict[str, str]]) -> None:
+        function, options, sources = state
+        remember_sources(sources)
+        self.__init__(function, **options)
 
     def __deepcopy__(self, memo: dict) -> Any:
         return self
@@ -332,8 +341,9 @@ else:
     JittedFunction = make_callable_type(JittedFunctionBase)
 
 
-def _with_options(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    return jit(**options)(function)
+def _empty() -> Any:
+    """A jitted function that is being unpickled; it exists before its function, which may refer to it."""
+    return JittedFunction.__new__(JittedFunction)
 
 
 @overload

@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import hlo
 from ...backends.registry import get_backend
-from ...hlo.tracebacks import keep_frames_of_users
 from ...hlo.drawing import module_svg
+from ...hlo.tracebacks import keep_frames_of_users
 from ..recording import pytree
 from .arguments import ArgumentReader
 from .cost import cost_analysis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...hlo.source_lines import user_location
 from .current_trace import current_trace
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 class TracerError(TypeError):
     """A function cannot be traced as it is written."""
+
+    def __reduce__(self) -> Any:
+        return _again, (type(self), str(self))  # without the traced arrays that it is about
+
+
+def _again(kind: type[TracerError], message: str) -> TracerError:
+    made = kind.__new__(kind)
+    made.args = (message,)
+    return made
 
 
 class StaticArgumentError(TracerError):

@@ -1,0 +1,71 @@
+"""Source texts that travel with functions to other processes, which may have no files to read them from."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def is_found_by_name(value: Any) -> bool:
+    """Whether the module of a function, or what stands for one, has it under its name."""
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = vars(found).get(name) if hasattr(found, "__dict__") else None
+    return found is value
+
+
+def values_sent_by_cloudpickle(frame: types.FrameType) -> Callable[[str], bool] | None:
+    """If what is being run in this frame is cloudpickle: whether it sends the functions of a module as code. None otherwise."""
+    name = frame.f_globals.get("__name__", "")
+    if "cloudpickle" not in name.split("."):
+        return None
+    registered = getattr(sys.modules.get(name), "list_registry_pickle_by_value", set)()
+    return lambda module: module == "__main__" or any(module == one or module.startswith(f"{one}.") for one in registered)
+
+
+def sources_of(function: Any) -> dict[str, str]:
+    """The texts of the files, or notebook cells, of a function and of those of its module that it uses, by file names."""
+    found: dict[str, str] = {}
+    for one in _used_by(function, set()):
+        file = one.__code__.co_filename
+        if file not in found and (lines := linecache.getlines(file, one.__globals__)):
+            found[file] = "".join(lines)
+    return found
+
+
+def remember_sources(sources: dict[str, str]) -> None:
+    """Let the source texts of another process be read here, for files that are not there."""
+    for file, text in sources.items():
+        if not linecache.getlines(file):
+            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
+def _used_by(value: Any, seen: set[int]) -> Iterator[types.FunctionType]:
+    while hasattr(value, "__wrapped__"):
+        value = value.__wrapped__
+    if isinstance(value, type):
+        for held in vars(value).values():
+            yield from _used_by(held, seen)
+    if not isinstance(value, types.FunctionType) or id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    codes = [value.__code__]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    names = {name for code in codes for name in code.co_names}
+    cells = [cell.cell_contents for cell in value.__closure__ or () if _is_bound(cell)]
+    for held in [*cells, *[value.__globals__[name] for name in names if name in value.__globals__]]:
+        if getattr(held, "__module__", None) == value.__module__:
+            yield from _used_by(held, seen)
+
+
+def _is_bound(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
