@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo.ops.known_calls import IDENTITY_TARGETS
+from ..hlo import TupleShape
+from ..hlo.ops.known_calls import IDENTITY_TARGETS, NUMPY_FAILURES
 from .custom_calls import PythonTarget, Target, register_family
 from .lapack import find_lapack
 
@@ -68,7 +69,14 @@ def _find_numpy(name: str) -> Target | None:
         result = function(*arrays, **attributes)
         return tuple(result) if isinstance(result, tuple) else result
 
-    return PythonTarget(name, call)
+    def try_to_call(*arrays: np.ndarray, attributes: dict[str, Any], shape: TupleShape) -> Any:
+        try:
+            result = function(*arrays, **attributes)
+        except np.linalg.LinAlgError:
+            return (*[np.full(one.dimensions, np.nan, one.dtype) for one in shape.elements[:-1]], np.True_)
+        return (*(result if isinstance(result, tuple) else (result,)), np.False_)
+
+    return PythonTarget(name, try_to_call if short in NUMPY_FAILURES else call)
 
 
 register_family("lapack_", find_lapack)

@@ -20,6 +20,12 @@ IDENTITY_TARGETS = frozenset({
 # Those whose result is a part of the operand, or the whole of which it is one, where there are several partitions.
 _CHANGE_SIZES = frozenset({"SPMDFullToShardShape", "SPMDShardToFullShape"})
 
+# Functions of np.linalg that raise LinAlgError, with its text: the last part of their results says whether they have.
+NUMPY_FAILURES = {
+    "solve": "Singular matrix", "inv": "Singular matrix", "eigh": "Eigenvalues did not converge",
+    "eigvalsh": "Eigenvalues did not converge", "svd": "SVD did not converge", "pinv": "SVD did not converge",
+}  # fmt: skip
+
 _NAME = re.compile(r"lapack_([sdcz])([a-z0-9]+)_ffi")
 _TYPES = {"s": (F32, F32, C64), "d": (F64, F64, C128), "c": (C64, F32, C64), "z": (C128, F64, C128)}
 # Operands and results: the type (x that of the matrix, r real, c complex, i integers), and the sizes behind those of the batch,

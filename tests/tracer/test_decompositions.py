@@ -88,3 +88,54 @@ def test_inside_a_loop():
 def test_errors_are_those_of_numpy(function, argument, error, message):
     with pytest.raises(error, match=message):
         jit(function)(argument)
+
+
+def solved(a):
+    return np.linalg.solve(a, np.ones(3))
+
+
+@pytest.mark.parametrize("function", [solved, np.linalg.inv])
+def test_failures_are_raised_in_order_and_can_be_caught(function):
+
+    def unused(a):
+        function(a)
+        return a.sum()
+
+    def behind_another(a, i):
+        first = a[i]
+        return first, function(a)
+
+    def caught(a):
+        total = 0.0
+        for k in range(30):
+            try:
+                total += function(a + k)[0].sum()
+            except np.linalg.LinAlgError:
+                total -= 100.0
+        return total
+
+    singular, regular = np.ones((3, 3)), np.eye(3) * 2
+    with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
+        jit(unused)(singular)
+    with pytest.raises(IndexError):
+        jit(behind_another)(singular, 7)
+    with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
+        jit(behind_another)(singular, 1)
+    jitted = jit(caught)
+    for a in (regular, singular, regular):
+        np.testing.assert_allclose(jitted(a), caught(a))
+
+
+@pytest.mark.parametrize("name", ["eigh", "eigvalsh", "svd", "pinv"])
+def test_what_does_not_converge(name):
+    def function(a):
+        return getattr(np.linalg, name)(a)
+
+    broken = np.full((3, 3), np.nan)
+    try:
+        expected = function(broken)
+    except np.linalg.LinAlgError as error:
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{error}$"):
+            jit(function)(broken)
+    else:
+        np.testing.assert_equal(jit(function)(broken), expected)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -57,15 +58,15 @@ def _used_by(value: Any, seen: set[int]) -> Iterator[types.FunctionType]:
     for code in codes:
         codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     names = {name for code in codes for name in code.co_names}
-    cells = [cell.cell_contents for cell in value.__closure__ or () if _is_bound(cell)]
-    for held in [*cells, *[value.__globals__[name] for name in names if name in value.__globals__]]:
+    for held in [
+        *_contents(value.__closure__ or ()),
+        *[value.__globals__[name] for name in names if name in value.__globals__],
+    ]:
         if getattr(held, "__module__", None) == value.__module__:
             yield from _used_by(held, seen)
 
 
-def _is_bound(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
+def _contents(cells: Iterable[types.CellType]) -> Iterator[Any]:
+    for cell in cells:
+        with contextlib.suppress(ValueError):  # it is empty
+            yield cell.cell_contents
