@@ -14,6 +14,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
+from ..capture.list_results import with_results
 from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import is_open, raise_later
 from ..capture.surroundings import Surroundings
@@ -242,6 +243,7 @@ def _finish(
     roots: list[hlo.Instruction] = []
     surroundings = trace.surroundings
     surroundings.is_finished = True
+    result = with_results(result)
     out_leaves, out_structure = pytree.flatten(result, surroundings.is_reachable)
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
@@ -339,7 +341,7 @@ def _effects(trace: Trace, collected: _Outputs) -> list[Effect]:
         if value is MISSING:
             found.append(Effect("delete", path, None, slice(0, 0)))
             continue
-        leaves, structure = pytree.flatten(value, surroundings.is_reachable)
+        leaves, structure = pytree.flatten(with_results(value), surroundings.is_reachable)
         begin = len(outputs)
         for leaf in leaves:
             if isinstance(leaf, TracedArray) and leaf.storage in captured and not leaf.is_scalar:

@@ -21,6 +21,8 @@ from ..recording.errors import ConcretizationError, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
+from .list_merging import aligned
+from .list_runs import is_open_list, length_of
 from .merging import (
     Irreconcilable,
     Maybe,
@@ -220,6 +222,12 @@ class _Merger:
         elif second is UNBOUND:
             others = [_Placeholder] * len(leaves)
         if structure != other_structure or len(leaves) != len(others):
+            try:
+                first, second = aligned(self.traces, first, second, _reopened)
+            except TracerError as error:
+                return self._refused(name, first, second, str(error))
+            (leaves, structure), (others, other_structure) = pytree.flatten(first), pytree.flatten(second)
+        if structure != other_structure or len(leaves) != len(others):
             return self._refused(name, first, second)
         made: list[Any] = []
         for one, other in zip(leaves, others):
@@ -235,11 +243,14 @@ class _Merger:
             made.append((self._column(one, other, kind), None))
         return lambda arrays: pytree.unflatten(structure, [fixed if place is None else arrays[place] for place, fixed in made])
 
-    def _refused(self, name: str, first: Any, second: Any) -> Callable[[Sequence[Any]], Any]:
-        message = (
-            f"{name} is {describe_value(first)} on one side of a condition that is not known while the function is traced, and "
-            f"{describe_value(second)} on the other. Fix: give both sides one structure, one shape, and dtypes that go together"
-        )
+    def _refused(self, name: str, first: Any, second: Any, reason: str = "") -> Callable[[Sequence[Any]], Any]:
+        message = f"{name}: {reason}"
+        if not reason:
+            message = (
+                f"{name} is {describe_value(first)} on one side of a condition that is not known while the function is "
+                f"traced, and {describe_value(second)} on the other. Fix: give both sides one structure, one shape, and dtypes "
+                "that go together"
+            )
         made = Irreconcilable(self.test, message)
         return lambda arrays: made
 
@@ -300,7 +311,7 @@ def condition(value: Any) -> Any:
     """What decides in the place of a value: one that may be None counts as false where it is."""
     if type(value) is Maybe:
         return choose(value.is_there, lambda: value.value, lambda: False)
-    return value
+    return length_of(value) > 0 if is_open_list(value) else value
 
 
 def truth(value: Any) -> bool | None:

@@ -15,10 +15,14 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import ConcretizationError
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import as_traced, has_traced
+from . import places
 from .branches import truth
 from .calls import call, implements
 from .helpers import and_, choose, not_, or_
-from .iteration import Enumerate, Indices, Reversed, TracedRange, Zip, is_captured, rows_of
+from .iteration import Enumerate, Indices, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from .list_access import items_of
+from .list_functions import extreme, mapped, sorted_list, total, truths
+from .list_runs import is_open_list, length_of
 from .merging import Maybe
 
 
@@ -77,7 +81,16 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
 
 @implements(len)
 def len_(value: Any) -> Any:
+    if is_open_list(value):
+        return length_of(value)
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
+
+
+@implements(list)
+def list_(*args: Any) -> Any:
+    made = _elements(args) if args and isinstance(args[0], (list, Rows)) else list(*args)
+    places.note_made(made)
+    return made
 
 
 @implements(range)
@@ -88,6 +101,10 @@ def range_(*bounds: Any) -> Any:
 @implements(zip)
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     parts = [rows_of(iterable) for iterable in iterables]
+    if any(map(is_open_list, iterables)):
+        parts = [
+            ListRows(one) if part is None and isinstance(one, (list, tuple)) else part for part, one in zip(parts, iterables)
+        ]
     if None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
         return zip(*iterables, strict=strict)
     return Zip(parts)
@@ -113,15 +130,32 @@ def ndindex(*shape: Any) -> Any:
 
 @implements(map)
 def map_(function: Callable, *iterables: Iterable) -> Any:
+    if len(iterables) == 1 and _is_of_open_length(iterables[0]):
+        return mapped(function, rows_of(iterables[0]))
     return map(lambda *items: call(function, *items), *iterables)
 
 
 @implements(filter)
 def filter_(function: Callable | None, iterable: Iterable) -> Any:
+    if _is_of_open_length(iterable):
+        return mapped(_itself, rows_of(iterable), function or _itself)
     return filter(None if function is None else (lambda item: call(function, item)), iterable)
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _is_of_open_length(iterable: Any) -> bool:
+    rows = rows_of(iterable) if is_captured(iterable) else None
+    return rows is not None and _is_open(rows.length)
+
+
 def _elements(args: tuple) -> list[Any]:
+    if len(args) == 1 and is_open_list(args[0]):
+        return items_of(args[0])
+    if len(args) == 1 and _is_of_open_length(args[0]):
+        return mapped(_itself, rows_of(args[0]))
     return list(args[0]) if len(args) == 1 else list(args)
 
 
@@ -133,6 +167,8 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
         items = _elements(args)
+        if is_open_list(items):
+            return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None or not items:
             return builtin(items, **default)
         if key is not None:
@@ -164,14 +200,17 @@ implements(builtins.min)(_extreme(builtins.min, np.min, lambda one, other: one <
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim >= 1 and type(start) is int and start == 0:
         return np.sum(iterable, axis=0)
-    return sum(iterable, start)
+    items = _elements((iterable,)) if is_captured(iterable) else iterable
+    return total(items, start) if is_open_list(items) else sum(items, start)
 
 
 @implements(builtins.any)
 def any_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return np.any(iterable)
-    items = list(iterable)
+    items = _elements((iterable,))
+    if is_open_list(items):
+        return truths("any", items)
     return bool_(or_(False, *[(lambda item=item: item) for item in items]))
 
 
@@ -179,13 +218,17 @@ def any_(iterable: Any) -> Any:
 def all_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return np.all(iterable)
-    items = list(iterable)
+    items = _elements((iterable,))
+    if is_open_list(items):
+        return truths("all", items)
     return bool_(and_(True, *[(lambda item=item: item) for item in items]))
 
 
 @implements(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = False) -> Any:
-    items = list(iterable)
+    items = _elements((iterable,))
+    if is_open_list(items):
+        return sorted_list(items, key, reverse)
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
     keys = items if key is None else [call(key, item) for item in items]

@@ -17,8 +17,10 @@ from ..recording.callables import named
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.function_tables import filling
+from ..recording.operands import has_traced
 from ..source.rewriting import reason_against, rewritten
 from . import places
+from .list_runs import is_open_list
 from .merging import without_maybes
 from .surroundings import current_surroundings
 
@@ -28,6 +30,10 @@ MEANINGS: dict[Any, Callable] = {}
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # The same for methods of str: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
+# Methods of lists whose length the program decides; they take the list and the arguments.
+LIST_METHODS: dict[str, Callable] = {}
+# What becomes of a call with such a list, by the function's package, "" for others: takes the function and its arguments.
+NEEDS_ARRAYS: dict[str, Callable] = {}
 
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
@@ -68,6 +74,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
         holder = function.__self__
+        if isinstance(holder, list) and function.__name__ in LIST_METHODS and _is_open_call(function, holder, args):
+            return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
             places.note(places.Contents(holder))
             return function(*args, **kwargs)
@@ -80,6 +88,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
+    if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
+        if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
+            return NEEDS_ARRAYS["numpy"](function, args, kwargs)
+        if meaning is None and not _is_written_anew(function):
+            return NEEDS_ARRAYS[""](function)
     if meaning is not None:
         if function not in TAKE_MAYBES:
             args = without_maybes(args)
@@ -97,6 +110,26 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if places.is_journaling() and not _leaves_no_traces(function):
         raise _not_captured(function)
     return function(*args, **kwargs)
+
+
+def _is_written_anew(function: Any) -> bool:
+    """Whether what a call of an object runs is the user's own."""
+    if isinstance(function, type):
+        function = function.__init__
+    elif isinstance(function, functools.partial):
+        return True
+    elif not isinstance(function, types.BuiltinFunctionType):
+        function = next((vars(base)["__call__"] for base in type(function).__mro__ if "__call__" in vars(base)), None)
+    return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
+
+
+def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
+    """Whether a method of a list needs what the program knows when it runs."""
+    if is_open_list(holder) or method.__name__ in ("index", "count", "remove", "sort") and has_traced(holder):
+        return True
+    return any(isinstance(value, TracedArray) and value.known_value is None for value in args) and (
+        method.__name__ not in ("append", "extend")
+    )
 
 
 def _not_captured(function: Any) -> TracerError:
@@ -164,7 +197,10 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     initialize = kind.__init__
     plain = type(kind) is type and kind.__new__ is object.__new__ and type(initialize) is types.FunctionType
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
-        return kind(*args, **kwargs)
+        made = kind(*args, **kwargs)
+        places.note_made(made)
+        return made
     made = object.__new__(kind)
+    places.note_made(made)
     captured(initialize)(made, *args, **kwargs)
     return made

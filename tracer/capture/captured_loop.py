@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
-from .branches import choose
+from .branches import choose, condition
 from .iteration import Rows
+from .list_merging import carried_as, state_of
+from .list_runs import Unread, place_of
 from .merging import Irreconcilable, Maybe, carried, is_number, kind_of, unchanged, zero_like
 from .outcomes import (
     CONTINUE_CODE,
@@ -34,8 +37,11 @@ from .stacked_rows import row_of
 _MOST_ATTEMPTS = 60
 
 
-class _Again(Exception):
-    """The state has turned out to be larger."""
+class _Again(BaseException):
+    """The state of a loop has turned out to be larger. Nobody else handles it."""
+
+    def __init__(self, loop: CapturedLoop) -> None:
+        self.loop = loop
 
 
 class Aliased(CarryTypeError):
@@ -50,6 +56,7 @@ class _Slot:
         self.is_optional = initial is UNBOUND or initial is None or isinstance(initial, Maybe)
         self.absent = initial.absent if isinstance(initial, Maybe) else initial
         self.ends_bound = False
+        self.state: Any = None  # of lists whose length the program decides
 
 
 class CapturedLoop:
@@ -70,6 +77,7 @@ class CapturedLoop:
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
         self.slots: dict[Any, _Slot] = {}
         self.growing: dict[Any, Contents] = {}
+        self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
         self.codes: frozenset[int] = frozenset([END_CODE])
         self.returned: Any = UNBOUND
@@ -87,7 +95,9 @@ class CapturedLoop:
                 try:
                     final = self._record()
                     break
-                except _Again:
+                except _Again as again:
+                    if again.loop is not self:
+                        raise
                     self._reset()
             else:
                 raise CarryTypeError(f"the state of {self._place()} does not come to an end")
@@ -102,6 +112,11 @@ class CapturedLoop:
     def _reset(self) -> None:
         for place in (*self.places, *self.others):
             place.set(self.before[place.key])
+        for slot in self.slots.values():
+            if slot.place.key not in self.before:
+                slot.place.set(slot.initial)
+        for key, place in self.growing.items():
+            place.set(self.grown_once[key][0])
 
     # --- the state, as the While has it ---
 
@@ -135,7 +150,7 @@ class CapturedLoop:
 
     def _initial(self, slot: _Slot) -> Any:
         if not slot.is_optional:
-            return _carried(slot.initial)
+            return _carried(carried_as(slot.initial, slot.state))
         if isinstance(slot.initial, Maybe):
             return slot.initial.is_there, _carried(slot.initial.value)
         return np.bool_(False), self._zeros(slot.example)
@@ -170,13 +185,20 @@ class CapturedLoop:
             below = position < self.rows.length
             return below if goes_on is None else below & goes_on
         if goes_on is None:
-            return self.test()
-        return choose(goes_on, self.test, lambda: False)
+            return self._test()
+        return choose(goes_on, self._test, lambda: False)
+
+    def _test(self) -> Any:
+        value = condition(self.test())
+        return value if isinstance(value, TracedArray) else bool(value)
 
     def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
         position, code, value = self._enter(slots, state)
         if position is not None and isinstance(self.rows.length, int):
             self.outer.root.intervals[position.instruction(current_trace())] = 0, max(0, self.rows.length - 1)
+        for key, place in self.growing.items():
+            note(place)
+            place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])
         with journal() as entries:
             outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
@@ -210,7 +232,7 @@ class CapturedLoop:
                 raise CarryTypeError(
                     f"{slot.place.name} is bound before {self._place()}, and may be unbound behind a round of it"
                 )
-            return _carried(end)
+            return _carried(carried_as(end, slot.state))
         entered = self.entered[slot.place.key]
         slot.ends_bound = end is not slot.absent and not isinstance(end, Maybe)
         if end is slot.absent:
@@ -227,7 +249,10 @@ class CapturedLoop:
             if key not in ends:
                 candidates.append((place, before, end))
         for place, before, end in candidates:
-            if place.key in self.slots or place.key in self.growing or unchanged(before, end):
+            if place.key in self.slots:
+                missing |= self._state_differs(self.slots[place.key], end)
+                continue
+            if place.key in self.growing or unchanged(before, end):
                 continue
             if isinstance(end, Irreconcilable):
                 raise end.error()
@@ -235,22 +260,44 @@ class CapturedLoop:
                 held = end.value if isinstance(end, Maybe) else end
                 self.slots[place.key] = _Slot(place, before, _example(held))
             elif self._is_growing(place, before, end):
-                self.growing[place.key] = place
+                self.growing[place.key], self.grown_once[place.key] = place, (before, end)
             else:
-                self.slots[place.key] = _Slot(place, before)
+                self._add(place, before, end)
                 self._require_unaliased(place, before, end)
             missing = True
         possible = frozenset(END_CODE if code == CONTINUE_CODE else code for code in possible_codes(outcome))
         if not possible <= self.codes:
-            if self.growing:
-                raise CarryTypeError(f"a list grows in {self._place()}, which may be left early")
+            for key in list(self.growing):
+                self._carry_growing(key)
             self.codes |= possible
             missing = True
         if RETURN_CODE in possible and self.returned is UNBOUND:
             self.returned = _example(returned_value(outcome))
             missing = True
         if missing:
-            raise _Again
+            raise _Again(self)
+
+    def _carry_growing(self, key: Any) -> None:
+        """A list to which rounds append is carried, as it is read in the loop, or that is left early."""
+        self._add(self.growing.pop(key), *self.grown_once[key])
+
+    def _read_growing(self, key: Any) -> NoReturn:
+        self._carry_growing(key)
+        raise _Again(self)
+
+    def _add(self, place: Place, before: Any, end: Any) -> None:
+        """One more place whose value is carried."""
+        slot = self.slots[place.key] = _Slot(place, before)
+        self._state_differs(slot, end)
+
+    def _state_differs(self, slot: _Slot, end: Any) -> bool:
+        """Whether lists in it have turned out to be carried in another way."""
+        if slot.is_optional:
+            return False
+        rounds = None if self.rows is None or not isinstance(self.rows.length, int) else self.rows.length
+        state = state_of(self.entered.get(slot.place.key, slot.initial), end, place_of(), rounds)
+        differs, slot.state = state != slot.state, state
+        return differs
 
     def _is_growing(self, place: Place, before: Any, end: Any) -> bool:
         """Whether a round of a known number of them appends numbers to a list, or containers of numbers."""

@@ -11,12 +11,13 @@ import numpy as np
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
-from . import places
+from . import list_access, places
 from .attributes import delattr_, getattr_, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import condition, decide, truth
 from .calls import call
 from .items import delitem, getitem, note_contents, setitem
+from .list_runs import is_open_list
 from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
@@ -27,8 +28,8 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delattr", "delitem", "for_", "getattr", "getitem", "if_", "is_none", "not_", "note_contents", "note_global", "or_",
-    "setattr", "setitem", "slice", "text", "then", "try_", "value", "while_",
+    "delattr", "delitem", "differ", "equal", "for_", "getattr", "getitem", "if_", "is_none", "made", "not_", "note_contents",
+    "note_global", "or_", "setattr", "setitem", "slice", "text", "then", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -113,6 +114,8 @@ def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
 
 def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
+    if is_open_list(container):
+        return list_access.holds(container, item)
     if isinstance(container, TracedArray) and container.known_value is None:
         return np.any(container == item)
     if isinstance(item, TracedArray) and item.known_value is None and isinstance(container, (tuple, list, set, dict, range)):
@@ -136,6 +139,27 @@ def choose(test: Any, first: Later, second: Later) -> Any:
             return choose_traced(test, first, second)
         test = known
     return first() if test else second()
+
+
+def made(value: Any) -> Any:
+    """A list, a dict or a set that is written down."""
+    places.note_made(value)
+    return value
+
+
+def equal(first: Any, second: Any) -> Any:
+    """``first == second``"""
+    return list_access.equal(first, second) if is_open_list(first) or is_open_list(second) else first == second
+
+
+def differ(first: Any, second: Any) -> Any:
+    """``first != second``"""
+    return not_(equal(first, second)) if is_open_list(first) or is_open_list(second) else first != second
+
+
+def unpacked(value: Any, before: int, behind: int | None) -> Any:
+    """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
+    return list_access.unpacked(value, before, behind) if is_open_list(value) else value
 
 
 # --- statements ---

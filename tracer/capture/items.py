@@ -10,9 +10,10 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
-from . import places
+from . import list_access, places
 from .creation import traced_constant
-from .merging import is_number, without_maybes
+from .list_runs import is_open_list
+from .merging import without_maybes
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
 
@@ -23,20 +24,27 @@ def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
+    if is_open_list(holder):
+        return _item_of_list(holder, without_maybes(index))
     index = without_maybes(index)
     if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
         return as_traced(holder)[index]
-    if isinstance(holder, (list, tuple)) and isinstance(index, TracedArray):
-        if index.known_value is None and holder and all(map(is_number, holder)):
-            return np.stack([as_traced(part) for part in holder])[index]
-        return holder[index]
+    if isinstance(holder, (list, tuple)) and isinstance(index, (TracedArray, slice)):
+        return _item_of_list(holder, index)
     if isinstance(holder, dict) and isinstance(index, TracedArray):
         if index.known_value is None:
             raise ConcretizationError(index, "as the key of a dict", HINTS["range"])
         return holder[index.item()]
     return holder[index]
+
+
+def _item_of_list(holder: Any, index: Any) -> Any:
+    found = list_access.get(holder, index)
+    if isinstance(index, slice):
+        places.note_made(found)
+    return found
 
 
 def _grid(holder: Any, index: Any) -> Any:
@@ -80,13 +88,20 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         surroundings.require_followed(holder)
     if type(holder) is dict and isinstance(index, TracedArray):
         index = index.item()
-    holder[index] = value
+    if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
+        list_access.set_(holder, index, value)
+    else:
+        holder[index] = value
 
 
 def delitem(holder: Any, index: Any) -> None:
     """``del holder[index]``"""
     note_contents(holder)
-    del holder[without_maybes(index)]
+    index = without_maybes(index)
+    if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
+        list_access.delete(holder, index)
+    else:
+        del holder[index]
 
 
 def note_contents(holder: Any) -> None:

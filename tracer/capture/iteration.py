@@ -16,6 +16,8 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
+from .list_access import item_at, items_of
+from .list_runs import Run, is_open_list, length_of, plus, require_read
 
 
 class Rows:
@@ -122,6 +124,40 @@ class ArrayRows(Rows):
         return TracedArray.view_of(array, array.shape[1:], read, write, array.element_strides[1:])
 
 
+class ListRows(Rows):
+    """The elements of a list from a position on, as they are when they are asked for."""
+
+    def __init__(self, holder: Sequence[Any], first: int = 0) -> None:
+        self.holder, self.first = holder, first
+
+    @property
+    def length(self) -> Any:  # type: ignore[override]
+        return plus(length_of(items_of(self.holder)), -self.first) if self.first else length_of(items_of(self.holder))
+
+    def element(self, position: Any) -> Any:
+        return item_at(items_of(self.holder), plus(position, self.first) if self.first else position)
+
+
+class ListItems:
+    """Goes over a list as Python does, and stops where the program decides on the rest, which is then in ``rest``."""
+
+    def __init__(self, holder: list) -> None:
+        self.holder, self.position, self.rest = holder, 0, None
+
+    def __iter__(self) -> ListItems:
+        return self
+
+    def __next__(self) -> Any:
+        if self.position >= len(self.holder) or self.rest is not None:
+            raise StopIteration
+        require_read(self.holder[: self.position + 1])
+        if any(type(item) is Run for item in self.holder[: self.position + 1]):
+            self.rest = ListRows(self.holder, self.position)
+            raise StopIteration
+        self.position += 1
+        return self.holder[self.position - 1]
+
+
 class Zip(Rows):
     def __init__(self, parts: Sequence[Rows]) -> None:
         self.parts = parts
@@ -137,7 +173,11 @@ class Zip(Rows):
 
 class Enumerate(Rows):
     def __init__(self, rows: Rows, start: int) -> None:
-        self.rows, self.start, self.length = rows, start, rows.length
+        self.rows, self.start = rows, start
+
+    @property
+    def length(self) -> Any:  # type: ignore[override]
+        return self.rows.length
 
     def element(self, position: Any) -> Any:
         number = position + self.start if self.start else position
@@ -183,6 +223,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if isinstance(iterable, range):
         return KnownRange(iterable)
+    if is_open_list(iterable):
+        return ListRows(iterable)
     if isinstance(iterable, TracedArray) and iterable.ndim:
         return ArrayRows(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
@@ -192,4 +234,4 @@ def rows_of(iterable: Any) -> Rows | None:
 
 def is_captured(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, so that zip and the like must not ask for its elements at once."""
-    return isinstance(iterable, (Rows, TracedArray))
+    return isinstance(iterable, (Rows, TracedArray)) or is_open_list(iterable)

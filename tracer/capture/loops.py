@@ -14,7 +14,7 @@ from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Trace
 from .branches import condition, decide, truth
 from .captured_loop import Aliased, CapturedLoop
-from .iteration import Pairs, Rows, rows_of
+from .iteration import ListItems, Pairs, Rows, rows_of
 from .outcomes import (
     BREAK,
     BREAK_CODE,
@@ -39,7 +39,13 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     trace = current_trace()
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
-        return _one_by_one(iter(iterable), body, orelse, names)
+        elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
+        return _one_by_one(elements, body, orelse, names)
+    return _over(rows, body, orelse, names)
+
+
+def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    trace = current_trace()
     if isinstance(rows.length, TracedArray) and rows.length.known_value is None:
         return _with_static_numbers(rows.length, lambda: _captured(rows, None, body, orelse, names))
     count = len(rows)
@@ -139,6 +145,8 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
                 continue
             return _if_it_goes_on(outcome, lambda: _one_by_one(elements, body, orelse, names), names, (body, orelse))
         return None if outcome is BREAK else outcome
+    if isinstance(elements, ListItems) and elements.rest is not None:
+        return _over(elements.rest, body, orelse, names)
     return None if orelse is None else orelse()
 
 

@@ -114,9 +114,21 @@ def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> l
     return [LocalName(name, cells[name]) for name in names if name in cells]
 
 
+class Journal(dict[Any, tuple[Place, Any]]):
+    """Places with what they held before. ``made`` are the objects that are made meanwhile, by id: theirs are not among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, Any] = {}
+
+    def add(self, place: Place, before: Callable[[], Any]) -> None:
+        if place.key not in self and id(getattr(place, "holder", None)) not in self.made:
+            self[place.key] = place, before()
+
+
 class _Journals(threading.local):
     def __init__(self) -> None:
-        self.open: list[dict[Any, tuple[Place, Any]]] = []
+        self.open: list[Journal] = []
 
 
 _journals = _Journals()
@@ -125,23 +137,29 @@ _journals = _Journals()
 def note(place: Place) -> None:
     """To be called before a place that is no local variable is changed."""
     if _journals.open:
-        journal = _journals.open[-1]
-        if place.key not in journal:
-            journal[place.key] = place, place.get()
+        _journals.open[-1].add(place, place.get)
+
+
+def note_made(value: Any) -> None:
+    """To be called with an object that has just been made."""
+    if _journals.open:
+        _journals.open[-1].made[id(value)] = value
 
 
 @contextmanager
-def journal() -> Iterator[dict[Any, tuple[Place, Any]]]:
+def journal() -> Iterator[Journal]:
     """Collects the places that are changed meanwhile, with what they held before."""
-    entries: dict[Any, tuple[Place, Any]] = {}
+    entries = Journal()
     _journals.open.append(entries)
     try:
         yield entries
     finally:
         _journals.open.pop()
-        for place, before in entries.values():
-            if _journals.open and place.key not in _journals.open[-1]:
-                _journals.open[-1][place.key] = place, before
+        if _journals.open:
+            outer = _journals.open[-1]
+            outer.made.update(entries.made)
+            for place, before in entries.values():
+                outer.add(place, lambda before=before: before)
 
 
 def is_journaling() -> bool:

@@ -15,6 +15,7 @@ from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from .calls import TEXT_METHODS, implements
+from .list_runs import Run, is_open_list, parts_of
 from .merging import Maybe
 
 
@@ -47,7 +48,7 @@ def is_open(value: Any) -> bool:
         return any(map(is_open, value))
     if isinstance(value, dict):
         return any(map(is_open, value.values()))
-    return isinstance(value, (Deferred, Maybe))
+    return isinstance(value, (Deferred, Maybe, Run))
 
 
 def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], Any]:
@@ -70,6 +71,9 @@ def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], An
     if isinstance(value, Deferred):
         parts = [_prepared(part, arrays) for part in value.values]
         return lambda given: value.function(*[part(given) for part in parts])
+    if is_open_list(value):
+        pieces = [_prepared_run(item, arrays) if type(item) is Run else _prepared([item], arrays) for item in value]
+        return lambda given: [item for piece in pieces for item in piece(given)]
     if type(value) in (list, tuple, set):
         items, kind = [_prepared(item, arrays) for item in value], type(value)
         return lambda given: kind([item(given) for item in items])
@@ -77,6 +81,13 @@ def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], An
         entries = {key: _prepared(item, arrays) for key, item in value.items()}
         return lambda given: {key: item(given) for key, item in entries.items()}
     return lambda given: value
+
+
+def _prepared_run(run: Run, arrays: list[TracedArray]) -> Callable[[list[Any]], list[Any]]:
+    parts, elements = parts_of(run)
+    begin = len(arrays)
+    arrays.extend(parts)
+    return lambda given: elements(given[begin : begin + len(parts)])
 
 
 def call_later(function: Callable[..., None], *values: Any, lines: Sequence[Place] | None = None) -> None:

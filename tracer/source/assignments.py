@@ -8,6 +8,17 @@ from .expressions import Expressions, helper, index_expression, later, located
 from .names import bound_names
 
 
+def unpacked(targets: list[ast.expr], value: ast.expr) -> ast.expr:
+    """The value of an assignment, which helpers look at where it is unpacked."""
+    for target in targets:
+        if isinstance(target, ast.Tuple | ast.List) and not isinstance(value, ast.Tuple | ast.List):
+            stars = [place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
+            before = ast.Constant(stars[0] if stars else len(target.elts))
+            behind = ast.Constant(len(target.elts) - stars[0] - 1 if stars else None)
+            return helper("unpacked", value, value, before, behind)
+    return value
+
+
 class Assignments:
     """The part of `Statements` that is about these."""
 
@@ -34,6 +45,7 @@ class Assignments:
     def assign_to(self, statement: ast.Assign) -> list[ast.stmt]:
         """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
         made = self._noted_globals(statement)
+        statement.value = unpacked(statement.targets, statement.value)
         if all(_binds_names_only(target) for target in statement.targets):
             return [*made, statement]
         value = statement.value

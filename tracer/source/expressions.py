@@ -91,6 +91,8 @@ class Expressions(ast.NodeTransformer):
             if isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_none(node.comparators[0]):
                 found = helper("is_none", node, node.left)
                 return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
+            if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+                return helper("equal" if isinstance(node.ops[0], ast.Eq) else "differ", node, node.left, node.comparators[0])
             return node
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
             return node
@@ -99,7 +101,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or _is_constant_index(node.slice):
+        if not isinstance(node.ctx, ast.Load):
             return node
         return helper("getitem", node, node.value, index_expression(node.slice))
 
@@ -119,6 +121,12 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         return helper("getattr", node, node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
 
+    def _visit_display(self, node: ast.expr) -> ast.expr:
+        self.generic_visit(node)
+        return helper("made", node, node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
+
+    visit_List = visit_Dict = visit_Set = _visit_display
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
         self.generic_visit(node)
@@ -137,19 +145,13 @@ class Expressions(ast.NodeTransformer):
             if hasattr(node, name):
                 setattr(node, name, self.visit(getattr(node, name)))
         self.unbound = outside
-        return node
+        return node if isinstance(node, ast.GeneratorExp) else helper("made", node, node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _is_constant_index(index: ast.expr) -> bool:
-    """Whether an index cannot hold traced values."""
-    kinds = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
-    return all(isinstance(node, kinds) for node in ast.walk(index))
 
 
 def index_expression(index: ast.expr) -> ast.expr:

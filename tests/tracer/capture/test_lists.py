@@ -1,0 +1,361 @@
+"""Lists whose length the program decides: what decorated functions return is what they return undecorated."""
+
+import copy
+
+import numpy as np
+import pytest
+from phlox import jit
+
+RISING, FALLING = np.arange(6.0), np.arange(6.0)[::-1] - 2
+VALUES = [(RISING,), (FALLING,), (np.array([3.0, -1.0, 3.0, 0.5, 7.0, -2.0]),), (np.full(6, -9.0),)]
+
+
+def alike(expected, found):
+    """Whether two values are equal, of the same types, in all their parts; elements of one list may be NumPy's scalars all."""
+    if isinstance(expected, (bool, int, float, np.generic)):
+        return np.asarray(expected).dtype == np.asarray(found).dtype and expected == found
+    if type(expected) is not type(found):
+        return False
+    if isinstance(expected, (list, tuple)):
+        return len(expected) == len(found) and all(map(alike, expected, found))
+    if isinstance(expected, dict):
+        return list(expected) == list(found) and all(alike(expected[key], found[key]) for key in expected)
+    if isinstance(expected, np.ndarray):
+        return expected.dtype == found.dtype and np.array_equal(expected, found)
+    return expected == found
+
+
+def check(function, calls=VALUES):
+    decorated = jit(function)
+    for arguments in [*calls, calls[0]]:
+        outcomes = []
+        for run in (function, decorated):
+            try:
+                outcomes.append(run(*copy.deepcopy(arguments)))
+            except Exception as error:
+                outcomes.append(error)
+        expected, found = outcomes
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected), found
+            assert str(expected) in str(found) or str(found).rstrip(")") in str(expected)
+        elif isinstance(found, Exception):
+            raise found
+        else:
+            assert alike(expected, found), (expected, found)
+
+
+PROGRAMS = []
+
+
+def program(function):
+    PROGRAMS.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+@program
+def appended_in_a_branch(x):
+    out = []
+    for i, value in enumerate(x):
+        if value > 0:
+            out.append((i, value))
+    return out, len(out)
+
+
+@program
+def appended_on_both_sides(x):
+    small, large = [], [0.0]
+    for value in x:
+        if value > 2:
+            large.append(value)
+        else:
+            small.append(int(value))
+    return small, large, len(small) + len(large)
+
+
+@program
+def as_a_stack(x):
+    stack, seen = [0], []
+    while stack:
+        place = stack.pop()
+        if place < len(x) and x[place] > -1:
+            seen.append(place)
+            stack.append(2 * place + 2)
+            stack.append(2 * place + 1)
+    return seen
+
+
+@program
+def as_a_queue(x):
+    queue, order = [0], []
+    while queue:
+        place = queue.pop(0)
+        order.append(place)
+        for child in (2 * place + 1, 2 * place + 2):
+            if child < len(x) and x[child] > -2:
+                queue.append(child)
+    return order
+
+
+@program
+def grown_beyond_the_first_capacity(x):
+    out = [0]
+    while len(out) < 3000 and x[0] < 5:
+        out.append(out[-1] + 1)
+    return out[-1], len(out), sum(out)
+
+
+@program
+def texts_and_none_in_elements(x):
+    log = []
+    for i, value in enumerate(x):
+        if value > 3:
+            log.append(("above", i, value))
+        elif value < 0:
+            log.append(("below", i, None))
+    return log
+
+
+@program
+def known_lists_stay(x):
+    out = []
+    for i in range(3):
+        out.append(x[i])
+    return out, [1, 2.5, "text"], out + [1]
+
+
+@program
+def read_from_both_ends(x):
+    out = [0.0]
+    for value in x:
+        if value > out[-1]:
+            out.append(value)
+    return out[0], out[-1], out[len(out) - 1], out[:2], out[::-1], out[1:], out[-2:], out[:-1], out[::2]
+
+
+@program
+def index_out_of_range(x):
+    out = [v for v in x[:1]]
+    for value in x:
+        if value > 4:
+            out.append(value)
+    return out[1]
+
+
+@program
+def pop_from_empty(x):
+    stack = [1.0]
+    for value in x:
+        if value > 2:
+            stack.append(value)
+        else:
+            stack.pop()
+    return stack
+
+
+@program
+def contained(x):
+    seen = []
+    for value in x:
+        kind = int(value) % 3
+        if kind not in seen:
+            seen.append(kind)
+    return seen, 1 in seen, 7 in seen, seen == [0, 1, 2], seen != []
+
+
+@program
+def counted_by_place(x):
+    counts = [0] * 4
+    for value in x:
+        counts[int(value) % 4] += 1
+    return counts, counts[int(x[0])]
+
+
+@program
+def inserted_and_removed(x):
+    out = [2.0]
+    for value in x:
+        place = 0
+        while place < len(out) and out[place] < value:
+            place += 1
+        out.insert(place, value)
+    if x[0] > 2:
+        out.remove(2.0)
+    out.insert(0, -100.0)
+    return out, out.index(2.0) if 2.0 in out else -1, out.count(3.0)
+
+
+@program
+def builtins(x):
+    out = [1.0]
+    for value in x:
+        if value > -2:
+            out.append(value)
+    return sum(out), max(out), min(out), sorted(out), sorted(out, reverse=True), any(v > 3 for v in x), list(out), out.copy()
+
+
+@program
+def gone_over(x):
+    out = []
+    for value in x:
+        if value > 0:
+            out.append(value)
+    total, squares = 0.0, []
+    for i, value in enumerate(out):
+        total += i * value
+        squares.append(value**2)
+    pairs = 0.0
+    for a, b in zip(out, out[1:]):
+        pairs += a * b
+    return total, squares, pairs
+
+
+@program
+def appended_while_gone_over(x):
+    order = [0]
+    for place in order:
+        for child in (2 * place + 1, 2 * place + 2):
+            if child < len(x) and x[child] > -2:
+                order.append(child)
+    return order
+
+
+@program
+def two_names(x):
+    first = [1.0]
+    second = first
+    for value in x:
+        if value > 1:
+            first.append(value)
+    second.append(7.0)
+    return first, second
+
+
+@program
+def replaced_by_the_next(x):
+    frontier, levels = [0], []
+    while frontier:
+        following = []
+        for place in frontier:
+            for child in (2 * place + 1, 2 * place + 2):
+                if child < len(x) and x[child] > -2:
+                    following.append(child)
+        levels.append(len(frontier))
+        frontier = following
+    return levels
+
+
+@program
+def arrays_as_elements(x):
+    rows = [x[:2]]
+    for value in x:
+        if value > 0:
+            rows.append(x[:2] * value)
+    return rows, np.array(rows), rows[-1].sum()
+
+
+@program
+def as_an_array(x):
+    out, pairs = [], [(7, 0.5)]
+    for i, value in enumerate(x):
+        if value > 0:
+            out.append(value)
+            pairs.append((i, value))
+    array = np.array(out)
+    return array, array.sum(), np.array(pairs).shape, np.sum(out)
+
+
+@program
+def integers_that_become_floats(x):
+    out = [0]
+    for value in x:
+        if value > 1:
+            out.append(out[-1] + 1)
+    out.append(0.5)
+    return len(out)
+
+
+@program
+def cleared_and_extended(x):
+    out, parts = [], []
+    for value in x:
+        out += [value, -value]
+        if value > 3:
+            parts.append(len(out))
+            out.clear()
+        if value < 0:
+            out.extend([0.0, 1.0])
+    return out, parts
+
+
+@program
+def attributes_and_items(x):
+    holder = {"up": [], "down": []}
+    for a, b in zip(x, x[1:]):
+        if b > a:
+            holder["up"].append(b - a)
+        else:
+            holder["down"].append(a - b)
+    return holder
+
+
+@program
+def unpacked(x):
+    out = [0.0, 1.0]
+    for value in x:
+        if value > 0:
+            out.append(value)
+    first, *middle, last = out
+    return first, middle, last
+
+
+@program
+def unpacked_into_too_few(x):
+    out = [0.0]
+    for value in x:
+        if value > 0:
+            out.append(value)
+    a, b, c, d, e, f = out
+    return a + b
+
+
+@program
+def deleted(x):
+    out = [5.0, 6.0, 7.0]
+    for value in x:
+        if value > 2:
+            out.append(value)
+    del out[1]
+    del out[-1]
+    out[0] = 9.0
+    out[-1] = 8.0
+    return out
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_as_undecorated(function):
+    check(function)
+
+
+def reads_what_it_appends(x):
+    last, middle = [x], []
+    for i in range(400):
+        last.append(last[-1] * 0.9 + i)
+        middle.append(x * i)
+        x = x + len(middle) * middle[0]
+    return last[-1], len(last), x, middle[3]
+
+
+def appends_in_two_loops(x):
+    seen = [x]
+    for i in range(30):
+        for j in range(20):
+            seen.append(seen[-1] * 0.5 + j)
+        seen.append(float(i))
+    return *seen[-2:], len(seen), sum(seen)
+
+
+@pytest.mark.parametrize("function", [reads_what_it_appends, appends_in_two_loops])
+def test_lists_that_a_round_appends_to_and_reads(function):
+    jitted = jit(function)
+    for x in (1.5, -0.25):
+        assert jitted(x) == pytest.approx(function(x), rel=1e-12)

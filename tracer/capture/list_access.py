@@ -1,0 +1,333 @@
+"""``x[...]``, ``in``, ``==`` and ``a, b = x`` on lists whose length the program decides; traced positions in any list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.errors import HINTS, ConcretizationError
+from . import places
+from .list_elements import element_type, joined_type
+from .list_runs import (
+    Run,
+    element,
+    instruction_of,
+    instructions,
+    length_of,
+    made,
+    number_of,
+    ordered,
+    plus,
+    require_read,
+    retyped,
+    rows_between,
+    set_row,
+    settled,
+    type_of_items,
+)
+
+Instruction = hlo.Instruction
+
+
+def items_of(holder: Any) -> list[Any]:
+    items = list(list.__iter__(holder)) if isinstance(holder, list) else list(holder)
+    require_read(items)
+    return items
+
+
+def change(holder: list, items: Sequence[Any]) -> None:
+    """Give the list other contents."""
+    places.note(places.Contents(holder))
+    list.__setitem__(holder, slice(None), items)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether this is a traced value that is not known."""
+    return isinstance(value, TracedArray) and value.known_value is None
+
+
+def fail_where(condition: Instruction, error: Exception) -> None:
+    """Let the call raise this exception where the condition holds."""
+    require_trace().add_raise(condition, error)
+
+
+def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
+    """The position, from 0 on, that an index stands for; outside of the list an IndexError."""
+    length = length_of(items)
+    if isinstance(index, TracedArray) and index.known_value is not None:
+        index = int(index.known_value)
+    if isinstance(index, (int, np.integer)) and isinstance(length, int):
+        if not -length <= index < length:
+            raise IndexError(message)
+        return int(index) % length
+    if isinstance(index, TracedArray) and (index.ndim or not index.element_type.is_integer):
+        raise TypeError(f"list indices must be integers or slices, not {index.dtype}{list(index.shape)}")
+    position, count = instruction_of(index), instruction_of(length)
+    if not isinstance(index, TracedArray) and index >= 0:
+        fail_where(hlo.ge(position, count), IndexError(message))
+        return int(index)
+    position = hlo.select(hlo.lt(position, 0), hlo.add(position, count), position)
+    fail_where(hlo.or_(hlo.lt(position, 0), hlo.ge(position, count)), IndexError(message))
+    return number_of(position)
+
+
+def get(holder: Any, index: Any) -> Any:
+    """``holder[index]`` of a list or a tuple."""
+    items = items_of(holder)
+    if isinstance(index, slice):
+        found = sliced(items, index)
+        return found if isinstance(holder, list) else tuple(found)
+    known = known_item(items, index)
+    if known is not _NONE:
+        return known
+    position = row_at(items, index, f"{'list' if isinstance(holder, list) else 'tuple'} index out of range")
+    return element(settled(items), position)
+
+
+_NONE = object()
+
+
+def known_item(items: Sequence[Any], index: Any) -> Any:
+    """The element at a position that is known, where no run lies between it and the end that it is counted from."""
+    if isinstance(index, TracedArray) and index.known_value is not None:
+        index = int(index.known_value)
+    if not isinstance(index, (int, np.integer)):
+        return _NONE
+    part = items[: index + 1] if index >= 0 else items[index:]
+    require_read(part)
+    if len(part) < (index + 1 if index >= 0 else -index) or any(type(item) is Run for item in part):
+        return _NONE
+    return items[index]
+
+
+def item_at(items: Sequence[Any], position: Any) -> Any:
+    """The element at a position that is in range."""
+    known = known_item(items, position)
+    return known if known is not _NONE else element(settled(items), position)
+
+
+def set_(holder: list, index: Any, value: Any) -> None:
+    """``holder[index] = value``"""
+    items = items_of(holder)
+    if isinstance(index, slice):
+        if index.step not in (None, 1):
+            raise NotImplementedError("x[i:j:k] = ... of a list whose length the program decides is not implemented")
+        start, stop = sliced(items, slice(None, index.start)), sliced(items, slice(index.stop, None))
+        change(holder, [*start, *items_of(value), *stop])
+        return
+    if known_item(items, index) is not _NONE:
+        places.note(places.Contents(holder))
+        list.__setitem__(holder, int(index), value)
+        return
+    position = row_at(items, index, "list assignment index out of range")
+    change(holder, [set_row(settled(items, _type_with(items, value)), instruction_of(position), value)])
+
+
+def _type_with(items: Sequence[Any], value: Any) -> Any:
+    return type_of_items([*items, value])
+
+
+def delete(holder: list, index: Any) -> None:
+    """``del holder[index]``"""
+    items = items_of(holder)
+    if not isinstance(index, slice):
+        position = row_at(items, index, "list assignment index out of range")
+        change(holder, without(items, position))
+    elif index.step not in (None, 1):
+        raise NotImplementedError("del x[i:j:k] of a list whose length the program decides is not implemented")
+    else:
+        change(holder, [*sliced(items, slice(None, index.start)), *sliced(items, slice(index.stop, None))])
+
+
+# --- parts ---
+
+
+def sliced(items: Sequence[Any], index: slice) -> list[Any]:
+    """``x[start:stop:step]``"""
+    if not any(map(is_unknown, (index.start, index.stop, index.step))) and not any(type(item) is Run for item in items):
+        return list(items)[slice(*[None if part is None else int(part) for part in (index.start, index.stop, index.step)])]
+    step = 1 if index.step is None else index.step
+    if is_unknown(step):
+        raise ConcretizationError(step, "as the step of a slice of a list", HINTS["range"])
+    step = int(step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if not items:
+        return []
+    run = settled(items)
+    length = instruction_of(run.length)
+    first, last = (0, length) if step > 0 else (-1, hlo.subtract(length, 1))
+    start = _bound(index.start, length, first, last, first if step > 0 else last)
+    stop = _bound(index.stop, length, first, last, last if step > 0 else first)
+    distance = hlo.subtract(stop, start) if step > 0 else hlo.subtract(start, stop)
+    count = hlo.maximum(distance, 0)
+    if abs(step) > 1:
+        count = hlo.divide(hlo.add(count, abs(step) - 1), hlo.full_like(count, abs(step)))
+    if step == 1 and index.start is None:
+        return [made(run.type, instructions(run), number_of(count), run.form.place, run.start)]
+    if step == 1:
+        return [moved(run, start, number_of(count))]
+    return [gathered(run, lambda rows: hlo.add(hlo.multiply(rows, step), hlo.full_like(rows, start)), number_of(count))]
+
+
+def _bound(value: Any, length: Instruction, first: Any, last: Any, default: Any) -> Instruction:
+    low = first if isinstance(first, Instruction) else hlo.constant(np.int64(first))
+    high = last if isinstance(last, Instruction) else hlo.constant(np.int64(last))
+    if value is None:
+        return default if isinstance(default, Instruction) else hlo.constant(np.int64(default))
+    position = instruction_of(value)
+    position = hlo.select(hlo.lt(position, 0), hlo.add(position, length), position)
+    return hlo.maximum(low, hlo.minimum(position, high))
+
+
+def moved(run: Run, start: Instruction, length: Any) -> Run:
+    """The elements from a position on, in the same memory."""
+    begin = hlo.add(instruction_of(run.start), start)
+    begin = hlo.select(hlo.ge(begin, run.form.capacity), hlo.subtract(begin, run.form.capacity), begin)
+    return made(run.type, instructions(run), length, run.form.place, number_of(begin))
+
+
+def gathered(run: Run, position_of: Any, length: Any) -> Run:
+    """The elements at the positions that are made of 0, 1, 2, ..."""
+    run = ordered(run)
+    trace = require_trace()
+    rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
+    positions = TracedArray.from_instruction(trace, position_of(rows), is_scalar=False)
+    columns = [
+        np.take(TracedArray.from_instruction(trace, column, is_scalar=False), positions, axis=0, mode="clip").instruction(trace)
+        for column in instructions(run)
+    ]
+    return made(run.type, columns, length, run.form.place)
+
+
+def without(items: Sequence[Any], position: Any) -> list[Any]:
+    """The list without the element at a position that is in range."""
+    run = settled(items)
+    less = plus(run.length, -1)
+    if isinstance(position, int) and position == 0:
+        return [moved(run, hlo.constant(np.int64(1)), less)]
+    place = instruction_of(position)
+    return [gathered(run, lambda rows: hlo.add(rows, hlo.convert(hlo.ge(rows, hlo.full_like(rows, place)), hlo.S64)), less)]
+
+
+# --- comparisons ---
+
+
+def matches(run: Run, value: Any) -> Instruction | None:
+    """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
+    kind = joined_type(run.type, element_type(value))
+    if kind is None:
+        return None
+    one, other = ordered(retyped(run, kind)), settled([value], kind)
+    rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
+    found = hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length)))
+    return hlo.and_(found, _equal_rows(one, other, True)) if one.columns else found
+
+
+def _equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
+    """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
+    found, place = None, 0
+    columns, others = instructions(one), instructions(other)
+
+    def against(column: Instruction, like: Instruction) -> Instruction:
+        if not is_single:
+            return column
+        return hlo.full_like(like, hlo.reshape(hlo.slice(column, (0,), (1,)), ()))
+
+    for leaf in one.form.leaves:
+        is_constant = None
+        if leaf.is_coded:
+            equal = hlo.eq(columns[place], against(others[place], columns[place]))
+            found = equal if found is None else hlo.and_(found, equal)
+            is_constant = hlo.ne(columns[place], 0)
+            place += 1
+        if leaf.is_number:
+            if columns[place].shape.rank > 1:
+                raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+            equal = hlo.eq(columns[place], against(others[place], columns[place]))
+            equal = equal if is_constant is None else hlo.or_(equal, is_constant)
+            found = equal if found is None else hlo.and_(found, equal)
+            place += 1
+    return hlo.full(hlo.Shape(hlo.PRED, (one.form.capacity + 1,)), True) if found is None else found
+
+
+def _truth(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def _any(rows: Instruction) -> Instruction:
+    trace = require_trace()
+    return np.any(TracedArray.from_instruction(trace, rows, is_scalar=False)).instruction(trace)
+
+
+def holds(holder: list, value: Any) -> Any:
+    """``value in holder``"""
+    items = items_of(holder)
+    if type_of_items(items) is None:
+        return False
+    rows = matches(settled(items), value)
+    return False if rows is None else _truth(_any(rows))
+
+
+def first_match(items: Sequence[Any], value: Any) -> tuple[TracedArray, Instruction] | None:
+    """The position of the first element that is equal to the value, and whether there is one; None where none can be."""
+    rows = matches(settled(items), value) if items else None
+    if rows is None:
+        return None
+    trace = require_trace()
+    position = np.argmax(TracedArray.from_instruction(trace, rows, is_scalar=False))
+    return number_of(hlo.convert(position.instruction(trace), hlo.S64)), _any(rows)
+
+
+def equal(first: Any, second: Any) -> Any:
+    """``first == second`` of lists, of which one at least has a length that the program decides."""
+    if not isinstance(first, list) or not isinstance(second, list):
+        return False
+    first, second = items_of(first), items_of(second)
+    lengths = hlo.eq(instruction_of(length_of(first)), instruction_of(length_of(second)))
+    kinds = type_of_items(first), type_of_items(second)
+    if None in kinds:
+        return _truth(lengths)
+    kind = joined_type(*kinds)
+    if kind is None:
+        return _truth(hlo.and_(lengths, hlo.eq(instruction_of(length_of(first)), 0)))
+    runs = [ordered(settled(items, kind)) for items in (first, second)]
+    capacity = min(run.form.capacity for run in runs)
+    runs = [made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(run)], run.length) for run in runs]
+    rows = hlo.iota(hlo.Shape(hlo.S64, (capacity + 1,)), 0)
+    outside = hlo.ge(rows, hlo.full_like(rows, instruction_of(runs[0].length)))
+    differs = hlo.not_(hlo.or_(outside, _equal_rows(*runs, False)))
+    return _truth(hlo.and_(lengths, hlo.not_(_any(differs))))
+
+
+# --- unpacking ---
+
+
+def unpacked(items: Sequence[Any], before: int, behind: int | None) -> list[Any]:
+    """``a, b = x``, or with ``behind`` names behind one with a star, as a list that Python's own unpacking takes."""
+    length = length_of(items)
+    count = before + (behind or 0)
+    if isinstance(length, int):
+        wrong = None if length == count or behind is not None and length >= count else length < count
+        if wrong is not None:
+            raise ValueError(_unpacking_message(count, behind, wrong))
+    else:
+        few = hlo.lt(instruction_of(length), count)
+        fail_where(few, ValueError(_unpacking_message(count, behind, True)))
+        if behind is None:
+            fail_where(hlo.gt(instruction_of(length), count), ValueError(_unpacking_message(count, behind, False)))
+    found = [item_at(items, place) for place in range(before)]
+    if behind is None:
+        return found
+    last = [item_at(items, plus(length, place - behind)) for place in range(behind)]
+    return [*found, *sliced(items, slice(before, -behind or None)), *last]
+
+
+def _unpacking_message(count: int, behind: int | None, too_few: bool) -> str:
+    if too_few:
+        return f"not enough values to unpack (expected {'' if behind is None else 'at least '}{count})"
+    return f"too many values to unpack (expected {count})"

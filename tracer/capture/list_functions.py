@@ -1,0 +1,185 @@
+"""What built-in functions and NumPy's make of lists whose length the program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.errors import TracerError
+from . import places
+from .calls import NEEDS_ARRAYS, call
+from .helpers import if_
+from .iteration import Rows
+from .list_access import fail_where, gathered, item_at, items_of, sliced
+from .list_runs import (
+    Run,
+    array_of,
+    instruction_of,
+    instructions,
+    is_open_list,
+    length_of,
+    made,
+    ordered,
+    settled,
+    type_of_items,
+)
+from .loops import for_
+from .places import NO_NAMES
+
+
+def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:
+    """The function's values for all elements, or for those for which the test holds."""
+    found: list[Any] = []
+    places.note_made(found)
+
+    def body(item: Any) -> None:
+        def append() -> None:
+            places.note(places.Contents(found))
+            found.append(call(function, item))
+
+        return append() if test is None else if_(call(test, item), append, None, NO_NAMES)
+
+    for_(rows, body, None, NO_NAMES)
+    return found
+
+
+def array_of_list(values: Any) -> Any:
+    """What ``np.array`` makes of a list."""
+    items = items_of(values)
+    return array_of(settled(items)) if type_of_items(items) is not None else np.array([])
+
+
+def _array(run: Run, column: hlo.Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), column, is_scalar=False)
+
+
+# --- order ---
+
+
+def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[Any]:
+    """What ``sorted`` makes of these elements."""
+    if type_of_items(items) is None:
+        return []
+    keys = items if key is None else _keys(items, key)
+    if reverse:  # equal elements keep their order
+        items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
+    run = settled(items)
+    order = _order(ordered(settled(keys)))
+    found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
+    return sliced(found, slice(None, None, -1)) if reverse else found
+
+
+def _keys(items: list[Any], key: Callable) -> list[Any]:
+    run = settled(items)
+    keys = settled(mapped(key, _AllRows(run)))
+    return [made(keys.type, instructions(keys), run.length, keys.form.place)]
+
+
+class _AllRows(Rows):
+    """All rows of a run, so that what is made of them has as many."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.length = run, run.length
+
+    def element(self, position: Any) -> Any:
+        return item_at([self.run], position)
+
+
+def _order(run: Run) -> TracedArray:
+    """The positions of the elements in ascending order, equal ones in theirs, and behind them those of no elements."""
+    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or any(c.ndim > 1 for c in run.columns):
+        raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
+    rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
+    behind = hlo.ge(rows, hlo.full_like(rows, instruction_of(run.length)))
+    order = None
+    for column in (*reversed(instructions(run)), behind):
+        key = _array(run, column)
+        if order is None:
+            order = np.argsort(key, kind="stable")
+        else:
+            order = np.take(order, np.argsort(np.take(key, order, mode="clip"), kind="stable"), mode="clip")
+    return order
+
+
+def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:
+    """``max(items)`` and ``min(items)``"""
+    length = length_of(items)
+    if type_of_items(items) is None or default:
+        raise NotImplementedError(f"{name}() with a default, of a list whose length the program decides, is not implemented")
+    if not isinstance(length, int):
+        fail_where(hlo.le(instruction_of(length), 0), ValueError(f"{name}() iterable argument is empty"))
+    keys = ordered(settled(items if key is None else _keys(items, key)))
+    if len(keys.columns) == 1 and keys.columns[0].ndim == 1:
+        rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
+        inside = hlo.lt(rows, hlo.full_like(rows, instruction_of(length)))
+        values = _array(keys, instructions(keys)[0])
+        worst = np.min(values) if name == "max" else np.max(values)
+        candidates = np.where(_array(keys, inside), values, worst)
+        best = np.max(candidates) if name == "max" else np.min(candidates)
+        hit = np.logical_and(candidates == best, _array(keys, inside))
+        position = np.argmax(hit)
+    else:
+        order = _order(keys)
+        position = (
+            order[0]
+            if name == "min"
+            else order[TracedArray.from_instruction(require_trace(), hlo.subtract(instruction_of(length), 1))]
+        )
+    return item_at(items, position)
+
+
+# --- sums ---
+
+
+def total(items: list[Any], start: Any) -> Any:
+    """``sum(items, start)``"""
+    kind = type_of_items(items)
+    if kind is None:
+        return start
+    found = np.sum(array_of(settled(items)), axis=0)
+    number = kind.numbers[0]
+    if number is not None and number.weak_type:
+        found.weak_type = True
+    return found + start if not isinstance(start, int) or start else found
+
+
+def truths(name: str, items: list[Any]) -> Any:
+    """``any(items)`` and ``all(items)``"""
+    array = array_of(settled(items))
+    found = (np.any if name == "any" else np.all)(array)
+    found.weak_type = True
+    return found
+
+
+# --- NumPy's functions ---
+
+
+def _with_arrays(arguments: Sequence[Any]) -> list[Any]:
+    return [array_of_list(one) if is_open_list(one) else one for one in arguments]
+
+
+def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy's for arrays in the place of lists."""
+    if function in (np.stack, np.vstack, np.concatenate) and len(args) == 1 and not kwargs:
+        array = array_of_list(args[0])
+        if function is np.stack or function is np.vstack and array.ndim == 2:
+            return array
+        if array.ndim == 2:
+            return array.reshape(-1)
+    given = dict(zip(kwargs, _with_arrays(list(kwargs.values()))))
+    return call(function, *_with_arrays(args), **given)
+
+
+def refuse(function: Callable, *_: Any) -> Any:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    raise TracerError(
+        f"{name} takes a list whose length the program decides, and is not captured. Fix: give it np.array(...) of the list"
+    )
+
+
+NEEDS_ARRAYS["numpy"] = call_with_arrays
+NEEDS_ARRAYS[""] = refuse

@@ -1,0 +1,171 @@
+"""Lists that meet: on two sides of a branch, or in all rounds of a loop, with lengths of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from ..recording import pytree
+from ..recording.trace import Trace
+from .list_elements import ElementType, joined_type, not_one_type
+from .list_runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
+from .merging import same
+
+# The capacity of a list to which a captured loop appends; at most as much for one whose number of rounds is known.
+LEAST_CAPACITY, _MOST_AT_FIRST = 256, 65536
+Opener = Callable[[Trace], AbstractContextManager]
+
+
+def _joined(first: Sequence[Any], second: Sequence[Any]) -> ElementType | None:
+    kinds = type_of_items(first), type_of_items(second)
+    kind = joined_type(*kinds)
+    if kind is None and kinds != (None, None):
+        raise not_one_type(*kinds)
+    return kind
+
+
+def _common_length(first: Sequence[Any], second: Sequence[Any]) -> int | None:
+    length = known_length(first)
+    return length if length == known_length(second) else None
+
+
+# --- two sides of a branch ---
+
+
+def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener) -> tuple[Any, Any]:
+    """Two values, one in each trace, so that lists in them that differ in length have one structure."""
+    kind = type(first)
+    if kind is not type(second):
+        return first, second
+    if isinstance(first, list):
+        return _aligned_lists(traces, first, second, reopened)
+    if kind is tuple and len(first) == len(second):
+        pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
+        return tuple([one for one, _ in pairs]), tuple([other for _, other in pairs])
+    if kind is dict and list(first) == list(second):
+        pairs = [aligned(traces, first[key], second[key], reopened) for key in first]
+        return tuple(dict(zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
+    return first, second
+
+
+def _aligned_lists(traces: Sequence[Trace], first: list, second: list, reopened: Opener) -> tuple[list, list]:
+    count = 0
+    while count < min(len(first), len(second)) and same(first[count], second[count]):
+        count += 1
+    prefix, sides = first[:count], [first[count:], second[count:]]
+    if len(sides[0]) == len(sides[1]) and not any(map(is_open_list, sides)):
+        pairs = [aligned(traces, one, other, reopened) for one, other in zip(*sides)]
+        if all(pytree.flatten(one)[1] == pytree.flatten(other)[1] for one, other in pairs):
+            return [*prefix, *[one for one, _ in pairs]], [*prefix, *[other for _, other in pairs]]
+    heads: list[list[Run]] = [[], []]
+    if any(side and type(side[0]) is Run and side[0].form.place is not None for side in sides):
+        heads = _aligned_heads(traces, sides, reopened)
+    if any(sides):
+        kind = _joined(*sides)
+        form = _form(kind, max(map(bound_of, sides)), None, _common_length(*sides))
+        tails = [_within(trace, lambda side=side: [fitted(side, form, kind)], reopened) for trace, side in zip(traces, sides)]
+    else:
+        tails = [[], []]
+    return [*prefix, *heads[0], *tails[0]], [*prefix, *heads[1], *tails[1]]
+
+
+def _aligned_heads(traces: Sequence[Trace], sides: list[list], reopened: Opener) -> list[list[Run]]:
+    """The first run of both sides, which may grow; what is behind it on one side stays there.
+
+    A side that has no such run gives all that it has; where that is nothing it takes the other's memory.
+    """
+    heads = []
+    for number, side in enumerate(sides):
+        given = side[:1] if side and type(side[0]) is Run and side[0].form.place is not None else side[:]
+        heads.append(given)
+        sides[number] = side[len(given) :]
+    for number, (head, other) in enumerate(zip(heads, reversed(heads))):
+        if not head and all(column.root_storage.trace not in traces for column in other[0].columns):
+            heads[number] = [Run(_with_length(other[0].form), other[0].columns, 0)]
+    kind = _joined(*heads)
+    forms = [one.form for head in heads for one in head if type(one) is Run and one.form.place is not None]
+    largest = max(forms, key=lambda form: form.capacity)
+    is_ring = any(form.is_ring for form in forms)
+    form = _form(kind, largest.capacity, largest.place, None, is_ring)
+    return [_within(trace, lambda head=head: [fitted(head, form, kind)], reopened) for trace, head in zip(traces, heads)]
+
+
+def _with_length(form: Form) -> Form:
+    return Form(form.structure, form.leaves, form.capacity, form.place, 0)
+
+
+def _form(kind: ElementType, capacity: int, place: str | None, length: int | None, is_ring: bool = False) -> Form:
+    return Form(kind.structure, kind.leaves, capacity, place, length, is_ring)
+
+
+def _within(trace: Trace, run: Callable[[], Any], reopened: Opener) -> Any:
+    with reopened(trace):
+        return run()
+
+
+# --- all rounds of a loop ---
+
+
+@dataclass(frozen=True)
+class ListState:
+    """How a list is carried: as one run of this form, whose elements are of this type."""
+
+    form: Form
+    kind: ElementType
+
+
+@dataclass(frozen=True)
+class ContainerState:
+    """How a container is carried in which there are such lists: None for what stays as it is."""
+
+    children: tuple[Any, ...]
+
+
+def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState | ContainerState | None:
+    """How a value is carried that enters a round as one value and leaves it as the other; None if as it is.
+
+    rounds: their number, where it is known.
+    """
+    if type(before) is not type(end):
+        return None
+    if isinstance(before, (tuple, list)) and len(before) == len(end) and not is_open_list(before) and not is_open_list(end):
+        children = tuple([state_of(one, other, place, rounds) for one, other in zip(before, end)])
+        fits = isinstance(before, tuple) or all(
+            child is not None or pytree.flatten(one)[1] == pytree.flatten(other)[1]
+            for child, one, other in zip(children, before, end)
+        )
+        if fits:
+            return ContainerState(children) if any(children) else None
+    if isinstance(before, dict) and list(before) == list(end):
+        children = tuple([state_of(before[key], end[key], place, rounds) for key in before])
+        return ContainerState(children) if any(children) else None
+    if not isinstance(before, list):
+        return None
+    kind = _joined(before, end)
+    if kind is None:
+        return None
+    run = before[0] if len(before) == 1 and type(before[0]) is Run else None
+    ring = any(type(item) is Run and item.form.is_ring for item in (*before, *end))
+    length = _common_length(before, end)
+    if length is not None:
+        return ListState(_form(kind, length, None, length, ring), kind)
+    if run is not None and run.form.place is not None:
+        return ListState(_form(kind, run.form.capacity, run.form.place, None, ring), kind)
+    growth = bound_of(end) - bound_of(before)
+    expected = 0 if rounds is None or growth <= 0 else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
+    return ListState(_form(kind, guessed(place, max(LEAST_CAPACITY, expected)), place, None, ring), kind)
+
+
+def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
+    """The value as it is carried."""
+    if state is None:
+        return value
+    if isinstance(state, ListState):
+        if len(value) == 1 and type(value[0]) is Run and value[0].form == state.form and value[0].type == state.kind:
+            return list(value)
+        return [fitted(value, state.form, state.kind)]
+    if isinstance(value, dict):
+        return {key: carried_as(value[key], child) for key, child in zip(value, state.children)}
+    return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])

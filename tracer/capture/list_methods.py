@@ -1,0 +1,159 @@
+"""The methods of lists whose length the program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from . import places
+from .calls import LIST_METHODS
+from .list_access import (
+    change,
+    fail_where,
+    first_match,
+    gathered,
+    items_of,
+    matches,
+    moved,
+    row_at,
+    sliced,
+    without,
+)
+from .list_functions import sorted_list
+from .list_runs import (
+    Run,
+    element,
+    instruction_of,
+    instructions,
+    length_of,
+    made,
+    number_of,
+    plus,
+    require_capacity,
+    set_row,
+    settled,
+    type_of_items,
+    with_capacity,
+)
+
+
+def method(name: str) -> Callable:
+    def register(function: Callable) -> Callable:
+        LIST_METHODS[name] = function
+        return function
+
+    return register
+
+
+@method("pop")
+def pop(holder: list, index: Any = -1) -> Any:
+    items = items_of(holder)
+    length = length_of(items)
+    if isinstance(length, int) and not length:
+        raise IndexError("pop from empty list")
+    last = isinstance(index, (int, np.integer)) and index == -1
+    if last and type(items[-1]) is not Run:
+        places.note(places.Contents(holder))
+        return list.pop(holder)
+    if not isinstance(length, int):
+        fail_where(hlo.le(instruction_of(length), 0), IndexError("pop from empty list"))
+    run = settled(items)
+    if last:
+        position = plus(length, -1)
+        change(holder, [Run(run.form, run.columns, position, run.start) if run.form.length is None else _shorter(run)])
+    else:
+        position = row_at([run], index, "pop index out of range")
+        change(holder, without([run], position))
+    return element(run, position, is_copied=True)
+
+
+def _shorter(run: Run) -> Run:
+    return made(run.type, instructions(run), plus(run.length, -1), run.form.place, run.start)
+
+
+@method("insert")
+def insert(holder: list, index: Any, value: Any) -> None:
+    items = items_of(holder)
+    run = settled(items, type_of_items([*items, value]))
+    if run.form.place is None:
+        run = with_capacity(run, run.form.capacity + 1, None)
+    longer = plus(run.length, 1)
+    require_capacity(longer, run.form.capacity, run.form.place)
+    if isinstance(index, int) and index == 0:
+        moved_ = moved(run, hlo.constant(np.int64(run.form.capacity - 1)), longer)
+        change(holder, [set_row(moved_, hlo.constant(np.int64(0)), value)])
+        return
+    place, length = instruction_of(index), instruction_of(run.length)
+    place = hlo.select(hlo.lt(place, 0), hlo.maximum(hlo.add(place, length), hlo.constant(np.int64(0))), place)
+    place = hlo.minimum(place, length)
+    wider = gathered(
+        run, lambda rows: hlo.subtract(rows, hlo.convert(hlo.gt(rows, hlo.full_like(rows, place)), hlo.S64)), longer
+    )
+    change(holder, [set_row(wider, place, value)])
+
+
+@method("remove")
+def remove(holder: list, value: Any) -> None:
+    position = _found(items_of(holder), value, "list.remove(x): x not in list")
+    change(holder, without(items_of(holder), position))
+
+
+@method("index")
+def index(holder: list, value: Any, *bounds: Any) -> Any:
+    if bounds:
+        raise NotImplementedError("list.index with bounds, of a list whose length the program decides, is not implemented")
+    return _found(items_of(holder), value, "list.index(x): x not in list")
+
+
+def _found(items: Sequence[Any], value: Any, message: str) -> TracedArray:
+    found = first_match(items, value)
+    if found is None:
+        raise ValueError(message)
+    position, is_there = found
+    fail_where(hlo.not_(is_there), ValueError(message))
+    return position
+
+
+@method("count")
+def count(holder: list, value: Any) -> Any:
+    items = items_of(holder)
+    rows = matches(settled(items), value) if items else None
+    if rows is None:
+        return 0
+    trace = require_trace()
+    total = np.sum(TracedArray.from_instruction(trace, rows, is_scalar=False))
+    return number_of(hlo.convert(total.instruction(trace), hlo.S64))
+
+
+@method("clear")
+def clear(holder: list) -> None:
+    change(holder, [])
+
+
+@method("copy")
+def copy(holder: list) -> list[Any]:
+    return items_of(holder)
+
+
+@method("reverse")
+def reverse(holder: list) -> None:
+    change(holder, sliced(items_of(holder), slice(None, None, -1)))
+
+
+@method("sort")
+def sort(holder: list, *, key: Callable | None = None, reverse: bool = False) -> None:
+    change(holder, sorted_list(items_of(holder), key, reverse))
+
+
+@method("append")
+def append(holder: list, value: Any) -> None:
+    change(holder, [*list.__iter__(holder), value])
+
+
+@method("extend")
+def extend(holder: list, values: Any) -> None:
+    change(holder, [*list.__iter__(holder), *(items_of(values) if isinstance(values, list) else values)])

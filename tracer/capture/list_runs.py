@@ -1,0 +1,491 @@
+"""Lists whose length the program decides: among their elements is a `Run`, which stands for a number of elements.
+
+A list stays the Python object that it is, also under other names; ``[a, run, b]`` has the elements a, those of the run, b. So
+what a branch appends is a run of at most one element behind what was there before, and no branch hands on whole arrays. Where
+the elements are asked for, and at the end of a round of a loop, the runs are put together (`settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.source_lines import user_location
+from ..recording import pytree
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import dynamic
+from ..recording.errors import SizeBeyondBound, TracerError
+from ..recording.trace import Trace
+from .list_elements import (
+    ElementType,
+    LeafForm,
+    constant_columns,
+    element_of,
+    elements_from_arrays,
+    joined_type,
+    joined_types,
+    not_one_type,
+    recoded,
+    row_of,
+    type_with,
+)
+
+Instruction = hlo.Instruction
+# Runs of up to this many elements are written row by row into another one, which then stays where it is.
+_FEW_ROWS = 8
+
+
+@dataclass(frozen=True)
+class Form:
+    """What does not change about a run while it is the state of a loop.
+
+    Its columns have a row more than the capacity, for what must not be written. place: where the capacity was guessed, None
+    where it cannot be exceeded. length: None where the program decides it. is_ring: whether the first element may lie anywhere;
+    the row behind the last one of the capacity is then the first.
+    """
+
+    structure: Any
+    leaves: tuple[LeafForm, ...]
+    capacity: int
+    place: str | None = None
+    length: int | None = None
+    is_ring: bool = False
+
+
+class Run:
+    """A number of elements of a list: the first rows of the columns, or those from ``start`` on."""
+
+    __slots__ = ("form", "columns", "length", "start")
+
+    def __init__(self, form: Form, columns: Sequence[TracedArray], length: Any, start: Any = 0) -> None:
+        self.form, self.columns, self.length, self.start = form, tuple(columns), length, start
+
+    @property
+    def type(self) -> ElementType:
+        return type_with(self.form.structure, self.form.leaves, self.columns)
+
+    def __repr__(self) -> str:
+        return f"<up to {self.form.capacity} elements>"
+
+
+class Unread:
+    """Stands for what earlier rounds of a loop have appended to a list that no round reads; reading it calls ``read``."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, read: Callable[[], NoReturn]) -> None:
+        self.read = read
+
+
+def _refuse(self: Run | Unread, *arguments: Any, **keywords: Any) -> Any:
+    if isinstance(self, Unread):
+        self.read()
+    raise TracerError(
+        "a list whose length the program decides is used in a way that is not implemented: as one of the arguments *x, or by "
+        "code that is not captured"
+    )
+
+
+for _name in (
+    "__call__", "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__iter__", "__getitem__",
+    "__setitem__", "__contains__", "__index__", "__int__", "__float__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
+    "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__mod__", "__neg__", "__matmul__", "__array_ufunc__",
+    "__array_function__", "__array__", "__format__", "__str__", "__enter__", "__exit__",
+):  # fmt: skip
+    setattr(Run, _name, _refuse)
+    setattr(Unread, _name, _refuse)
+Run.__hash__ = Unread.__hash__ = object.__hash__
+
+
+def _taken_apart(run: Run) -> tuple[Form, tuple[Any, ...]]:
+    length = () if run.form.length is not None else (run.length,)
+    return run.form, (*run.columns, *length, *((run.start,) if run.form.is_ring else ()))
+
+
+def _put_together(form: Form, children: Sequence[Any]) -> Run:
+    pending = list(children)
+    start = pending.pop() if form.is_ring else 0
+    length = pending.pop() if form.length is None else form.length
+    return Run(form, pending, length, start)
+
+
+pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
+
+
+def is_open_list(value: Any) -> bool:
+    """Whether this is a list whose length the program decides, or whose elements lie in arrays."""
+    return isinstance(value, list) and any(type(item) in (Run, Unread) for item in list.__iter__(value))
+
+
+def require_read(items: Iterable[Any]) -> None:
+    """To be called by what reads the elements of a list."""
+    for item in items:
+        if type(item) is Unread:
+            item.read()
+
+
+# --- numbers ---
+
+
+def instruction_of(number: Any) -> Instruction:
+    """A Python integer, traced or not, as s64[]."""
+    if isinstance(number, TracedArray):
+        return hlo.convert(number.instruction(require_trace()), hlo.S64)
+    return hlo.constant(np.int64(number))
+
+
+def number_of(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def plus(first: Any, second: Any) -> Any:
+    if isinstance(first, int) and isinstance(second, int):
+        return first + second
+    return number_of(hlo.add(instruction_of(first), instruction_of(second)))
+
+
+def length_of(items: Iterable[Any]) -> Any:
+    """The length of a list, an int where it is known."""
+    items = list(items)
+    require_read(items)
+    known, length = 0, None
+    for item in items:
+        if type(item) is Run and not isinstance(item.length, int):
+            length = item.length if length is None else plus(length, item.length)
+        else:
+            known += item.length if type(item) is Run else 1
+    return known if length is None else plus(length, known) if known else length
+
+
+def known_length(items: Iterable[Any]) -> int | None:
+    """The length of a list where it is known."""
+    lengths = [item.length if type(item) is Run else 1 for item in items]
+    return sum(lengths) if all([isinstance(length, int) for length in lengths]) else None
+
+
+def bound_of(items: Iterable[Any]) -> int:
+    return sum([item.form.capacity if type(item) is Run else 1 for item in items])
+
+
+# --- from elements to runs and back ---
+
+
+def type_of_items(items: Sequence[Any]) -> ElementType | None:
+    """The type of a list's elements, None where there are none. Raises TracerError where they have none in common."""
+    require_read(items)
+    found = joined_types([item for item in items if type(item) is not Run])
+    for item in items:
+        if type(item) is Run:
+            both = joined_type(item.type, found)
+            if both is None:
+                raise not_one_type(found, item.type)
+            found = both
+    return found
+
+
+def _array(column: Instruction, like: Any) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), column, weak_type=like.weak_type, is_scalar=False)
+
+
+def made(kind: ElementType, columns: Sequence[Instruction], length: Any, place: str | None = None, start: Any = 0) -> Run:
+    """A run with these columns."""
+    arrays = [_array(column, like) for column, like in zip(columns, kind.columns)]
+    capacity = columns[0].shape.dimensions[0] - 1 if columns else _LARGEST
+    form = Form(
+        kind.structure, kind.leaves, capacity, place, length if isinstance(length, int) else None, not isinstance(start, int)
+    )
+    return Run(form, arrays, length, start)
+
+
+_LARGEST = 2**31  # the capacity of runs that need no memory
+
+
+def empty(kind: ElementType, capacity: int, place: str | None = None) -> Run:
+    columns = [hlo.full(hlo.Shape(one.shape.element_type, (capacity + 1, *one.shape.dimensions)), 0) for one in kind.columns]
+    return made(kind, columns, 0, place)
+
+
+def run_of(values: Sequence[Any], kind: ElementType) -> Run:
+    """A run of these elements."""
+    known = constant_columns(values, kind)
+    if known is not None:
+        columns = [
+            hlo.constant(np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)]), one.shape.element_type)
+            for column, one in zip(known, kind.columns)
+        ]
+        return made(kind, columns, len(values))
+    rows = [row_of(value, kind) for value in values]
+    columns = []
+    for place, one in enumerate(kind.columns):
+        dimensions = (1, *one.shape.dimensions)
+        parts = [hlo.reshape(row[place], dimensions) for row in rows]
+        columns.append(hlo.concatenate(*parts, hlo.full(hlo.Shape(one.shape.element_type, dimensions), 0), dimensions=(0,)))
+    return made(kind, columns, len(values))
+
+
+def retyped(run: Run, kind: ElementType) -> Run:
+    """The run with elements of this type, which holds its own."""
+    old = run.type
+    if old == kind:
+        return run
+    columns = recoded(instructions(run), run.form.capacity + 1, old, kind)
+    return made(kind, columns, run.length, run.form.place, run.start)
+
+
+def instructions(run: Run) -> list[Instruction]:
+    trace = require_trace()
+    return [column.instruction(trace) for column in run.columns]
+
+
+def _physical(run: Run, position: Instruction) -> Instruction:
+    """The row of the element at this position, which is less than the capacity."""
+    if not run.form.is_ring:
+        return position
+    row = hlo.add(instruction_of(run.start), position)
+    return hlo.select(hlo.ge(row, run.form.capacity), hlo.subtract(row, run.form.capacity), row)
+
+
+def _with_rest(column: Instruction, row: Instruction) -> list[Instruction]:
+    return [row, *[hlo.constant(np.int64(0))] * (column.shape.rank - 1)]
+
+
+def element(run: Run, position: Any, is_copied: bool = False) -> Any:
+    """The element at a position that is in range; arrays in it are views that are not to be written to, or copies."""
+    row = _physical(run, instruction_of(position))
+
+    def read_from(base: Instruction) -> Instruction:
+        sizes = base.shape.dimensions[1:]
+        return hlo.reshape(hlo.dynamic_slice(base, *_with_rest(base, row), sizes=(1, *sizes)), sizes)
+
+    def array_of(place: int, instruction: Instruction, number: Any) -> TracedArray:
+        trace = require_trace()
+        if not number.shape.dimensions:
+            return TracedArray.from_instruction(trace, instruction, number.weak_type, number.is_scalar)
+        if is_copied:
+            return TracedArray.from_instruction(trace, instruction)
+        return TracedArray.view_of(run.columns[place], number.shape.dimensions, _Read(row), _write_refused)
+
+    trace = require_trace()
+    return element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
+
+
+class _Read:
+    def __init__(self, row: Instruction) -> None:
+        self.row = TracedArray.from_instruction(require_trace(), row)
+
+    def __call__(self, trace: Trace, base: Instruction) -> Instruction:
+        sizes, row = base.shape.dimensions[1:], self.row.instruction(trace)
+        return hlo.reshape(hlo.dynamic_slice(base, *_with_rest(base, row), sizes=(1, *sizes)), sizes)
+
+
+def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
+    raise TracerError(
+        "an array in a list whose length the program decides is changed in place. Fix: put a new one there (x[i] = x[i] + 1)"
+    )
+
+
+def set_row(run: Run, position: Instruction, value: Any) -> Run:
+    """The run with another element at this position; where the position is no less than the capacity it is dropped."""
+    kind = joined_type(run.type, joined_types([value]))
+    if kind is None:
+        raise not_one_type(run.type, joined_types([value]))
+    return _with_row(retyped(run, kind), position, row_of(value, kind))
+
+
+def _with_row(run: Run, position: Instruction, row: Sequence[Instruction]) -> Run:
+    capacity = run.form.capacity
+    place = hlo.select(hlo.lt(position, capacity), _physical(run, position), hlo.constant(np.int64(capacity)))
+    columns = [
+        hlo.dynamic_update_slice(column, hlo.reshape(part, (1, *part.shape.dimensions)), *_with_rest(column, place))
+        for column, part in zip(instructions(run), row)
+    ]
+    return made(run.type, columns, run.length, run.form.place, run.start)
+
+
+def ordered(run: Run) -> Run:
+    """The run with its first element in the first row."""
+    if not run.form.is_ring:
+        return run
+    capacity, start, columns = run.form.capacity, instruction_of(run.start), []
+    for column in instructions(run):
+        twice = hlo.concatenate(rows_between(column, 0, capacity), column, column, dimensions=(0,))
+        sizes = (capacity + 1, *column.shape.dimensions[1:])
+        columns.append(hlo.dynamic_slice(twice, *_with_rest(column, start), sizes=sizes))
+    return made(run.type, columns, run.length, run.form.place)
+
+
+def with_capacity(run: Run, capacity: int, place: str | None) -> Run:
+    """The run in columns of another size; what they cannot hold makes the call fail that guessed the size."""
+    if run.form.capacity == capacity or not run.columns:
+        return Run(replace(run.form, capacity=capacity, place=place), run.columns, run.length, run.start)
+    run, had, columns = ordered(run), run.form.capacity, []
+    for column in instructions(run):
+        if capacity > had:
+            columns.append(_longer(column, capacity - had))
+        else:
+            columns.append(rows_between(column, 0, capacity + 1))
+    if capacity < had:
+        require_capacity(run.length, capacity, place)
+    return made(run.type, columns, run.length, place)
+
+
+def _longer(column: Instruction, count: int) -> Instruction:
+    padding = [(0, count, 0), *[(0, 0, 0)] * (column.shape.rank - 1)]
+    return hlo.pad(column, hlo.constant(0, column.shape.element_type), padding=padding)
+
+
+def rows_between(column: Instruction, begin: int, end: int) -> Instruction:
+    rest = column.shape.dimensions[1:]
+    return hlo.slice(column, (begin, *[0] * len(rest)), (end, *rest))
+
+
+def require_capacity(length: Any, capacity: int, place: str | None) -> None:
+    if isinstance(length, int) and length <= capacity:
+        return
+    too_long = hlo.gt(instruction_of(length), capacity)
+    require_trace().add_error_flag(too_long, SizeBeyondBound, SizeBeyondBound.message(place))
+
+
+def guessed(place: str, guess: int) -> int:
+    """The capacity for lists at this place, larger where it has turned out too small."""
+    return require_trace().root.guessed_bounds.setdefault(place, guess)
+
+
+def place_of() -> str:
+    return f"a list at {user_location()}"
+
+
+# --- putting together ---
+
+
+def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
+    """One run of all elements, of the type that is theirs together, or of one that holds it."""
+    kind = kind or type_of_items(items)
+    if kind is None:
+        raise ValueError("a list without elements has no type")
+    pieces = _pieces(items)
+    if not pieces:
+        return empty(kind, 0)
+    first, *others = pieces
+    if type(first) is Run and not others:
+        return retyped(first, kind)
+    if type(first) is Run and first.form.place is not None:
+        run = retyped(first, kind)
+        for piece in others:
+            run = extended(run, piece)
+        return run
+    return _concatenated([retyped(one, kind) if type(one) is Run else run_of(one, kind) for one in pieces], kind)
+
+
+def _pieces(items: Sequence[Any]) -> list[Any]:
+    """Runs, and lists of the elements between them."""
+    pieces: list[Any] = []
+    for item in items:
+        if type(item) is Run:
+            pieces.append(item)
+        elif pieces and type(pieces[-1]) is list:
+            pieces[-1].append(item)
+        else:
+            pieces.append([item])
+    return pieces
+
+
+def extended(run: Run, piece: Any) -> Run:
+    """A run of a guessed capacity with more elements behind it, a run of them or a list; it stays in its memory."""
+    kind, capacity, place = run.type, run.form.capacity, run.form.place
+    count = piece.form.capacity if type(piece) is Run else len(piece)
+    length = plus(run.length, piece.length if type(piece) is Run else count)
+    require_capacity(length, capacity, place)
+    if count > _FEW_ROWS:
+        piece = retyped(piece, kind) if type(piece) is Run else run_of(piece, kind)
+        whole = _concatenated([ordered(run), piece], kind)
+        return made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(whole)], length, place)
+    end = instruction_of(run.length)
+    if type(piece) is Run:
+        columns = instructions(ordered(retyped(piece, kind)))
+        rows = [[hlo.reshape(rows_between(one, j, j + 1), one.shape.dimensions[1:]) for one in columns] for j in range(count)]
+    else:
+        rows = [row_of(value, kind) for value in piece]
+    for j, row in enumerate(rows):
+        run = _with_row(run, hlo.add(end, j) if j else end, row)
+    return made(kind, instructions(run), length, place, run.start)
+
+
+def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
+    """A new run whose capacity is that of all of them together."""
+    runs = [ordered(run) for run in runs]
+    if not runs[0].columns:
+        return made(kind, [], length_of(runs))
+    capacity = sum([run.form.capacity for run in runs])
+    known = all([isinstance(run.length, int) and run.length == run.form.capacity for run in runs])
+    columns = []
+    for place, one in enumerate(kind.columns):
+        whole = [run.columns[place].instruction(require_trace()) for run in runs]
+        blocks = [rows_between(column, 0, column.shape.dimensions[0] - 1) for column in whole]
+        zero = hlo.full(hlo.Shape(one.shape.element_type, (1, *one.shape.dimensions)), 0)
+        if known:
+            columns.append(hlo.concatenate(*blocks, zero, dimensions=(0,)))
+            continue
+        column = _longer(blocks[0], capacity + 1 - runs[0].form.capacity)
+        position = runs[0].length
+        for run, block in zip(runs[1:], blocks[1:]):
+            column = hlo.dynamic_update_slice(column, block, *_with_rest(column, instruction_of(position)))
+            position = plus(position, run.length)
+        columns.append(column)
+    return made(kind, columns, length_of(runs))
+
+
+def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
+    """One run of these elements that has exactly this form."""
+    run = settled(items, kind)
+    if run.form.is_ring and not form.is_ring:
+        run = ordered(run)
+    run = with_capacity(run, form.capacity, form.place)
+    length = run.length if form.length is not None else number_of(instruction_of(run.length))
+    start = number_of(instruction_of(run.start)) if form.is_ring else 0
+    return Run(form, run.columns, length, start)
+
+
+# --- as arrays, and as results ---
+
+
+def array_of(run: Run) -> Any:
+    """What ``np.array`` makes of the list; its size is known at run time only."""
+    run = ordered(run)
+    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves):
+        raise TracerError(f"a list of {run.type} cannot become an array of numbers")
+    trace, capacity = require_trace(), run.form.capacity
+    columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
+
+    def whole(structure: Any) -> Any:
+        if structure is pytree.LEAF:
+            return next(columns)
+        return np.stack([whole(child) for child in structure[2]], axis=1)
+
+    array = whole(run.form.structure)[:capacity]
+    if isinstance(run.length, int):
+        return array[: run.length]
+    return dynamic(trace, array, {0: hlo.convert(instruction_of(run.length), hlo.S32)})
+
+
+def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
+    """The arrays that a run consists of, and what gives a list of its elements, of the arrays' contents when it has run."""
+    form, kind = run.form, run.type
+    arrays = list(run.columns)
+    numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
+    weak = [column.weak_type for column in kind.columns]
+
+    def elements(given: Sequence[Any]) -> list[Any]:
+        others = [int(number) for number in given[len(arrays) :]]
+        length = run.length if isinstance(run.length, int) else others.pop(0)
+        start = others.pop(0) if others else 0
+        columns = [np.asarray(column)[: form.capacity] for column in given[: len(arrays)]]
+        if start:
+            columns = [np.roll(column, -start, axis=0) for column in columns]
+        return elements_from_arrays(form.structure, form.leaves, [(c[:length], w) for c, w in zip(columns, weak)], length)
+
+    return [*arrays, *numbers], elements
