@@ -213,7 +213,7 @@ def test_read_only_argument():
 
     x = np.zeros(2)
     x.flags.writeable = False
-    with pytest.raises(ValueError, match="assignment destination is read-only: argument x"):
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
         compiled(f)(x)
     assert x[0] == 0
 
@@ -279,18 +279,20 @@ def test_changed_argument_that_is_also_captured():
     np.testing.assert_array_equal(jitted(np.zeros(3)), [2, 0, 0])
 
 
-def test_index_errors_leave_arguments_unchanged():
+def test_arguments_keep_what_was_changed_before_an_index_error():
     def f(x, i):
         x[0] = 5
-        return x[i]
+        y = x[i]
+        x[1] = 6
+        return y
 
     jitted = compiled(f)
     x = np.arange(3.0)
-    with pytest.raises(IndexError, match="index is out of bounds"):
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
         jitted(x, np.int64(3))
-    np.testing.assert_array_equal(x, [0, 1, 2])
-    assert jitted(x, np.int64(-1)) == 2
     np.testing.assert_array_equal(x, [5, 1, 2])
+    assert jitted(x, np.int64(-1)) == 2
+    np.testing.assert_array_equal(x, [5, 6, 2])
 
 
 def test_aliases_are_stated_in_the_module():

@@ -183,7 +183,7 @@ def test_index_error_in_a_loop_ends_it():
     assert [entry.name for entry in caught.traceback[1:]][-1] == "<lambda>"
 
 
-def test_index_error_leaves_arguments_alone():
+def test_index_error_ends_a_loop():
     def fill(x, n):
         def body(i, state):
             x[i] = 1
@@ -198,7 +198,7 @@ def test_index_error_leaves_arguments_alone():
     np.testing.assert_array_equal(x, [1, 1, 0])
     with pytest.raises(IndexError):
         f(x, np.int64(5))
-    np.testing.assert_array_equal(x, [1, 1, 0])
+    np.testing.assert_array_equal(x, [1, 1, 1])
 
 
 def test_no_error_flag_without_run_time_indices():

@@ -81,13 +81,17 @@ def test_what_does_not_describe_a_result():
 def test_exceptions_come_out_as_they_are(backend):
     error = KeyError("mine")
 
+    calls = []
+
     def fail(value):
+        calls.append(value)
         if value > 0:
             raise error
 
     def f(x):
         x[1] = 5
         host_call(fail, None, x[0])
+        x[1] = 6
         return x
 
     jitted = jit(f, backend=backend)
@@ -97,7 +101,8 @@ def test_exceptions_come_out_as_they_are(backend):
         with pytest.raises(KeyError) as caught:
             jitted(x)
         assert caught.value is error and not getattr(error, "__notes__", None)
-        np.testing.assert_array_equal(x, [1.0, 2.0])
+        np.testing.assert_array_equal(x, [1.0, 5.0])
+    assert calls == [-1, 1, 1]
 
 
 def test_nothing_is_called_behind_an_error():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
+from .again import once
 from .leaves import PYTHON_SCALARS
 
 _PYTHON_TYPES = {**PYTHON_SCALARS, bool: np.bool_}
@@ -40,9 +42,8 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
         scalar, ``int``, ``float``, ``complex``, ``bool`` or one of these numbers for a number, None for nothing, or a container
         of these.
 
-    What the function raises comes out of the call as it is; arguments that the compiled function changes in place then have
-    their old contents. Raises TypeError where the function returns something else than ``result_shapes`` says, or where that
-    does not describe results.
+    What the function raises comes out of the call as it is. Raises TypeError where the function returns something else than
+    ``result_shapes`` says, or where that does not describe results.
 
     >>> import phlox
     >>> @phlox.jit
@@ -51,21 +52,33 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
     >>> f(np.array([1.0, 2.0, 3.0]))
     array([6., 4., 2.])
     """
-    return host_call_at(places_of_users(), function, result_shapes, *args, **kwargs)
+    trace, called = current_trace(), function
+    if trace is not None and trace.root.surroundings is not None:
+        called = trace.root.surroundings.released(function)
+    return call_when_run(functools.partial(once, called), result_shapes, args, kwargs, named=function)
 
 
-def host_call_at(lines: Sequence[Place], function: Callable[..., Any], result_shapes: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """As `host_call`; what the function raises is shown as coming from these lines."""
+def call_when_run(
+    function: Callable[..., Any],
+    result_shapes: Any,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    named: Any = None,
+    lines: Sequence[Place] | None = None,
+) -> Any:
+    """As `host_call`, of what may be called once more where Python makes a call again.
+
+    It is called as ``named`` is in messages; what it raises is shown as coming from these lines, by default the user's.
+    """
+    kwargs, lines = kwargs or {}, places_of_users() if lines is None else lines
     leaves, structure = pytree.flatten(result_shapes)
     results = [_described(leaf) for leaf in leaves]
-    name = callable_name(function)
+    name = callable_name(function if named is None else named)
     trace = current_trace()
     if trace is None:
         value = function(*args, **kwargs)
         _checked(name, value, structure, results)
         return value
-    if trace.root.surroundings is not None:
-        function = trace.root.surroundings.released(function)
     values, arguments = pytree.flatten((args, kwargs))
     places = [place for place, value in enumerate(values) if isinstance(value, TracedArray)]
     traced = [values[place] for place in places]
@@ -88,8 +101,7 @@ def host_call_at(lines: Sequence[Place], function: Callable[..., Any], result_sh
 
     host = HostFunction(call, f"host_call of {name}")
     trace.root.host_functions.append(host)
-    flag = trace.root.error_flag
-    stopped = hlo.constant(False, hlo.PRED) if flag is None else hlo.ne(trace.read(flag), 0)
+    stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
         stopped, *[value.instruction(trace) for value in traced], shape=hlo.TupleShape(tuple([one.shape for one in results])),
         custom_call_target=host.name, custom_call_has_side_effect=True,

@@ -17,7 +17,7 @@ from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, SizeBeyondBound, StaleCapture
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
@@ -101,11 +101,31 @@ class JittedFunctionBase:
             return call_in_trace(self._traced_function, self.__name__, args, kwargs)
         try:
             return self._call(args, kwargs)
+        except RaisedBehindChanges as raised:
+            behind_changes = raised
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+        try:
+            return self._called_by_python(behind_changes, args, kwargs)
         except BaseException as error:
             keep_frames_of_users(error)
             raise
 
+    def _called_by_python(self, behind_changes: RaisedBehindChanges, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Python changes what is changed before the error, and raises it."""
+        beginning = behind_changes.beginning
+        if beginning is None:
+            found = self._function(*args, **kwargs)
+        else:
+            with beginning.repeating():
+                found = self._traced_function(*args, **kwargs)
+        if behind_changes.is_sure:
+            raise behind_changes.error
+        return found
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call."""
         key, leaves, containers = self._reader.read(args, kwargs)
         try:
             known = self._known.get(key)
@@ -280,6 +300,9 @@ class JittedFunctionBase:
         try:
             call = self._reader.call(args, kwargs)
             form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
+        except RaisedBehindChanges as raised:
+            keep_frames_of_users(raised.error)
+            raise raised.error from None
         except BaseException as error:
             keep_frames_of_users(error)
             raise

@@ -26,7 +26,7 @@ from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
-from .host_call import host_call
+from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
 
 _READ = {
@@ -56,7 +56,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return function
     holder = getattr(function, "__self__", None)
     if isinstance(holder, RANDOM_GENERATORS):
-        return getattr(RandomGenerator(holder, lambda: holder), function.__name__)
+        return getattr(RandomGenerator(holder), function.__name__)
     if isinstance(holder, type) and issubclass(holder, datetime.date) or isinstance(holder, type(os.environ)):
         return functools.partial(_refuse, function)
     try:
@@ -68,7 +68,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     if function in _READ:
         return functools.partial(_read, function)
     if function in _RETURN_NOTHING:
-        return functools.partial(host_call, function, None)
+        return functools.partial(_do, function)
     if function in _MAKE_GENERATORS:
         return functools.partial(_make_generator, function)
     return functools.partial(_refuse, function) if function in _REFUSED else None
@@ -77,7 +77,11 @@ def meaning(function: Any) -> Callable[..., Any] | None:
 def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if current_trace() is None:
         return function(*args, **kwargs)
-    return host_call(function, _results_of_trial(function, args, kwargs), *args, **kwargs)
+    return call_when_run(function, _results_of_trial(function, args, kwargs), args, kwargs)
+
+
+def _do(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    call_when_run(function, None, args, kwargs)
 
 
 def _refuse(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -94,11 +98,12 @@ def _refuse(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 class RandomGenerator:
     """A generator of random numbers as a traced function sees it: its methods are called when the program runs.
 
-    example: one in the same state, for trials. find: gives the generator, when the program runs.
+    example: one in the same state, for trials. find: gives the generator, when the program runs; by default it is the example.
     """
 
-    def __init__(self, example: Any, find: Callable[[], Any]) -> None:
-        self._example, self._find = example, find
+    def __init__(self, example: Any, find: Callable[[], Any] | None = None) -> None:
+        self._example, self._is_outside = example, find is None
+        self._find = (lambda: example) if find is None else find
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._example, name)
@@ -109,14 +114,16 @@ class RandomGenerator:
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if current_trace() is None:
             return getattr(self._find(), name)(*args, **kwargs)
+        if self._is_outside:
+            current_trace().root.generators[id(self._example)] = self._example
         if name in _IN_PLACE:
             if not isinstance(args[0], TracedArray):
                 given = type(args[0]).__name__
                 raise TracerError(f"{name} of a {given} in a traced function: pass an array as an argument instead")
-            args[0][...] = host_call(self._on_copy, args[0], name, *args, **kwargs)
+            args[0][...] = call_when_run(self._on_copy, args[0], (name, *args), kwargs)
             return None
         results = _results_of_trial(lambda *args, **kwargs: getattr(_copy(self._example), name)(*args, **kwargs), args, kwargs)
-        return host_call(lambda *args, **kwargs: getattr(self._find(), name)(*args, **kwargs), results, *args, **kwargs)
+        return call_when_run(lambda *args, **kwargs: getattr(self._find(), name)(*args, **kwargs), results, args, kwargs)
 
     def _on_copy(self, name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
         changed = array.copy()
@@ -129,7 +136,7 @@ class RandomGenerator:
 
 def while_traced(value: Any) -> Any:
     """A static argument as the traced function sees it."""
-    return RandomGenerator(value, lambda: value) if isinstance(value, RANDOM_GENERATORS) else value
+    return RandomGenerator(value) if isinstance(value, RANDOM_GENERATORS) else value
 
 
 def _make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -142,7 +149,7 @@ def _make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         made.generator = kind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
 
     example = kind(*copy.deepcopy(_examples(args, 1)), **copy.deepcopy(_examples(kwargs, 1)))
-    host_call(make, None, *args, **kwargs)
+    call_when_run(make, None, args, kwargs)
     return RandomGenerator(example, lambda: made.generator)
 
 

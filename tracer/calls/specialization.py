@@ -12,7 +12,8 @@ from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Objects
 from ..recording import pytree
-from ..recording.errors import StaleCapture
+from ..recording.errors import RaisedBehindChanges, StaleCapture
+from .again import Beginning
 from .leaves import TracedLeaf
 from .traced_function import Output, Recording
 
@@ -32,6 +33,7 @@ class Specialization:
         self._captures = [(capture.path, capture.convert) for capture in captures]
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
+        self._changes_anything = self.changes_arrays or bool(recording.effects)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         kinds = [output.kind for output in recording.outputs]
@@ -53,9 +55,10 @@ class Specialization:
     def __call__(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Any:
         """Run; afterwards arguments that the function changes in place have their new contents, and what it sets is set.
 
-        Raises what the function's error flag stands for, with nothing changed.
+        Raises what the function's error flag stands for, with nothing changed; a RaisedBehindChanges, if the function changes
+        something.
         """
-        arguments = values
+        recording, arguments = self.recording, values
         if self._conversions:
             arguments = list(values)
             for index, convert in self._conversions:
@@ -66,14 +69,27 @@ class Specialization:
             arguments = (*arguments, *given)
         if self.changes_arrays:
             self._require_writeable(values, captured if self._captures else ())
-        results = self.executable(*arguments)
+        beginning = None
+        try:
+            if recording.host_functions and self._changes_anything:
+                beginning = Beginning(recording.generators)
+                with beginning.noting():
+                    results = self.executable(*arguments)
+            else:
+                results = self.executable(*arguments)
+        except Exception as error:
+            if not self._changes_anything or isinstance(error, StaleCapture):
+                raise
+            raise RaisedBehindChanges(error, beginning=beginning) from None
         if self._single:
             return results[0]
         if self._is_tuple:
             return results
-        recording = self.recording
         if recording.error_messages and (code := int(results[-1])):
-            self.raise_error(code)
+            error = self.error(code)
+            if self._changes_anything and not isinstance(error, StaleCapture):
+                raise RaisedBehindChanges(error, beginning=beginning)
+            raise error
         count = recording.result_count
         for index in recording.mutated:
             np.copyto(values[index], results[count])
@@ -118,24 +134,21 @@ class Specialization:
             return output.value.read(objects)
         return output.known_value
 
-    def raise_error(self, code: int) -> None:
-        """Raise the exception that this code of the error flag stands for."""
+    def error(self, code: int) -> BaseException:
+        """The exception that this code of the error flag stands for."""
         error, message, places = self.recording.error_messages[code - 1]
         if isinstance(error, Exception):
-            raise raised_at(_like(error), *places)
+            return raised_at(_like(error), *places)
         if issubclass(error, StaleCapture):
-            raise error(message)
-        raise raised_at(error(message), *places)
+            return error(message)
+        return raised_at(error(message), *places)
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
+        """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""
         recording = self.recording
-        for index in recording.mutated:
-            if not values[index].flags.writeable:
-                raise ValueError(f"assignment destination is read-only: argument {self.leaves[index].path} is changed in place")
-        for index in recording.mutated_captures:
-            if not captured[index].flags.writeable:
-                path = recording.captures[index].path.text
-                raise ValueError(f"assignment destination is read-only: {path}, which the function changes in place")
+        changed = [values[index] for index in recording.mutated] + [captured[index] for index in recording.mutated_captures]
+        if not all([array.flags.writeable for array in changed]):
+            raise RaisedBehindChanges(ValueError("assignment destination is read-only"))
 
     def captured_arrays(self, objects: Objects) -> list[Any]:
         """The arrays and numbers from outside, as they are now."""

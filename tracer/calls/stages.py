@@ -10,6 +10,7 @@ from ...backends.registry import get_backend
 from ...hlo.drawing import module_svg
 from ...hlo.tracebacks import keep_frames_of_users
 from ..recording import pytree
+from ..recording.errors import RaisedBehindChanges
 from .arguments import ArgumentReader
 from .cost import cost_analysis
 from .leaves import Leaf, TracedLeaf, explain_difference
@@ -112,6 +113,9 @@ class Compiled(Stage):
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")
         try:
             return self._specialization(values, objects)
+        except RaisedBehindChanges as raised:
+            keep_frames_of_users(raised.error)
+            raise raised.error from None
         except BaseException as error:
             keep_frames_of_users(error)
             raise

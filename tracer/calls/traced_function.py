@@ -24,7 +24,7 @@ from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
-from ..recording.errors import ConcretizationError, TracerError, at
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
 from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
@@ -97,7 +97,8 @@ class Recording:
     The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its
     results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
     ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
-    the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call.
+    the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
+    calls ``host_functions``, and takes random numbers of ``generators``.
     """
 
     module: hlo.Module
@@ -113,6 +114,7 @@ class Recording:
     effects: list[Effect] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     host_functions: list[HostFunction] = field(default_factory=list)
+    generators: list[Any] = field(default_factory=list)
 
 
 def record(
@@ -191,11 +193,27 @@ def _record(
             result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
             if not any(map(is_open, error.args)):
+                if _is_raised_behind_changes(trace, error, unique, parameters):
+                    raise RaisedBehindChanges(error, is_sure=True) from None
                 raise
             # Its message is made of values: Python raises it when the program runs.
             result = raise_later(error)
         _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
+
+
+def _is_raised_behind_changes(
+    trace: Trace, error: Exception, storages: list[Storage], parameters: list[hlo.Instruction]
+) -> bool:
+    """Whether the function, which raises this at each call, has changed something before; not where phlox lacks something."""
+    if isinstance(error, (TracerError, NotImplementedError, RaisedBehindChanges)) or "TracedArray" in str(error):
+        return False
+    if trace.replaced_concretization(error) is not None:
+        return False
+    if trace.host_functions or trace.surroundings.effects():
+        return True
+    pairs = [*zip(storages, parameters), *[(capture.storage, capture.parameter) for capture in trace.captures.values()]]
+    return any(storage.instruction is not parameter for storage, parameter in pairs)
 
 
 def _container_leaves(form: CallForm, arguments: list[Any], values: list[Any]) -> dict[int, list[Any]]:
@@ -256,7 +274,7 @@ def _finish(
     captures = _settled_captures(trace)
     mutated_captures = [index for index, capture in enumerate(captures) if capture.storage.instruction is not capture.parameter]
     roots.extend(captures[index].storage.instruction for index in mutated_captures)
-    if trace.error_flag is not None:
+    if trace.error_messages:
         roots.append(trace.error_flag.instruction)
     root = roots[0] if len(roots) == 1 else hlo.tuple(*roots)
     computation, captures, kept = _without_unused_captures(trace.build(root), captures, mutated_captures)
@@ -278,7 +296,7 @@ def _finish(
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
-        trace.host_functions,
+        trace.host_functions, list(trace.generators.values()),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from ..control_flow.branches import Branches
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, TracerError
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
@@ -158,7 +158,8 @@ def _after_raise(branches: Branches, selector: hlo.Instruction, functions: Seque
         holds = selector if first.raised is not None else hlo.not_(selector)
         branches.outer.add_raise(holds, error)
     if first.raised is not None and second.raised is not None:
-        raise second.raised
+        # Which of them depends on the program.
+        raise second.raised if _state.tries else RaisedBehindChanges(second.raised, is_sure=True)
     other = functions[1] if first.raised is not None else functions[0]
     return None if other is None else other()
 

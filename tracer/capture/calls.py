@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.again import is_repeating, once
 from ..calls.outside_state import meaning as meaning_of_state
 from ..outside.ownership import is_of_the_user
 from ..recording.array import TracedArray
@@ -52,7 +53,7 @@ implements = filling(MEANINGS)
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``"""
     if current_trace() is None:
-        return function(*args, **kwargs)
+        return function(*args, **kwargs) if not is_repeating() else _called_again(function, args, kwargs)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:
         return at_run_time(*without_maybes(args), **kwargs)
@@ -130,6 +131,17 @@ def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
     return any(isinstance(value, TracedArray) and value.known_value is None for value in args) and (
         method.__name__ not in ("append", "extend")
     )
+
+
+def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A call where Python makes a call again that the program has made."""
+    if function is print:
+        return once(print, *args, **kwargs)
+    if type(function) is types.MethodType:
+        return _called_again(function.__func__, (function.__self__, *args), kwargs)
+    if type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename):
+        function = captured(function)
+    return function(*args, **kwargs)
 
 
 def _not_captured(function: Any) -> TracerError:

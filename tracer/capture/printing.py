@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...hlo.tracebacks import Place, places_of_users
-from ..calls.host_call import host_call_at
+from ..calls.again import once
+from ..calls.host_call import call_when_run
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
@@ -98,7 +99,7 @@ def call_later(function: Callable[..., None], *values: Any, lines: Sequence[Plac
     def run(*given: Any) -> None:
         function(*[value(list(given)) for value in prepared])
 
-    host_call_at(places_of_users() if lines is None else lines, run, None, *arrays)
+    call_when_run(run, None, tuple(arrays), named=function, lines=lines)
 
 
 def raise_later(error: Exception) -> None:
@@ -115,7 +116,7 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
     """Prints at every call, what the values are then."""
 
     def print_now(*shown: Any) -> None:
-        print(*shown, sep=sep, end=end, file=file, flush=flush)
+        once(print, *shown, sep=sep, end=end, file=file, flush=flush)
 
     call_later(print_now, *values)
 

@@ -63,6 +63,18 @@ class SizeBeyondBound(StaleCapture):
         return str(self).partition(": a size is")[0]
 
 
+class RaisedBehindChanges(Exception):
+    """A call raises ``error`` behind changes of arguments or of what is outside, none of which has happened yet.
+
+    It ``is_sure`` where each call does; what a program computes is rounded otherwise than by Python. ``beginning`` knows what
+    the program has done besides (`tracer.calls.again`).
+    """
+
+    def __init__(self, error: Exception, is_sure: bool = False, beginning: Any = None) -> None:
+        super().__init__()
+        self.error, self.is_sure, self.beginning = error, is_sure, beginning
+
+
 class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 

@@ -144,6 +144,7 @@ class Trace:
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
         self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
+        self.generators: dict[int, Any] = {}  # of the root: those from outside of whose random numbers it takes some, by id
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: what counters of loops can be
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
@@ -332,13 +333,18 @@ class Trace:
         self._flag(predicate, (error.with_traceback(None), "", places))
 
     def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage) -> None:
+        self.root.error_messages.append(entry)
+        storage = self.error_flag_storage()
+        flag = self.read(storage)
+        is_first = hlo.and_(hlo.eq(flag, 0), predicate)
+        self.write(storage, hlo.select(is_first, len(self.root.error_messages), flag))
+
+    def error_flag_storage(self) -> Storage:
+        """The error flag; for those, too, who have to see what an earlier round of a loop, recorded later on, has found."""
         root = self.root
         if root.error_flag is None:
             root.error_flag = Storage(root, root.builder.constant(np.int32(0)), "error flag")
-        root.error_messages.append(entry)
-        flag = self.read(root.error_flag)
-        is_first = hlo.and_(hlo.eq(flag, 0), predicate)
-        self.write(root.error_flag, hlo.select(is_first, len(root.error_messages), flag))
+        return root.error_flag
 
     # --- the end ---
 

@@ -1,0 +1,100 @@
+"""Calls that Python makes again from the start, because the program has found an error behind changes.
+
+What the program has done outside is not done twice: generators of random numbers begin where they began before, what was
+printed is not printed again, and calls by `host_call` return what they have returned.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+# What a call has returned, or what it has raised.
+Done = tuple[Any, BaseException | None]
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.noted: list[Done] | None = None
+        self.remaining: deque[Done] = deque()
+
+
+_thread = _Thread()
+
+
+class Beginning:
+    """How it was outside when a program began that calls Python: the states of generators; and what it has called since."""
+
+    def __init__(self, generators: Iterable[Any]) -> None:
+        self.done: list[Done] = []
+        self._states = [(generator, _state(generator)) for generator in generators]
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Meanwhile `once` takes down what it does."""
+        outer, _thread.noted = _thread.noted, self.done
+        try:
+            yield
+        finally:
+            _thread.noted = outer
+
+    @contextmanager
+    def repeating(self) -> Iterator[None]:
+        """Meanwhile `once` gives what has been taken down, as long as there is some."""
+        for generator, state in self._states:
+            _set_state(generator, state)
+        outer, _thread.remaining = _thread.remaining, deque(self.done)
+        try:
+            yield
+        finally:
+            _thread.remaining = outer
+
+
+def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, unless Python makes a call again in which this has been called already."""
+    if _thread.remaining:
+        value, error = _thread.remaining.popleft()
+        if error is not None:
+            raise error
+        return value
+    noted = _thread.noted
+    if noted is None:
+        return function(*args, **kwargs)
+    _thread.noted = None  # what the function calls is part of it
+    try:
+        value = function(*args, **kwargs)
+    except BaseException as error:
+        noted.append((None, error))
+        raise
+    finally:
+        _thread.noted = noted
+    noted.append((value, None))
+    return value
+
+
+def is_repeating() -> bool:
+    """Whether Python makes a call again, and is where the program has been."""
+    return bool(_thread.remaining)
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state()
+    return None if isinstance(generator, random.SystemRandom) else generator.getstate()
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif isinstance(generator, np.random.RandomState):
+        generator.set_state(state)
+    elif state is not None:
+        generator.setstate(state)
