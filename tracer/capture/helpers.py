@@ -29,7 +29,7 @@ from .tries import try_
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
     "delattr", "delitem", "differ", "equal", "for_", "getattr", "getitem", "if_", "is_none", "made", "not_", "note_contents",
-    "note_global", "or_", "setattr", "setitem", "slice", "text", "then", "try_", "unpacked", "value", "while_",
+    "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -160,6 +160,11 @@ def differ(first: Any, second: Any) -> Any:
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
+
+
+def spread(value: Any) -> Any:
+    """What stands behind a star among elements or arguments."""
+    return list_access.elements_of(value) if is_open_list(value) else value
 
 
 # --- statements ---

@@ -327,6 +327,15 @@ def unpacked(items: Sequence[Any], before: int, behind: int | None) -> list[Any]
     return [*found, *sliced(items, slice(before, -behind or None)), *last]
 
 
+def elements_of(holder: list) -> list[Any]:
+    """All elements, where it is known how many there are. Raises ConcretizationError elsewhere."""
+    items = items_of(holder)
+    length = length_of(items)
+    if not isinstance(length, int):
+        raise ConcretizationError(length, "as the number of elements behind a star", HINTS["range"])
+    return [item_at(items, place) for place in range(length)]
+
+
 def _unpacking_message(count: int, behind: int | None, too_few: bool) -> str:
     if too_few:
         return f"not enough values to unpack (expected {'' if behind is None else 'at least '}{count})"

@@ -59,7 +59,7 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return node
         function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
-        return located(ast.Call(function, [node.func, *node.args], node.keywords), node)
+        return located(_spread(ast.Call(function, [node.func, *node.args], node.keywords), node.args), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         whole = not any(binds_within_expression(value) for value in node.values[1:])
@@ -127,6 +127,10 @@ class Expressions(ast.NodeTransformer):
 
     visit_List = visit_Dict = visit_Set = _visit_display
 
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        self.generic_visit(node)
+        return _spread(node, node.elts) if isinstance(node.ctx, ast.Load) else node
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
         self.generic_visit(node)
@@ -148,6 +152,14 @@ class Expressions(ast.NodeTransformer):
         return node if isinstance(node, ast.GeneratorExp) else helper("made", node, node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
+    """The tuple or the call whose elements or arguments these are: those with a star by way of a helper."""
+    for element in elements:
+        if isinstance(element, ast.Starred):
+            element.value = helper("spread", element.value, element.value)
+    return node
 
 
 def _is_none(node: ast.expr) -> bool:

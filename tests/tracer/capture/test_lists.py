@@ -351,7 +351,7 @@ def appends_in_two_loops(x):
         for j in range(20):
             seen.append(seen[-1] * 0.5 + j)
         seen.append(float(i))
-    return *seen[-2:], len(seen), sum(seen)
+    return seen[-2], seen[-1], len(seen), sum(seen)
 
 
 @pytest.mark.parametrize("function", [reads_what_it_appends, appends_in_two_loops])
