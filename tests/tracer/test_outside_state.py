@@ -83,7 +83,7 @@ def test_time():
     assert before <= first[0] < second[0] <= time.time() and first[1] < second[1] and first[2] == os.getpid()
 
 
-@pytest.mark.parametrize("function", [input, open, os.getenv, os.environ.get, datetime.datetime.now, os.urandom])
+@pytest.mark.parametrize("function", [input, datetime.datetime.now, os.urandom, os.chdir, os.environ.pop])
 def test_what_can_be_neither_is_refused(function):
     with pytest.raises(TracerError, match="phlox.host_call"):
         jit(lambda x: call(function, "PATH"))(1.0)
@@ -95,9 +95,8 @@ def test_files_are_read_at_each_call(tmp_path):
     for value in (1.0, 2.0):
         np.save(path, np.full(3, value))
         np.testing.assert_array_equal(f(np.zeros(3)), np.full(3, value))
-    np.save(path, np.zeros(2))
-    with pytest.raises(TypeError, match=r"host_call of load: .*float64\[3\] is required"):
-        f(np.zeros(3))
+    np.save(path, np.zeros((2, 3)))
+    np.testing.assert_array_equal(f(np.zeros(3)), np.zeros((2, 3)))
 
 
 def test_in_a_loop_that_is_captured():

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-# What a call has returned, or what it has raised.
-Done = tuple[Any, BaseException | None]
+# The iterator whose next element was taken, None for other calls; what the call has returned, or what it has raised.
+Done = tuple[Any, Any, BaseException | None]
 
 
 class _Thread(threading.local):
@@ -58,8 +58,9 @@ class Beginning:
 
 def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, unless Python makes a call again in which this has been called already."""
-    if _thread.remaining:
-        value, error = _thread.remaining.popleft()
+    subject = args[0] if function is next else None
+    if _thread.remaining and _thread.remaining[0][0] is subject:
+        _, value, error = _thread.remaining.popleft()
         if error is not None:
             raise error
         return value
@@ -70,11 +71,11 @@ def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
-        noted.append((None, error))
+        noted.append((subject, None, error))
         raise
     finally:
         _thread.noted = noted
-    noted.append((value, None))
+    noted.append((subject, value, None))
     return value
 
 

@@ -7,12 +7,20 @@ of their state. `meaning` is what a call of one is while a function is traced.
 from __future__ import annotations
 
 import builtins
+import contextvars
 import copy
 import datetime
 import functools
+import gc
+import io
+import locale
 import os
+import pathlib
+import platform
 import random
 import secrets
+import socket
+import sys
 import threading
 import time
 import uuid
@@ -21,11 +29,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
+from ..outside.paths import Called
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
-from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
+from ..recording.current_trace import current_trace, set_current_trace
+from ..recording.errors import StaleCapture, TracerError
 from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
 
@@ -36,13 +46,28 @@ _READ = {
 }  # fmt: skip
 _RETURN_NOTHING = {time.sleep, np.save, np.savetxt}
 _MAKE_GENERATORS = {np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random}
+# What these return is looked at before each call, as everything is that is read from outside.
+_LOOKED_AT = {
+    os.getenv, os.getcwd, os.listdir, os.path.exists, os.path.isfile, os.path.isdir, os.path.getsize, os.path.getmtime,
+    os.path.abspath, os.path.realpath, socket.gethostname, platform.node, sys.getrecursionlimit, np.geterr, np.get_printoptions,
+    locale.getlocale, gc.isenabled, pathlib.Path.cwd, pathlib.Path.home,
+}  # fmt: skip
+# The same for methods, of objects whose others (None: all others) are refused.
+_LOOKED_AT_METHODS: dict[type, tuple[set[str], set[str] | None]] = {
+    type(os.environ): ({"get", "__getitem__", "__contains__"}, None),
+    contextvars.ContextVar: ({"get"}, None),
+    pathlib.Path: (
+        {"read_text", "read_bytes", "exists", "is_file", "is_dir", "resolve", "absolute"},
+        {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "replace", "rmdir", "iterdir", "glob", "stat"},
+    ),
+}  # fmt: skip
 _REFUSED = {
-    builtins.input, builtins.open, os.getenv, os.getcwd, os.listdir, os.urandom, secrets.token_bytes, secrets.token_hex,
-    secrets.randbelow, secrets.choice, secrets.randbits, uuid.uuid1, uuid.uuid4, time.ctime, time.localtime, time.gmtime,
-    time.strftime,
+    builtins.input, os.urandom, os.putenv, os.chdir, secrets.token_bytes, secrets.token_hex, secrets.randbelow, secrets.choice,
+    secrets.randbits, uuid.uuid1, uuid.uuid4, time.ctime, time.localtime, time.gmtime, time.strftime,
 }  # fmt: skip
 # Functions of np.random that are no methods, but call these of the generator behind it.
 _OF_NUMPY = {np.random.seed: "seed", np.random.ranf: "random_sample", np.random.sample: "random_sample"}
+_IN_MEMORY = (io.StringIO, io.BytesIO)
 _IN_PLACE = {"shuffle"}  # methods of generators that change their argument
 
 
@@ -57,7 +82,16 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     holder = getattr(function, "__self__", None)
     if isinstance(holder, RANDOM_GENERATORS):
         return getattr(RandomGenerator(holder), function.__name__)
-    if isinstance(holder, type) and issubclass(holder, datetime.date) or isinstance(holder, type(os.environ)):
+    for kind, (looked_at, refused) in _LOOKED_AT_METHODS.items():
+        if isinstance(holder, kind):
+            if function.__name__ in looked_at:
+                return functools.partial(look, function)
+            if kind is pathlib.Path and function.__name__ == "open":
+                return functools.partial(_open, holder)
+            return functools.partial(_refuse, function) if refused is None or function.__name__ in refused else None
+    if isinstance(holder, type) and issubclass(holder, datetime.date):
+        return functools.partial(_refuse, function)
+    if isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY):
         return functools.partial(_refuse, function)
     try:
         hash(function)
@@ -65,6 +99,10 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return None
     if function in _OF_NUMPY:
         return meaning(getattr(np.random.rand.__self__, _OF_NUMPY[function]))
+    if function is builtins.open:
+        return _open
+    if function in _LOOKED_AT:
+        return functools.partial(look, function)
     if function in _READ:
         return functools.partial(_read, function)
     if function in _RETURN_NOTHING:
@@ -75,9 +113,54 @@ def meaning(function: Any) -> Callable[..., Any] | None:
 
 
 def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    if current_trace() is None:
+    trace = current_trace()
+    if trace is None or any(isinstance(value, _IN_MEMORY) for value in args):
         return function(*args, **kwargs)
-    return call_when_run(function, _results_of_trial(function, args, kwargs), args, kwargs)
+    example = _results_of_trial(function, args, kwargs)
+    kinds, message = _kinds(example), f"{callable_name(function)} returns another kind of value"
+
+    def read(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        if _kinds(found) != kinds:
+            raise StaleCapture(message)
+        return found
+
+    trace.add_error_flag(hlo.constant(False, hlo.PRED), StaleCapture, message)  # so that calls go through Python
+    return call_when_run(read, example, args, kwargs, named=function)
+
+
+def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the function returns now, which is guarded. Its arguments are known."""
+    trace = current_trace()
+    if trace is None or trace.root.surroundings is None:
+        return function(*args, **kwargs)
+    args, kwargs = pytree.tree_map(_known, (args, kwargs))
+    set_current_trace(None)
+    try:
+        found = function(*args, **kwargs)
+    finally:
+        set_current_trace(trace)
+    return trace.root.surroundings.convert(found, Called(function, *args, **kwargs))
+
+
+def _known(value: Any) -> Any:
+    """An argument as Python has it. Raises ConcretizationError for one that the program computes."""
+    return value.__index__() if _is_integer(value) else value.item() if isinstance(value, TracedArray) else value
+
+
+def _open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+    """A file that is read is one in memory, with the contents that it has at each call."""
+    if current_trace() is None:
+        return open(file, mode, *args, **kwargs)
+    if not set(mode) <= set("rbtU") or isinstance(file, int):
+        _refuse(builtins.open)
+    contents = look(_contents, file, mode, *args, **kwargs)
+    return io.BytesIO(contents) if "b" in mode else io.StringIO(contents)
+
+
+def _contents(file: Any, mode: str, *args: Any, **kwargs: Any) -> str | bytes:
+    with open(file, mode, *args, **kwargs) as opened:
+        return opened.read()
 
 
 def _do(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
@@ -190,3 +273,8 @@ def _is_integer(leaf: Any) -> bool:
 
 def _shapes(value: Any) -> list[tuple[int, ...]]:
     return [np.shape(leaf) for leaf in pytree.flatten(value)[0]]
+
+
+def _kinds(value: Any) -> Any:
+    leaves, structure = pytree.flatten(value)
+    return structure, [(type(leaf), np.shape(leaf), getattr(leaf, "dtype", None)) for leaf in leaves]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
+import os
 import types
 from typing import Any
 
-from ..outside.guards import SameObject
+from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
 from ..recording.array import TracedArray
 from ..recording.errors import TracerError
-from . import places
+from . import outside_streams, places
 from .calls import call, implements
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import Surroundings, current_surroundings
@@ -67,7 +69,10 @@ def getattr_(holder: Any, name: str) -> Any:
         return getattr(holder, name)
     path = surroundings.path_of(holder)
     if kind is types.ModuleType or isinstance(holder, type):
-        return getattr(holder, name) if path is None else surroundings.attribute(holder, path, name)
+        if path is not None:
+            return surroundings.attribute(holder, path, name)
+        value = getattr(holder, name)
+        return outside_streams.OutsideEnvironment() if value is os.environ else value
     found = _on_class(kind, name)
     if type(found) is property:
         if type(found.fget) is types.FunctionType:
@@ -85,7 +90,23 @@ def getattr_(holder: Any, name: str) -> Any:
     elif found is not MISSING and (method := _user_method(found, "__get__")) is not None:
         _guard_class(surroundings, path, kind, name, MISSING)
         return call(method, found, holder, kind)
-    return getattr(holder, name) if path is None else surroundings.attribute(holder, path, name)
+    if path is not None:
+        return surroundings.attribute(holder, path, name)
+    if found is not MISSING and name not in getattr(holder, "__dict__", ()):
+        return _of_class(surroundings, holder, kind, name, found)
+    return getattr(holder, name)
+
+
+def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, found: Any) -> Any:
+    """What an object that the function has made has of its class."""
+    base = next(base for base in kind.__mro__ if name in base.__dict__)
+    path = surroundings.path_of(base)
+    if path is not None and not isinstance(holder, enum.Enum):
+        if not hasattr(type(found), "__get__"):
+            return surroundings.attribute(kind, surroundings.path_of(kind), name)
+        same = SameFunction if type(found) is types.FunctionType else SameObject
+        surroundings.guard(same(Item(Attribute(path, "__dict__"), name), found))
+    return getattr(holder, name)
 
 
 def _guard_class(surroundings: Surroundings, path: Path | None, kind: type, name: str, found: Any) -> None:

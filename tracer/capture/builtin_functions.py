@@ -24,6 +24,7 @@ from .list_access import items_of
 from .list_functions import extreme, mapped, sorted_list, total, truths
 from .list_runs import is_open_list, length_of
 from .merging import Maybe
+from .outside_streams import OutsideIterator
 
 
 def _is_open(value: Any) -> bool:
@@ -126,6 +127,11 @@ def reversed_(sequence: Any) -> Any:
 def ndindex(*shape: Any) -> Any:
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
     return Indices(tuple(map(int, shape)))
+
+
+@implements(next)
+def next_(iterator: Any, *default: Any) -> Any:
+    return iterator.following(*default) if isinstance(iterator, OutsideIterator) else next(iterator, *default)
 
 
 @implements(map)

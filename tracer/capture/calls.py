@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import is_repeating, once
+from ..calls.outside_state import look
 from ..calls.outside_state import meaning as meaning_of_state
-from ..outside.ownership import is_of_the_user
+from ..outside.ownership import belongs_to_the_user, is_of_the_user
 from ..recording.array import TracedArray
 from ..recording.callables import named
 from ..recording.current_trace import current_trace
@@ -36,6 +37,7 @@ LIST_METHODS: dict[str, Callable] = {}
 # What becomes of a call with such a list, by the function's package, "" for others: takes the function and its arguments.
 NEEDS_ARRAYS: dict[str, Callable] = {}
 
+_WITH_CACHE = type(functools.lru_cache(len))
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
     "discard",
@@ -71,6 +73,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = meaning
             elif places.is_journaling() and not _leaves_no_traces(function):
                 raise _not_captured(function)
+            else:
+                args, kwargs = _seen_in(args, kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -79,7 +83,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
             places.note(places.Contents(holder))
-            return function(*args, **kwargs)
+            return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
         if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):
             if (surroundings := current_surroundings()) is not None:
                 surroundings.require_followed(holder)
@@ -103,6 +107,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if (surroundings := current_surroundings()) is not None:
             first, keywords = surroundings.applied(function)
         return call(function.func, *first, *args, **{**keywords, **kwargs})
+    if function is globals:
+        return sys._getframe(1).f_globals
+    if kind is _WITH_CACHE:
+        return _cached(function, args, kwargs)
     if isinstance(function, type):
         return _made(function, args, kwargs)
     method = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
@@ -110,6 +118,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return captured(method)(function, *args, **kwargs)
     if places.is_journaling() and not _leaves_no_traces(function):
         raise _not_captured(function)
+    if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
+        args, kwargs = _seen_in(args, kwargs)
     return function(*args, **kwargs)
 
 
@@ -133,10 +143,27 @@ def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
     )
 
 
+def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of a library's function, with functions of the user's, which it may call, captured."""
+    return tuple(map(_seen, args)), {name: _seen(value) for name, value in kwargs.items()}
+
+
+def _seen(value: Any) -> Any:
+    is_one = type(value) is types.FunctionType and is_of_the_user(value.__code__.co_filename)
+    return captured(value) if is_one else value
+
+
+def _cached(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A call of a function with a cache, which is asked before each call; what is made of traced values it would not keep."""
+    if any(isinstance(value, TracedArray) and not value.element_type.is_integer for value in (*args, *kwargs.values())):
+        return call(function.__wrapped__, *args, **kwargs)
+    return look(function, *args, **kwargs)
+
+
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call where Python makes a call again that the program has made."""
-    if function is print:
-        return once(print, *args, **kwargs)
+    if function is print or function is next:
+        return once(function, *args, **kwargs)
     if type(function) is types.MethodType:
         return _called_again(function.__func__, (function.__self__, *args), kwargs)
     if type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename):
@@ -209,6 +236,8 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     initialize = kind.__init__
     plain = type(kind) is type and kind.__new__ is object.__new__ and type(initialize) is types.FunctionType
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
+        if not belongs_to_the_user(kind):
+            args, kwargs = _seen_in(args, kwargs)
         made = kind(*args, **kwargs)
         places.note_made(made)
         return made

@@ -197,6 +197,13 @@ class OutsideDict(dict):
         for key in list(self):
             del self[key]
 
+    def move_to_end(self, key: Any, last: bool = True) -> None:
+        """Of an OrderedDict."""
+        others = [] if last else [other for other in self if other != key]
+        for moved in (key, *others):
+            value = self.pop(moved)
+            self[moved] = value
+
     # --- what becomes of it ---
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
@@ -204,7 +211,8 @@ class OutsideDict(dict):
             if key in self.removed or not dict.__contains__(self, key):
                 yield "write", Item(self.path, key), MISSING
         for key, value in zip(dict.keys(self), dict.values(self)):
-            if key not in self.unread and not (key in self.as_read and self.as_read[key] is value):
+            is_as_read = key in self.as_read and self.as_read[key] is value and key not in self.removed
+            if key not in self.unread and not is_as_read:
                 yield "write", Item(self.path, key), value
 
 

@@ -6,6 +6,7 @@ import enum
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,13 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import LeakedArrayError, TracerError
 from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
 from ..recording.trace import Capture, Trace
+from . import outside_streams
 from .outside_containers import KINDS, OutsideDict, OutsideList
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _VALUES = (
     bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice,
-    enum.Enum,
+    enum.Enum, PurePath,
 )  # fmt: skip
 _HELPERS = "_phlox"
 _OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__builtins__", "__path__")
@@ -62,6 +64,16 @@ class Namespace(dict):
             raise KeyError(name)
         self.as_read[name] = self[name] = value
         return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __contains__(self, name: Any) -> bool:
+        try:
+            self[name]
+        except KeyError:
+            return False
+        return True
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
         for name, value in self.items():
@@ -221,6 +233,8 @@ class Surroundings:
             self._remember(value, path)
         else:
             self.guard(SameObject(path, value))
+            if (stream := outside_streams.seen(value, path)) is not None:
+                return stream
             if _is_looked_into(value):
                 self._remember(value, path)
         return value

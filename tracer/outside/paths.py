@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 # The objects among the arguments of a call, by the names of their arguments.
@@ -154,3 +154,21 @@ class Item(Path):
             del holder[self.index]
         else:
             holder[self.index] = value
+
+
+class Called(Path):
+    """What a function returns that is called with these arguments, which are known; it changes nothing."""
+
+    __slots__ = ("function", "args", "keywords")
+
+    def __init__(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> None:
+        self.function, self.args, self.keywords = function, args, keywords
+        given = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in keywords.items()]])
+        self.text = f"{getattr(function, '__qualname__', type(function).__name__)}({given})"
+        self.key = ("called", id(function), given)
+
+    def read(self, objects: Objects) -> Any:
+        try:
+            return self.function(*self.args, **self.keywords)
+        except Exception:
+            return MISSING

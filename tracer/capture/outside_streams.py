@@ -1,0 +1,75 @@
+"""What a traced function sees of iterators, files and the environment outside: what they give is asked for at each call."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import io
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..calls.again import once
+from ..calls.host_call import call_when_run
+from ..calls.outside_state import meaning
+from ..outside.paths import Path
+from ..recording.errors import TracerError
+
+
+class OutsideEnvironment:
+    """``os.environ``: the variables that are read are looked at before each call."""
+
+    def __getattr__(self, name: str) -> Any:
+        return meaning(getattr(os.environ, name))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    return lambda self, *args: meaning(getattr(os.environ, name))(*args)
+
+
+for _name in ("__getitem__", "__contains__", "__setitem__", "__delitem__", "__iter__", "__len__", "__or__", "__ior__"):
+    setattr(OutsideEnvironment, _name, _method(_name))
+
+
+class OutsideIterator:
+    """An iterator, a generator or a file: the program takes the next element when it comes there, and that is all it can do."""
+
+    def __init__(self, original: Iterator[Any], path: Path) -> None:
+        self.original, self.path = original, path
+
+    def following(self, *default: Any) -> Any:
+        """``next(iterator, default)``"""
+        try:
+            example = next(copy.deepcopy(self.original), *default)
+        except (TypeError, AttributeError):
+            raise self._error("a copy of it, which would tell what it gives, cannot be made") from None
+        try:
+            return call_when_run(functools.partial(once, next), example, (self.original, *default), named=next)
+        except TypeError:
+            raise self._error("it gives no arrays or numbers") from None
+
+    def __next__(self) -> Any:
+        return self.following()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._error("how many elements it has is not known while the function is traced")
+
+    def __getattr__(self, name: str) -> Any:
+        getattr(self.original, name)
+        raise self._error("it is at another place at each call")
+
+    def _error(self, why: str) -> TracerError:
+        return TracerError(
+            f"{self.path.text}, a {type(self.original).__name__}, is used by the traced function: {why}. Take elements outside "
+            "and pass them, or wrap what is done with it in a function that returns arrays or numbers, and call that by "
+            "phlox.host_call(function, result_shapes, *args)"
+        )
+
+
+def seen(value: Any, path: Path) -> Any:
+    """What stands for such an object, None for another one."""
+    if value is os.environ:
+        return OutsideEnvironment()
+    if isinstance(value, io.IOBase) or hasattr(type(value), "__next__") and isinstance(value, Iterator):
+        return OutsideIterator(value, path)
+    return None
