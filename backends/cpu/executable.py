@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...hlo import Module, Shape
+from ...hlo.tracebacks import keep_frames_of_users
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
@@ -59,8 +60,8 @@ class NativeExecutable:
     ) -> bool:
         """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
 
-        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing, and returns False, where the interpreter
-        takes no native entries, or memory cannot tell whether the facts hold.
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`; ``raise_error`` takes the signature's error code. Does
+        nothing, and returns False, where the interpreter takes no native entries, or memory cannot tell whether the facts hold.
         """
         if native_call.unsupported_reason() is not None or native_call.words_of(facts) is None:
             return False
@@ -74,7 +75,7 @@ class NativeExecutable:
             captures=captures,
             facts=facts,
             structure=structure,
-            raise_error=raise_error or self._raise_error,
+            raise_error=self._raise_error if raise_error is None else partial(_raise_either, raise_error, self._raise_error),
         )
         native_call.install_entry(instance, entry)
         return True
@@ -169,6 +170,16 @@ def _order(shape: Shape) -> str:
 
 def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
     return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+
+
+def _raise_either(of_error_code: Callable[[int], Any], of_kernel: Callable[[int], Any], code: int) -> None:
+    try:
+        if code < 0:
+            of_error_code(-code)
+        of_kernel(code)
+    except BaseException as error:
+        keep_frames_of_users(error)
+        raise
 
 
 def _raise_kernel_error(what: str, code: int) -> None:

@@ -274,16 +274,19 @@ def test_a_value_for_each_element_of_a_traced_mask():
     check(nothing, X, np.arange(2.0))
 
 
-def test_errors_at_run_time_change_nothing():
+def test_errors_at_run_time_come_behind_what_was_written_before():
     def write(x, i):
         x[0] = -1
         x[i] = 5
 
-    x = X.copy()
+    expected = X.copy()
+    with pytest.raises(IndexError):
+        write(expected, np.array([0, 3]))
     for backend in BACKENDS:
-        with pytest.raises(IndexError, match="index is out of bounds for axis 0 with size 3"):
+        x = X.copy()
+        with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
             jit(write, backend=backend)(x, np.array([0, 3]))
-        np.testing.assert_array_equal(x, X)
+        np.testing.assert_array_equal(x, expected)
 
 
 def test_in_loops():

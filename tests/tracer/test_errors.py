@@ -176,13 +176,6 @@ def test_arguments_that_cannot_be_traced(value, match):
     assert f.cache_info().misses == 0
 
 
-def test_python_int_that_does_not_fit():
-    f = compiled(lambda x, n: x * n)
-    with pytest.raises(OverflowError, match="argument n: the Python int 1180591620717411303424 does not fit int64"):
-        f(np.ones(1), 2**70)
-    np.testing.assert_array_equal(f(np.ones(1), 3), [3])
-
-
 def test_results_that_are_no_arrays():
     with pytest.raises(TracerError, match=r"result\['f'\] of the function at .*" + HERE):
         compiled(lambda x: {"f": lambda: x})(np.ones(1))

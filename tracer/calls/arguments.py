@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,9 @@ import numpy as np
 from ..recording import pytree
 from ..recording.callables import callable_name
 from ..recording.errors import StaticArgumentError
+from ..recording.intervals import Interval
 from ..recording.ndarrays import MEMORY_FLAGS
+from .integers import below, first_interval, interval_key, narrowed
 from .leaves import Leaf, is_object, leaf_key, make_leaf, static_key, static_leaf
 from .traced_function import CallForm, Structures
 
@@ -32,7 +34,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 class ArgumentReader:
     """Reads the arguments of one function's calls.
 
-    ``static_paths`` are the places of Python integers that became static because the function needs their values.
+    ``intervals`` has, for places of Python integers, the values that they are traced for, since the function has turned out to
+    need it; None where they are static.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class ArgumentReader:
         self.static_positions = frozenset(
             position for position, name in enumerate(self.positional) if name in self.static_names
         )
-        self.static_paths: set[str] = set()
+        self.intervals: dict[str, Interval | None] = {}
 
     def _static_names(self, numbers: int | Iterable[int], names: str | Iterable[str]) -> frozenset[str]:
         numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -133,15 +136,29 @@ class ArgumentReader:
     # --- the parts of a key, one for each argument ---
 
     def leaf_part(self, value: Any, name: str) -> Any:
-        return static_key(value) if name in self.static_paths else leaf_key(value)
+        if type(value) is int and name in self.intervals:
+            return interval_key(value, self.interval_of(value, name))
+        return leaf_key(value)
 
     def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
         keys = list(map(leaf_key, leaves))
-        if self.static_paths:
+        if self.intervals:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
-                if path in self.static_paths:
-                    keys[index] = static_key(leaves[index])
+                if path in self.intervals:
+                    keys[index] = self.leaf_part(leaves[index], path)
         return structure, tuple(keys)
+
+    def interval_of(self, value: int, name: str) -> Interval | None:
+        """The interval that a Python integer is traced for; None where it is static."""
+        if name not in self.intervals:
+            return first_interval(value)
+        interval = self.intervals[name]
+        return interval if interval is not None and interval[0] <= value <= interval[1] else None
+
+    def narrow(self, value: int, name: str, wanted: Interval | None) -> None:
+        """Trace integers at this place for fewer values from now on."""
+        if interval := self.interval_of(value, name):
+            self.intervals[name] = narrowed(interval, value, wanted)
 
     def static_part(self, value: Any, name: str) -> Any:
         try:
@@ -194,10 +211,27 @@ class Call:
         self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
         self.canonical_keywords = tuple(bound.kwargs)
 
-    def made_static(self) -> frozenset[str]:
-        """The places of Python integers in this call that are static because the function needs their values."""
-        paths = (path for one in self.arguments for path in pytree.leaf_paths(one.structure, one.name))
-        return frozenset(self.reader.static_paths.intersection(paths)) if self.reader.static_paths else frozenset()
+    def integers(self) -> dict[str, Interval | None]:
+        """The places of Python integers in this call, with the intervals that they are traced for; None: they are static."""
+        return {path: self.reader.interval_of(value, path) for path, value in self._integers()}
+
+    def _integers(self) -> Iterator[tuple[str, int]]:
+        for one in self.arguments:
+            if one.name not in self.reader.static_names:
+                for value, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
+                    if type(value) is int:
+                        yield path, value
+
+    def narrow_all(self) -> bool:
+        """Trace the Python integers of this call for smaller values than theirs from now on; whether there are any."""
+        found = [(path, value) for path, value in self._integers() if self.reader.interval_of(value, path) is not None]
+        for path, value in found:
+            self.narrow(path, below(value))
+        return bool(found)
+
+    def narrow(self, path: str, wanted: Interval | None) -> None:
+        """Trace the Python integer at this place for fewer values from now on; without ``wanted``, for half of them or less."""
+        self.reader.narrow(dict(self._integers())[path], path, wanted)
 
     def key(self) -> tuple[Any, ...]:
         """As `ArgumentReader.read` has it."""
@@ -243,16 +277,20 @@ class Call:
     def form(self, descriptions: bool = False) -> CallForm:
         """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""
         leaves: list[Leaf] = []
-        made_static = self.made_static()
+        integers = self.integers()
         for one in self.canonical:
             if one.name in self.reader.static_names:
                 leaves.append(static_leaf(one.value, one.name))
                 continue
             for leaf, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
-                leaves.append(static_leaf(leaf, path) if path in made_static else make_leaf(leaf, path, descriptions))
+                interval = integers.get(path)
+                if interval is None and path in integers:
+                    leaves.append(static_leaf(leaf, path))
+                else:
+                    leaves.append(make_leaf(leaf, path, descriptions, interval))
         structures = tuple([(one.name, one.structure) for one in self.canonical])
         _check_structures(structures)
-        return CallForm(leaves, structures, self.canonical_keywords, made_static)
+        return CallForm(leaves, structures, self.canonical_keywords, integers)
 
 
 def _name_of_kind(parameters: Iterable[inspect.Parameter], kind: Any, default: str) -> str:

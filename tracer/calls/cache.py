@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from .leaves import Leaf, StaticLeaf, explain_difference
@@ -74,5 +75,5 @@ def explain_miss(leaves: list[Leaf], structure: str, entries: list[CacheEntry]) 
     return "; ".join(nearest) if nearest else "a captured array changed its shape, dtype or memory order"
 
 
-def static_integers(leaves: list[Leaf], paths: frozenset[str]) -> tuple[str, ...]:
+def static_integers(leaves: list[Leaf], paths: Collection[str]) -> tuple[str, ...]:
     return tuple(f"{leaf.path}={leaf.value}" for leaf in leaves if isinstance(leaf, StaticLeaf) and leaf.path in paths)

@@ -17,7 +17,8 @@ from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import ConcretizationError, IntegerOverflow, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
@@ -158,6 +159,11 @@ class JittedFunctionBase:
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
                 self._guessed_bounds[stale.place] = min(8 * self._guessed_bounds[stale.place], 2**31 - 1)
+            elif isinstance(stale, IntegerOverflow):
+                call = Call(self._reader, args, kwargs, leaves, containers)
+                if specialization.has_effects or not call.narrow_all():
+                    raise
+                return self._call(args, kwargs)
             self._forget(specialization)
         return self._call(args, kwargs)
 
@@ -169,8 +175,8 @@ class JittedFunctionBase:
         """
         form, recording = self._form_and_recording(call, objects)
         with compilation_lock:
-            if form.made_static != call.made_static():
-                return self._prepare(call, objects)  # another thread has found that more have to be
+            if form.integers != call.integers():
+                return self._prepare(call, objects)  # another thread has found that they must be traced for fewer values
             canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
             specializations = self._specializations.setdefault(canonical_key, [])
@@ -207,7 +213,7 @@ class JittedFunctionBase:
         signature = call_signature(recording, form, call) if in_order else None
         specialization = Specialization(recording, self._compile(recording, signature))
         native = install(specialization, self, signature, call)
-        integers = static_integers(form.leaves, form.made_static)
+        integers = static_integers(form.leaves, form.integers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
         self._misses += 1
         return specialization
@@ -219,7 +225,7 @@ class JittedFunctionBase:
     def _form_and_recording(
         self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
-        """Trace the function; integers whose values it needs become static. No recording where there is code already."""
+        """Trace the function, for fewer values of integers where it needs that. No recording where there is code already."""
         while True:
             form = call.form(descriptions)
             others = () if known_too else self._specializations.get(call.canonical_key(), ())
@@ -229,12 +235,12 @@ class JittedFunctionBase:
                 self._policy.learn(others[0].recording.guards, objects)
             try:
                 return form, record(self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds)
-            except ConcretizationError as error:
-                if not self._make_known(form, error):
+            except (ConcretizationError, UnprovenInterval) as error:
+                if not self._make_known(call, form, error):
                     raise
 
-    def _make_known(self, form: CallForm, error: ConcretizationError) -> bool:
-        """Whether the error comes from integers that can be made static, and from what is outside; they are from now on."""
+    def _make_known(self, call: Call, form: CallForm, error: ConcretizationError | UnprovenInterval) -> bool:
+        """Whether the error comes from integers that can be traced for fewer values, and from what is outside; they will be."""
         if not error.sources:
             return False
         leaves = form.traced_leaves
@@ -247,7 +253,11 @@ class JittedFunctionBase:
             return False
         if not sources and error.outside <= self._policy.known:
             return False
-        self._reader.static_paths.update(leaf.path for leaf in sources)
+        for leaf in sources:
+            if isinstance(error, UnprovenInterval):
+                call.narrow(leaf.path, error.wanted)
+            else:
+                self._reader.intervals[leaf.path] = None
         self._policy.known |= error.outside
         return True
 
@@ -289,7 +299,7 @@ class JittedFunctionBase:
         remove_native_entries(self)
         for table in (self._known, self._specializations, self._entries):
             table.clear()
-        self._reader.static_paths.clear()
+        self._reader.intervals.clear()
         self._policy.clear()
         self._hits = self._misses = 0
 

@@ -11,6 +11,7 @@ import random
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from numpy.typing import DTypeLike
 from ... import hlo
 from ..outside.ownership import belongs_to_the_user
 from ..recording.errors import StaticArgumentError
+from ..recording.intervals import SMALL, Interval
 from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
+from .integers import first_interval, interval_key
 
 PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 RANDOM_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -48,13 +51,15 @@ class ShapeDtype:
 class TracedLeaf:
     """A leaf of the arguments that becomes a parameter of the module.
 
-    ``convert`` makes what the executable takes of what the caller gives; None where that is the same.
+    ``convert`` makes what the executable takes of what the caller gives; None where that is the same. ``interval`` has
+    the values of a Python integer that the code is for.
     """
 
     path: str
     shape: hlo.Shape
     kind: str  # "array", "numpy scalar" or "python scalar"
     convert: Callable[[Any], Any] | None = None
+    interval: Interval | None = None
 
     @property
     def weak_type(self) -> bool:
@@ -76,12 +81,15 @@ class TracedLeaf:
             "dtype": str(self.shape.dtype),
             "kind": self.kind,
             "memory order": copied or order or "C",
+            "values": "any" if self.interval is None else f"{self.interval[0]} to {self.interval[1]}",
         }
 
     @property
     def summary(self) -> str:
         scalar = {"array": "", "numpy scalar": " scalar", "python scalar": " Python scalar"}[self.kind]
         text = f"{self.shape.without_layout()}{scalar}"
+        if self.interval not in (None, SMALL):
+            text += f" from {self.interval[0]} to {self.interval[1]}"
         if not self.shape.is_row_major:
             text += " in Fortran order"
         elif self.kind == "array" and self.convert is not None:
@@ -142,6 +150,8 @@ def leaf_key(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
+    if kind is int:
+        return interval_key(value, first_interval(value))
     if kind in PYTHON_SCALARS:
         return kind
     if isinstance(value, STATIC_TYPES):
@@ -201,8 +211,8 @@ def static_leaf(value: Any, path: str) -> StaticLeaf:
     return StaticLeaf(path, value)
 
 
-def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
-    """The leaf for a value, by its type alone.
+def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Interval | None = None) -> Leaf:
+    """The leaf for a value, by its type alone; for a Python integer with the interval that it is traced for.
 
     With ``descriptions`` anything that has a shape and a dtype is taken for an array. Raises TypeError, naming the path, for
     a value that is neither an array that XLA has a type for nor static by its type.
@@ -213,7 +223,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False) -> Leaf:
         return TracedLeaf(path, shape, "array", convert)
     if kind in PYTHON_SCALARS:
         shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
-        return TracedLeaf(path, shape, "python scalar", lambda value: _python_scalar(value, path))
+        return TracedLeaf(path, shape, "python scalar", partial(np.array, dtype=PYTHON_SCALARS[kind]), interval)
     if isinstance(value, STATIC_TYPES):
         return static_leaf(value, path)
     if isinstance(value, np.generic):
@@ -239,15 +249,6 @@ def _is_object_of_the_user(value: Any) -> bool:
     if hasattr(value, "__array__") or isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType)):
         return False
     return belongs_to_the_user(type(value))
-
-
-def _python_scalar(value: Any, path: str) -> np.ndarray:
-    try:
-        return np.array(value, PYTHON_SCALARS[type(value)])
-    except OverflowError:
-        raise OverflowError(
-            f"argument {path}: the Python int {value} does not fit int64; pass an array or NumPy scalar of another dtype"
-        ) from None
 
 
 def _not_an_argument(value: Any, path: str) -> str:

@@ -1,8 +1,8 @@
 """Which calls may bypass Python, and how the backend is told.
 
 The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
-change arrays in place, that raise errors of their own at run time, or that return arrays whose sizes are known then only, are
-always called through Python, and so are calls with static arguments that may change.
+change arrays in place, or that return arrays whose sizes are known when they run only, are always called through Python, and so
+are calls with static arguments that may change.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ... import hlo
 from ...backends import registry
 from ..outside.identities import facts_of
 from ..recording import pytree
+from ..recording.errors import IntegerOverflow, StaleCapture
 from .arguments import Call
 from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
 from .specialization import Specialization
@@ -24,11 +25,13 @@ from .traced_function import CallForm, Recording
 def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
     """The CallSignature of calls like this one; None where they have to go through Python."""
     types = registry.call_signature_types()
-    if types is None or recording.mutated or recording.mutated_captures or recording.error_messages or recording.effects:
+    if types is None or recording.mutated or recording.mutated_captures or recording.effects:
         return None
     if any(output.kind == "outside" for output in recording.outputs) or facts_of(recording.guards) is None:
         return None
     if any(shape.has_dynamic_dimensions for shape in hlo.leaves(recording.module.entry.shape)):
+        return None
+    if any(_may_trace_again(error, recording) for error, *_ in recording.error_messages):
         return None
     by_path = {leaf.path: leaf for leaf in form.leaves}
     guards = []
@@ -43,6 +46,9 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
             return None
         captures.append(_array_guard(types, capture.parameter.shape))
     results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
+    has_error_code = bool(recording.error_messages)
+    if has_error_code:
+        results.pop()
     structure = _result_structure(recording)
     if structure == "call":
         returned = [recording.leaves[output.index] for output in recording.outputs if output.kind == "argument"]
@@ -53,7 +59,16 @@ def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
         tuple(captures),
         tuple(results),
         result_structure=structure,
+        has_error_code=has_error_code,
     )
+
+
+def _may_trace_again(error: type[Exception] | Exception, recording: Recording) -> bool:
+    """Whether a call that raises this is made again, with other code."""
+    kind = error if isinstance(error, type) else type(error)
+    if kind is IntegerOverflow:
+        return any(leaf.is_python_integer for leaf in recording.leaves)
+    return issubclass(kind, StaleCapture)
 
 
 def install(specialization: Specialization, instance: Any, signature: Any, call: Call) -> bool:
@@ -67,7 +82,8 @@ def install(specialization: Specialization, instance: Any, signature: Any, call:
     structure = specialization.assemble_native if signature.result_structure == "call" else None
     captures = [capture.array for capture in recording.captures]
     facts = facts_of(recording.guards) or ()
-    return installer(instance, captures=captures, facts=facts, statics=statics, structure=structure)
+    raise_error = specialization.raise_error if signature.has_error_code else None
+    return installer(instance, captures=captures, facts=facts, statics=statics, structure=structure, raise_error=raise_error)
 
 
 def _guard(types: Any, leaf: Any, value: Any) -> Any:
@@ -76,7 +92,7 @@ def _guard(types: Any, leaf: Any, value: Any) -> Any:
     if not isinstance(leaf, TracedLeaf):  # a container
         return None
     if leaf.kind == "python scalar":
-        return types.PythonScalarGuard(type(value))
+        return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
     if leaf.kind == "numpy scalar":
         try:
             return types.NumPyScalarGuard(leaf.shape.dtype)

@@ -10,6 +10,7 @@ from ...compile.traversal import has_effects
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
+from ..recording.intervals import INT64, Interval, interval_of, is_traced_integer, note_interval
 from ..recording.trace import Storage, Trace, identifier
 
 
@@ -25,9 +26,11 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
         leaves, structure = pytree.flatten(entered(*args, **kwargs))
         roots = []
         made: dict[int, int] = {}
+        intervals: dict[int, Interval] = {}
         for position, leaf in enumerate(leaves):
             if isinstance(leaf, TracedArray) and not _belongs_outside(leaf, inner):
                 made[position] = len(roots)
+                intervals[position] = interval_of(inner, leaf) if is_traced_integer(leaf) else INT64
                 roots.append(leaf.recorded(inner))
         written = list(inner.written)
         roots.extend(inner.written.values())
@@ -45,6 +48,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
         identity = leaf.storage if leaf.storage is not None else id(leaf)
         if identity not in handles:
             handles[identity] = TracedArray.from_instruction(outer, results[index], leaf.weak_type, leaf.is_scalar)
+            note_interval(outer, handles[identity], intervals[position])
         leaves[position] = handles[identity]
     return pytree.unflatten(structure, leaves)
 

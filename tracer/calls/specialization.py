@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.registry import Executable
+from ...compile.traversal import has_effects
 from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Objects
@@ -35,6 +36,7 @@ class Specialization:
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self._changes_anything = self.changes_arrays or bool(recording.effects)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
+        self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         kinds = [output.kind for output in recording.outputs]
         in_order = [output.index for output in recording.outputs] == list(range(recording.result_count))
@@ -142,6 +144,10 @@ class Specialization:
         if issubclass(error, StaleCapture):
             return error(message)
         return raised_at(error(message), *places)
+
+    def raise_error(self, code: int) -> None:
+        """For a native entry."""
+        raise self.error(code)
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""

@@ -25,6 +25,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
+from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
@@ -42,13 +43,14 @@ Structures = tuple[tuple[str, pytree.Structure], ...]
 class CallForm:
     """How a function is called: its arguments taken apart, in the order of the function's parameters.
 
-    The last of them are given under ``keywords``; ``made_static`` are the places of Python integers whose values it needs.
+    The last of them are given under ``keywords``; ``integers`` has the places of Python integers with the
+    intervals that they are traced for, None where the function needs their values.
     """
 
     leaves: list[Leaf]
     structures: Structures
     keywords: tuple[str, ...]
-    made_static: frozenset[str] = frozenset()
+    integers: dict[str, Interval | None] = field(default_factory=dict)
 
     def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of this form with other leaves: by position, and by name."""
@@ -143,7 +145,7 @@ def record(
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
             continue
-        except ConcretizationError as error:
+        except (ConcretizationError, UnprovenInterval) as error:
             error.outside = trace.surroundings.paths_of(error.sources or ())
             raise
         except Exception as error:
@@ -174,8 +176,9 @@ def _record(
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
                 trace.argument_names[parameter] = leaf.path
-                if leaf.is_python_integer:
+                if leaf.interval is not None:
                     trace.python_integers.add(parameter)
+                    trace.intervals[parameter] = leaf.interval
                 handles.append(
                     TracedArray.from_instruction(
                         trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
@@ -198,6 +201,8 @@ def _record(
                 raise
             # Its message is made of values: Python raises it when the program runs.
             result = raise_later(error)
+        if trace.unproven is not None:  # the function has kept it from passing
+            raise trace.unproven
         _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
 

@@ -15,6 +15,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
+from ..recording.intervals import CARRIED, note_interval
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .branches import choose, condition
@@ -169,9 +170,6 @@ class CapturedLoop:
         self._reset()
         self.entered = {}
         for slot, held in zip(slots, state):
-            for leaf in pytree.flatten(held)[0]:
-                if isinstance(leaf, TracedArray) and leaf.weak_type and leaf.is_scalar:
-                    leaf.storage.grows = leaf.element_type.is_integer
             if slot.is_optional:
                 held = Maybe(*held, slot.absent)
             slot.place.set(held)
@@ -195,7 +193,9 @@ class CapturedLoop:
     def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
         position, code, value = self._enter(slots, state)
         if position is not None and isinstance(self.rows.length, int):
-            self.outer.root.intervals[position.instruction(current_trace())] = 0, max(0, self.rows.length - 1)
+            note_interval(current_trace(), position, (0, max(0, self.rows.length - 1)))
+        elif position is not None:
+            note_interval(current_trace(), position, (0, CARRIED[1]))
         for key, place in self.growing.items():
             note(place)
             place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])

@@ -14,6 +14,7 @@ from ... import hlo
 from ..control_flow.bodies import ValueType, promoted, type_of
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError, TracerError, at
+from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .places import UNBOUND
 
@@ -121,7 +122,12 @@ def is_number(leaf: Any) -> bool:
     """Whether a leaf can be carried as a traced array."""
     if isinstance(leaf, np.ndarray) or isinstance(leaf, np.generic):
         return leaf.dtype.kind in "biufc"
-    return isinstance(leaf, NUMBERS)
+    return isinstance(leaf, NUMBERS) and not _is_huge(leaf)
+
+
+def _is_huge(leaf: Any) -> bool:
+    """Whether this is a Python integer that 64 bits do not hold."""
+    return type(leaf) is int and not within((leaf, leaf), INT64)
 
 
 def same(first: Any, second: Any) -> bool:
@@ -161,7 +167,7 @@ def kind_of(leaf: Any) -> ValueType | None:
         return type_of(leaf)
     if isinstance(leaf, bool):
         return ValueType(hlo.Shape(hlo.PRED), True, True)
-    if isinstance(leaf, (int, float, complex)):
+    if isinstance(leaf, (int, float, complex)) and not _is_huge(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(np.result_type(leaf))), True, True)
     if is_number(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(leaf.dtype), leaf.shape), False, isinstance(leaf, np.generic))

@@ -31,6 +31,7 @@ from ..outside.policy import HiddenNeeded, Policy
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeakedArrayError, TracerError
+from ..recording.intervals import SMALL
 from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
 from ..recording.trace import Capture, Trace
 from . import outside_streams
@@ -295,6 +296,9 @@ class Surroundings:
         self.guard(Readable(path, value, number_form_key))
         element_type = hlo.element_type_of(np.dtype(NUMBERS[type(value)]) if is_plain else value.dtype)
         capture = self.trace.captured_number(value, element_type, NUMBERS.get(type(value)), path)
+        if type(value) is int:
+            self.trace.python_integers.add(capture.parameter)
+            self.trace.intervals[capture.parameter] = SMALL
         return TracedArray(capture.storage, hlo.Shape(element_type), is_plain, True)
 
     def _container(self, value: Any, path: Path) -> Any:
@@ -449,7 +453,7 @@ def array_form_key(value: Any) -> Any:
 
 def number_form_key(value: Any) -> Any:
     """What compiled code was made for of a number, None for what cannot be an input."""
-    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+    if type(value) is int and not SMALL[0] <= value <= SMALL[1]:
         return None
     return type(value)
 

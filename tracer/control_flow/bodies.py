@@ -13,7 +13,8 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name, function_location
 from ..recording.dynamic_array import DynamicArray, fitted, joined_shape
-from ..recording.errors import CarryTypeError, at
+from ..recording.errors import CarryTypeError, IntegerOverflow, at
+from ..recording.intervals import CARRIED, within
 from ..recording.operands import as_traced
 from ..recording.trace import PackedInputs, Trace
 
@@ -100,6 +101,8 @@ def traced_leaf(leaf: Any, path: str, what: str) -> TracedArray:
         raise CarryTypeError(
             f"{what}: {path} is a {type(leaf).__qualname__}, where an array, a number or a container of these is required"
         )
+    if type(leaf) is int and not within((leaf, leaf), CARRIED):
+        raise CarryTypeError(f"{what}: {path} is the Python integer {leaf}; {IntegerOverflow.MESSAGE}")
     return leaf if isinstance(leaf, DynamicArray) else as_traced(leaf)
 
 

@@ -18,6 +18,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
+from ..recording.intervals import hull, interval_of_instruction, is_traced_integer, note_interval
 from ..recording.operands import broadcast
 from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
@@ -137,6 +138,7 @@ class Branches:
         """
         outer, traces = self.outer, self.traces
         written: dict[Storage, None] = {storage: None for trace in traces for storage in trace.written}
+        own = columns
         columns = [
             [
                 *[convert(trace, value, kind) for value, kind in zip(column, kinds)],
@@ -154,9 +156,14 @@ class Branches:
             values = self._conditional(selector, columns)
         for storage, value in zip(written, values[len(kinds) :]):
             outer.write(storage, value)
-        return [
+        chosen = [
             TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)
         ]
+        for array, *column in zip(chosen, *own):
+            if is_traced_integer(array):
+                found = [interval_of_instruction(trace, value) for trace, value in zip(traces, column)]
+                note_interval(outer, array, hull(*found))
+        return chosen
 
     def _conditional(self, selector: hlo.Instruction, columns: Sequence[Sequence[hlo.Instruction]]) -> list[hlo.Instruction]:
         roots = [trace.builder.emit("tuple", *column) for trace, column in zip(self.traces, columns)]

@@ -14,6 +14,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
+from ..recording.intervals import CARRIED, note_carried, note_interval, require_carried
 from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
     ValueType,
@@ -87,9 +88,11 @@ def counted_loop(
         trace = current_trace()
         counter = state[0].instruction(trace)
         if isinstance(start, int) and isinstance(stop, int):
-            trace.root.intervals[counter] = start, max(start, stop - 1)
+            note_interval(trace, state[0], (start, max(start, stop - 1)))
         result = body_fun(state[0], state[1])
-        return TracedArray.from_instruction(trace, hlo.add(counter, 1), weak_type=True), result
+        following = TracedArray.from_instruction(trace, hlo.add(counter, 1), weak_type=True)
+        note_interval(trace, following, CARRIED)  # below a bound, or there is no further round
+        return following, result
 
     ends = isinstance(start, int) and isinstance(stop, int)
     loop = Loop(outer, name, (start, init), condition, body, place, ("the loop counter", "state"), always_ends=ends)
@@ -133,6 +136,8 @@ class Loop:
         arrays = [traced_leaf(self.leaves[index], self.paths[index], name) for index in self.traced]
         self.types = [type_of(array) for array in arrays]
         self.init = [array.recorded(outer) for array in arrays]
+        for array in arrays:
+            require_carried(array)
         self.recordings = 0
 
     def run(self) -> Any:
@@ -156,7 +161,7 @@ class Loop:
                 if condition_in_body:
                     test = condition.own_input(len(self.types))
                 else:
-                    test = self._trace_condition(condition, state_handles(condition, self.types, self.origins))
+                    test = self._trace_condition(condition, self._entering(condition))
                 flag = self.outer.root.error_flag
                 if flag is not None and not self.always_ends and (self.widens or flag in body.written):
                     test = hlo.and_(test, hlo.eq(condition.read(flag), 0))
@@ -180,7 +185,15 @@ class Loop:
             TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar)
             for value, kind in zip(last, self.types)
         ]
+        for handle in handles:
+            note_carried(self.outer, handle)
         return self._assemble(handles)
+
+    def _entering(self, trace: Trace) -> list[TracedArray]:
+        handles = state_handles(trace, self.types, self.origins)
+        for handle in handles:
+            note_interval(trace, handle, CARRIED)
+        return handles
 
     def _assemble(self, handles: Sequence[Any]) -> Any:
         leaves = list(self.leaves)
@@ -200,7 +213,7 @@ class Loop:
 
     def _trace_body(self, body: Trace) -> list[hlo.Instruction] | None:
         """The instructions of the next state; None, with other ``types``, where Python numbers turn out to take on a dtype."""
-        result = self.body(self._assemble(state_handles(body, self.types, self.origins)))
+        result = self.body(self._assemble(self._entering(body)))
         try:
             leaves = pytree.flatten_as(self.structure, result, "state")
         except pytree.StructureMismatch as mismatch:
@@ -215,6 +228,8 @@ class Loop:
                 )
         arrays = [traced_leaf(leaves[index], self.paths[index], self.name) for index in self.traced]
         values = [array.recorded(body) for array in arrays]
+        for array in arrays:
+            require_carried(array)
         wanted = list(self.types)
         for number, (array, value, old) in enumerate(zip(arrays, values, self.types)):
             new = type_of(array)

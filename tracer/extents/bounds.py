@@ -33,7 +33,8 @@ def interval_of(trace: Trace, instruction: Instruction, depth: int = 32) -> Inte
     if opcode == "get-dimension-size":
         return 0, operands[0].shape.dimensions[instruction.attributes["dimensions"][0]]
     if opcode == "get-tuple-element":
-        return trace.interval_of_input(instruction)
+        found = trace.interval_of_input(instruction)
+        return None if found is None or found[1] >= _LARGEST else found  # as of an argument of which nothing is known
     if depth == 0 or opcode not in _RULES:
         return None
     if opcode == "select":

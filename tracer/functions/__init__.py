@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     numerical,
     order_statistics,
     padding,
+    python_numbers,
     reductions,
     scans,
     selection,

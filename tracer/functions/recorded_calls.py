@@ -75,7 +75,7 @@ def _form(trace: Trace, value: Any, operands: list[Instruction]) -> tuple | None
         if instruction in operands:
             return operands.index(instruction), value.weak_type
         operands.append(instruction)
-        return value.element_type, value.shape, value.weak_type
+        return value.element_type, value.shape, value.weak_type and trace.root.intervals.get(instruction, True)
     if type(value) in (int, float, complex, bool):
         return type(value), repr(value)  # as numbers, 0.0 and -0.0 are equal
     if isinstance(value, np.generic):

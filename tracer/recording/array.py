@@ -18,10 +18,9 @@ from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
-from .function_tables import FUNCTIONS, METHODS, call_ufunc_method, not_implemented
+from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, call_ufunc_method, not_implemented
 from .known_values import known_value
 from .operators import Operators
-from .python_integers import watch_growth
 from .trace import Storage, Trace
 
 Instruction = hlo.Instruction
@@ -395,7 +394,9 @@ class TracedArray(ArrayMethods, Operators):
         return isinstance(operand, _OPERANDS) and not getattr(operand, "is_dynamic", False)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
-        """Where all operands are weak the result is, as Python's own arithmetic would leave it."""
+        """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
+        if all([_is_weak(operand) for operand in operands]):
+            return PYTHON_OPERATORS[ufunc](ufunc, *operands)
         if ufunc is np.power:
             ufunc, operands = _simple_power(*operands) or (ufunc, operands)
         elif (
@@ -405,12 +406,7 @@ class TracedArray(ArrayMethods, Operators):
             and isinstance(operands[operands[0] is self], (list, tuple))
         ):
             return operands[operands[0] is self] * operator.index(self)  # Python's: a sequence, repeated
-        results = METHODS[np.ufunc.__call__](ufunc, operands)
-        if all([_is_weak(operand) for operand in operands]):
-            for one in results if isinstance(results, tuple) else (results,):
-                one.weak_type = True
-                watch_growth(require_trace(self), ufunc, operands, one)
-        return results
+        return METHODS[np.ufunc.__call__](ufunc, operands)
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
         """A scalar is never changed: the name is bound to another one."""
@@ -441,7 +437,8 @@ class TracedArray(ArrayMethods, Operators):
 
 
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
-_OPERANDS = (TracedArray, int, float, complex, np.ndarray, np.generic, list, tuple)
+_NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
+_OPERANDS = (*_NUMBERS, list, tuple)
 
 
 def require_trace(*values: Any) -> Trace:

@@ -20,6 +20,7 @@ from ...hlo.shape import row_major_strides
 from .array import TracedArray, View, require_trace
 from .errors import ConcretizationError
 from .function_tables import DYNAMIC, dynamic_implementation, name_of
+from .intervals import note_interval
 from .operators import Operators
 from .trace import Storage, Trace
 
@@ -253,7 +254,9 @@ def size_of(instruction: Instruction, dimension: int) -> Instruction:
 def traced_size(trace: Trace, instruction: Instruction, dimension: int) -> TracedArray:
     """The size of a dimension as Python's integer would be."""
     size = hlo.convert(hlo.get_dimension_size(instruction, dimensions=(dimension,)), hlo.S64)
-    return TracedArray.from_instruction(trace, size, weak_type=True)
+    found = TracedArray.from_instruction(trace, size, weak_type=True)
+    note_interval(trace, found, (0, instruction.shape.dimensions[dimension]))
+    return found
 
 
 def padded_instruction(instruction: Instruction) -> Instruction:

@@ -75,6 +75,15 @@ class RaisedBehindChanges(Exception):
         self.error, self.is_sure, self.beginning = error, is_sure, beginning
 
 
+class IntegerOverflow(StaleCapture, OverflowError):
+    """A Python integer that compiled code computes is too large for it; calls trace again for fewer integers, if they can."""
+
+    MESSAGE = (
+        "a Python integer grows beyond 64 bits where the program computes it; make the arguments that it comes from, or that "
+        "the number of rounds of a loop comes from, static, or compute with floats"
+    )
+
+
 class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 
@@ -83,7 +92,7 @@ class ConcretizationError(TracerError):
     the value is computed from, None where they are not known; ``location`` is the user's line.
     """
 
-    sources: set[hlo.Instruction] | None
+    sources: frozenset[hlo.Instruction] | None
     outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:

@@ -32,6 +32,7 @@ FUNCTIONS: dict[Callable, Callable] = {}
 METHODS: dict[Callable, Callable] = {}
 DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
+PYTHON_OPERATORS: dict[np.ufunc, Callable] = {}  # on numbers of Python's own; called with the ufunc and the operands
 
 
 def filling(table: dict[Any, Callable]) -> Callable[..., Callable[[Callable], Callable]]:

@@ -11,6 +11,7 @@ import numpy as np
 from ... import hlo
 from . import promotion
 from .array import TracedArray, as_index, require_trace
+from .intervals import require_fits
 from .trace import Trace
 
 Instruction = hlo.Instruction
@@ -116,8 +117,8 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
-        if value.weak_type and value.element_type.is_float and element_type.is_integer:
-            _require_integer(trace, value, element_type)
+        if value.weak_type and element_type.is_integer and element_type is not hlo.PRED:
+            (require_fits if value.element_type.is_integer else _require_integer)(trace, value, element_type)
         return convert(instruction, element_type)
     if isinstance(value, np.ndarray):
         return convert(trace.capture(value), element_type)

@@ -35,14 +35,13 @@ class Storage:
     """A value that can be rebound: the memory behind one array and all views of it.
 
     ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
-    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``. ``grows`` is
-    for recording/python_integers.py.
+    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "grows")
+    __slots__ = ("trace", "instruction", "origin")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
-        self.trace, self.instruction, self.origin, self.grows = trace, instruction, origin, False
+        self.trace, self.instruction, self.origin = trace, instruction, origin
 
     def __repr__(self) -> str:
         return f"<storage {self.origin or self.instruction!r}>"
@@ -145,8 +144,10 @@ class Trace:
         self.error_messages: list[ErrorMessage] = []
         self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
         self.generators: dict[int, Any] = {}  # of the root: those from outside of whose random numbers it takes some, by id
+        self.unproven: BaseException | None = None  # of the root: the UnprovenInterval that was raised
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
-        self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: what counters of loops can be
+        self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py
+        self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # of the root: for `sources`
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
@@ -233,7 +234,7 @@ class Trace:
         return hlo.get_tuple_element(self._packed, index)
 
     def interval_of_input(self, instruction: hlo.Instruction) -> tuple[int, int] | None:
-        """The least and the greatest value of an integer that enters this computation, where it counts rounds of a loop."""
+        """The interval in which an integer of this trace lies, where it has been noted here or where it comes from."""
         found = self.root.intervals.get(instruction)
         if found is None and self.parent is not None:
             storage = self.entries.get(instruction)
@@ -271,30 +272,37 @@ class Trace:
         made = root.captures[id(storage)] = Capture(number, storage, convert, path)
         return made
 
-    def sources(self, instruction: hlo.Instruction) -> set[hlo.Instruction] | None:
+    def sources(self, instruction: hlo.Instruction) -> frozenset[hlo.Instruction] | None:
         """The parameters of the outermost computation that an instruction of this trace is computed from.
 
         None where it depends on something else that is not known before the call: the state of a loop.
         """
-        found: set[hlo.Instruction] = set()
-        seen: set[hlo.Instruction] = set()
+        found = self.root.found_sources
         pending: list[tuple[Trace, hlo.Instruction]] = [(self, instruction)]
         while pending:
-            trace, current = pending.pop()
-            if current in seen:
+            trace, current = pending[-1]
+            if current in found:
+                pending.pop()
                 continue
-            seen.add(current)
-            if trace.parent is not None:
-                storage = trace.entries.get(current)
-                if storage is not None:
-                    pending.append((trace.parent, trace.parent.read(storage)))
-                    continue
-                if current is trace._packed:
-                    return None
-            elif current.opcode == "parameter":
-                found.add(current)
-            pending.extend((trace, operand) for operand in current.operands)
-        return found
+            needed = trace._direct_sources(current)
+            missing = [(owner, one) for owner, one in needed if one not in found]
+            if missing:
+                pending.extend(missing)
+                continue
+            if trace.parent is None and current.opcode == "parameter":
+                found[current] = frozenset([current])
+            elif trace.parent is not None and current is trace._packed:
+                found[current] = None
+            else:
+                found[current] = _union([found[one] for _, one in needed])
+        return found[instruction]
+
+    def _direct_sources(self, instruction: hlo.Instruction) -> list[tuple[Trace, hlo.Instruction]]:
+        """What an instruction is computed from at once, each with its trace."""
+        storage = self.entries.get(instruction) if self.parent is not None else None
+        if storage is not None:
+            return [(self.parent, self.parent.read(storage))]
+        return [(self, operand) for operand in instruction.operands]
 
     def depends_on_outside_alone(self, instruction: hlo.Instruction) -> bool:
         """Whether a value is computed from arrays and numbers from outside, whose contents can become known."""
@@ -375,6 +383,17 @@ class Trace:
 def identifier(text: str) -> str:
     """The text as a name for HLO text: letters, digits and underscores."""
     return re.sub(r"\W+", "_", text).strip("_") or "f"
+
+
+def _union(sets: Sequence[frozenset | None]) -> frozenset | None:
+    """The union, as one of the sets where it is one of them."""
+    whole: frozenset = frozenset()
+    for one in sets:
+        if one is None:
+            return None
+        if not one <= whole:
+            whole = one if whole <= one else whole | one
+    return whole
 
 
 def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:

@@ -37,10 +37,13 @@ class ArrayGuard:
 class PythonScalarGuard:
     """A Python float, int, bool or complex, by exact type.
 
-    The kernel receives a pointer to an f64, an s64, a byte (0 or 1) or a c128. An int outside s64 does not satisfy the guard.
+    The kernel receives a pointer to an f64, an s64, a byte (0 or 1) or a c128. An int below ``least`` or above ``greatest``
+    does not satisfy the guard.
     """
 
     type: type
+    least: int = -(2**63)
+    greatest: int = 2**63 - 1
 
     def __post_init__(self) -> None:
         if self.type not in (float, int, bool, complex):
@@ -107,6 +110,8 @@ class CallSignature:
     results: what the kernel writes, and arguments that are returned.
     result_structure: "none" (no results, the call returns None), "single" (the one result), "tuple" (a tuple of the results) or
         "call" (what a callable, given to `bind_entry`, makes of that tuple).
+    has_error_code: the kernel writes one more result, an s32, which is not returned; where it is not 0 the call raises what
+        ``raise_error``, given to `bind_entry`, does of its negative.
     release_gil: run the kernel without the global interpreter lock; an executable decides it for its own calls.
 
     Raises TypeError or ValueError with what was required and given.
@@ -121,6 +126,7 @@ class CallSignature:
     results: tuple[ResultSpec | ArgumentResult, ...] = ()
     result_structure: str = "single"
     release_gil: bool = False
+    has_error_code: bool = False
 
     def __post_init__(self) -> None:
         for guard in self.arguments:

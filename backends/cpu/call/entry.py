@@ -50,7 +50,8 @@ def bind_entry(
     statics, captures: the objects of the signature's StaticGuards, and its captured arrays, each in the signature's order.
     facts: what has to stand outside, as `outside` has it.
     structure: makes what the call returns of the tuple of results (result_structure "call").
-    raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
+    raise_error: called with the kernel's code where that is not 0, with the negative of the signature's error code where that
+        is not; it must raise. Without it such a code raises SystemError.
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
@@ -82,6 +83,8 @@ def bind_entry(
     ]
     captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
+    if signature.has_error_code:
+        results.append(builder.error_code())
     words = outside.words_of(facts)
     if words is None:
         raise ValueError("bind_entry requires facts that memory can tell")

@@ -13,7 +13,7 @@ from . import assembly, guards, lookup, python_calls
 # Kinds of argument records.
 ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC = range(5)
 # Kinds of result records.
-RESULT_ARRAY, RESULT_SCALAR, RESULT_ARGUMENT = range(3)
+RESULT_ARRAY, RESULT_SCALAR, RESULT_ARGUMENT, RESULT_ERROR_CODE = range(4)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -246,7 +246,13 @@ integer:
   %overflow = load i32, ptr %integer_at
   store i64 %integer_value, ptr %integer_at
   store ptr %integer_at, ptr %data_at
-  %integer_fits = icmp eq i32 %overflow, 0
+  %least = field i64 %guard, Argument_least
+  %greatest = field i64 %guard, Argument_greatest
+  %is_64_bits = icmp eq i32 %overflow, 0
+  %is_not_below = icmp sge i64 %integer_value, %least
+  %is_not_above = icmp sle i64 %integer_value, %greatest
+  %is_between = and i1 %is_not_below, %is_not_above
+  %integer_fits = and i1 %is_64_bits, %is_between
   br i1 %integer_fits, label %argument_done, label %no
 bool:
   %bool_at = getelementptr i8, ptr %data_at, i64 %cells_distance
@@ -300,7 +306,8 @@ prepare_result:
   %result_kind = field i64 %result_record, Result_kind
   %memory_one_after = getelementptr ptr, ptr %memory_at, i64 1
   switch i64 %result_kind, label %result_done [ i64 RESULT_ARRAY, label %new_array
-                                               i64 RESULT_SCALAR, label %scalar_memory ]
+                                               i64 RESULT_SCALAR, label %scalar_memory
+                                               i64 RESULT_ERROR_CODE, label %scalar_memory ]
 new_array:
   %result_dtype = field ptr %result_record, Result_dtype
   ; PyArray_Empty takes over a reference to the descriptor.
@@ -349,22 +356,34 @@ run_without_gil:
 ran:
   %status = phi i32 [ %status_with_gil, %run_with_gil ], [ %status_without_gil, %run_without_gil ]
   %success = icmp eq i32 %status, 0
-  br i1 %success, label %finish, label %error
+  br i1 %success, label %check_error_code, label %error
+check_error_code:
+  %error_code_offset = field i64 %entry, Entry_error_code_offset
+  %has_error_code = icmp sge i64 %error_code_offset, 0
+  br i1 %has_error_code, label %read_error_code, label %finish
+read_error_code:
+  %error_code_at = getelementptr i8, ptr %frame, i64 %error_code_offset
+  %error_code = load i32, ptr %error_code_at
+  %negative_code = sub i32 0, %error_code
+  %no_error = icmp eq i32 %error_code, 0
+  br i1 %no_error, label %finish, label %error
 error:
+  %raised_status = phi i32 [ %status, %ran ], [ %negative_code, %read_error_code ]
   call void @drop_all(ptr %objects, i64 %result_count)
   %error_function = field ptr %entry, Entry_error
-  %raised = call ptr @raise(ptr %error_function, i32 %status)
+  %raised = call ptr @raise(ptr %error_function, i32 %raised_status)
   ret ptr %raised
 
 finish:
   ; The first form of result needs no more than this.
+  %returned_count = field i64 %entry, Entry_returned_count
   %is_array_alone = field i64 %entry, Entry_is_array_alone
   %is_finished = icmp ne i64 %is_array_alone, 0
   br i1 %is_finished, label %single, label %next_finish
 next_finish:
   %index = phi i64 [ 0, %finish ], [ %index_after, %finish_done ]
   %record = phi ptr [ %first_result, %finish ], [ %record_after, %finish_done ]
-  %all_finished = icmp eq i64 %index, %result_count
+  %all_finished = icmp eq i64 %index, %returned_count
   br i1 %all_finished, label %structure, label %finish_one
 finish_one:
   %kind_to_finish = field i64 %record, Result_kind
@@ -408,12 +427,12 @@ single:
 tuple:
   ; The tuple is made last: the collector, and by it other threads, must not see one with empty places.
   %new_tuple = load ptr, ptr @PyTuple_New
-  %packed = call ptr %new_tuple(i64 %result_count)
+  %packed = call ptr %new_tuple(i64 %returned_count)
   %no_tuple = icmp eq ptr %packed, null
   br i1 %no_tuple, label %failed, label %fill
 fill:
   %items = getelementptr i8, ptr %packed, i64 TUPLE_ITEMS
-  %items_size = shl i64 %result_count, 3
+  %items_size = shl i64 %returned_count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %items_size, i1 false)
   %is_tuple = icmp eq i64 %result_structure, 2
   br i1 %is_tuple, label %return_tuple, label %call_structure

@@ -34,6 +34,8 @@ class Argument(ctypes.Structure):
         ("dtype", c_void_p),
         ("shape", c_void_p),
         ("captured", c_void_p),
+        ("least", c_int64),
+        ("greatest", c_int64),
     ]
 
 
@@ -55,8 +57,9 @@ class Entry(ctypes.Structure):
     """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
-    if the signature has names. The guards of the arguments end where those of the captures start. is_array_alone: whether the
-    result is one new array. words: what has to stand outside, as `outside` tells.
+    if the signature has names. The guards of the arguments end where those of the captures start. error_code_offset: where in
+    the frame the last result lies, an error code, -1 where there is none; returned_count: the results without it.
+    is_array_alone: whether the result is one new array. words: what has to stand outside, as `outside` tells.
     """
 
     _fields_ = [
@@ -71,6 +74,8 @@ class Entry(ctypes.Structure):
         ("memory_offset", c_int64),
         ("objects_offset", c_int64),
         ("result_count", c_int64),
+        ("returned_count", c_int64),
+        ("error_code_offset", c_int64),
         ("results", c_void_p),
         ("kernel", c_void_p),
         ("release_gil", c_int64),
@@ -133,9 +138,10 @@ class Builder:
                 return self.array(guard)
             case NumPyScalarGuard(dtype=dtype):
                 return Argument(kind=entry_code.ARGUMENT_INLINE, expected=self.object(dtype.type))
-            case PythonScalarGuard(type=kind):
+            case PythonScalarGuard(type=kind, least=least, greatest=greatest):
                 kinds = {int: entry_code.ARGUMENT_INTEGER, bool: entry_code.ARGUMENT_BOOL}
-                return Argument(kind=kinds.get(kind, entry_code.ARGUMENT_INLINE), expected=self.object(kind))
+                code = kinds.get(kind, entry_code.ARGUMENT_INLINE)
+                return Argument(kind=code, expected=self.object(kind), least=least, greatest=greatest)
         return Argument(kind=entry_code.ARGUMENT_STATIC, expected=self.object(static))
 
     def array(self, guard: ArrayGuard, captured: np.ndarray | None = None) -> Argument:
@@ -150,6 +156,10 @@ class Builder:
             shape=self.shape(guard.shape),
             captured=None if captured is None else self.object(captured),
         )
+
+    def error_code(self) -> Result:
+        """The record of the last result, where the signature has an error code."""
+        return Result(kind=entry_code.RESULT_ERROR_CODE)
 
     def result(self, result: ResultSpec | ArgumentResult, allocate: int) -> Result:
         """The record of a result; allocate is the address of the function for arrays."""
@@ -194,6 +204,8 @@ class Builder:
             memory_offset=memory_offset,
             objects_offset=objects_offset,
             result_count=len(results),
+            returned_count=len(results) - signature.has_error_code,
+            error_code_offset=16 * (len(results) - 1) if signature.has_error_code else -1,
             results=self.memory((Result * len(results))(*results)),
             kernel=kernel,
             release_gil=signature.release_gil,

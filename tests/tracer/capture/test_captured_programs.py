@@ -589,10 +589,19 @@ def test_python_integers_that_grow_beyond_64_bits():
             a, b = b, a + b
         return a
 
+    @jit
+    def powers(x):
+        numbers = np.zeros(200)
+        power = 1
+        for i in range(200):
+            power *= 3
+            numbers[i] = x * power
+        return numbers
+
     assert factorial(20) == math.factorial(19) and fibonacci_number(90) == 2880067194370816120
-    for function, n in ((factorial, 30), (fibonacci_number, 100)):
-        with pytest.raises(OverflowError, match="beyond 64 bits"):
-            function(n)
+    assert factorial(30) == math.factorial(29) and fibonacci_number(100) == 354224848179261915075
+    with pytest.raises(OverflowError, match="beyond 64 bits"):
+        powers(1.0)
 
 
 def test_what_is_changed_in_place_on_one_side_only():

@@ -1,0 +1,142 @@
+"""In which interval Python's integers lie, as far as it is known while tracing.
+
+A Python integer is traced as an s64, which is what it means only as long as every result of its arithmetic fits. So each
+integer argument is traced for an interval of values, calls with others trace again (`tracer.calls.integers`), and what is
+computed from it has an interval, too. Where no interval shows that a result fits, the argument's is made smaller
+(`UnprovenInterval`), down to its value alone; a number that does not come from arguments is checked when the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import hlo
+from .current_trace import current_trace
+from .errors import IntegerOverflow
+
+if TYPE_CHECKING:
+    from .array import TracedArray
+    from .trace import Trace
+
+Interval = tuple[int, int]
+
+INT64: Interval = (-(2**63), 2**63 - 1)
+SMALL: Interval = (-(2**31), 2**31 - 1)
+# What a loop carries. Steps of less than 2**32 do not lead out of 64 bits from there in the time that a program has.
+CARRIED: Interval = (-(2**62), 2**62)
+_STEP = 2**32
+
+
+class UnprovenInterval(BaseException):
+    """A function has to be traced again, for fewer values of integers. No Exception, so that it passes by handlers.
+
+    ``sources`` are the parameters that these integers are; ``wanted`` is the interval in which one has to lie, where it is one
+    alone that is used as it is. ``outside`` has the keys of the paths of those that are read from outside.
+    """
+
+    def __init__(self, sources: frozenset[hlo.Instruction], wanted: Interval | None) -> None:
+        super().__init__("an integer may not be computed with as Python does")
+        self.sources, self.wanted = sources, wanted
+        self.outside: frozenset[tuple] = frozenset()
+
+
+def within(inner: Interval, outer: Interval) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def hull(*intervals: Interval) -> Interval:
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
+
+
+def interval_of(trace: Trace, value: Any) -> Interval:
+    """In which interval a Python int, or a traced one, lies."""
+    return (int(value), int(value)) if isinstance(value, int) else interval_of_instruction(trace, value.instruction(trace))
+
+
+def interval_of_instruction(trace: Trace, instruction: hlo.Instruction) -> Interval:
+    if instruction.shape.element_type is hlo.PRED:
+        return 0, 1
+    found = trace.interval_of_input(instruction)
+    if found is None and instruction.opcode == "constant":
+        found = (int(instruction.attributes["literal"]),) * 2
+    return found or INT64
+
+
+def is_traced_integer(value: Any) -> bool:
+    """Whether this is a Python integer that the program computes."""
+    return getattr(value, "weak_type", False) and value.is_scalar and value.element_type is hlo.S64
+
+
+def note_carried(trace: Trace, value: Any) -> None:
+    """The value comes out of a loop's state, for which `require_carried` has let pass what it was."""
+    note_interval(trace, value, (CARRIED[0] - _STEP, CARRIED[1] + _STEP))
+
+
+def note_interval(trace: Trace, value: Any, interval: Interval) -> None:
+    """The value, if it is a Python integer that the program computes, is known to lie in this interval."""
+    if is_traced_integer(value):
+        trace.root.intervals[value.instruction(trace)] = interval
+
+
+def require(
+    trace: Trace,
+    numbers: Sequence[Any],
+    violated: Callable[[], hlo.Instruction],
+    error: Exception,
+    wanted: Interval | None = None,
+) -> None:
+    """For what the intervals of integers do not show: they have to, where the numbers come from arguments and outside alone.
+
+    Elsewhere the program raises the error when it runs, if what ``violated`` writes, a pred[], is true.
+    """
+    traced = [number for number in numbers if not isinstance(number, (int, float, complex))]
+    instructions = [number.instruction(trace) for number in traced]
+    sources = [trace.sources(instruction) for instruction in instructions]
+    known = frozenset().union(*sources) if None not in sources else frozenset()
+    if not known or not known <= trace.root.python_integers:
+        trace.add_raise(violated(), error)
+        return
+    itself = len(traced) == 1 and _is_source(trace, instructions[0])
+    trace.root.unproven = UnprovenInterval(known, wanted if itself else None)
+    raise trace.root.unproven
+
+
+def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
+    """Whether an instruction, which may be one of an inner trace, is an integer argument or one from outside."""
+    while trace.parent is not None:
+        storage = trace.entries.get(instruction)
+        if storage is None:
+            return False
+        trace = trace.parent
+        instruction = trace.read(storage)
+    return instruction in trace.root.python_integers
+
+
+def require_fits(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
+    """A Python integer becomes an element of an integer array: OverflowError, as in NumPy, where that has no such number."""
+    limits = np.iinfo(element_type.dtype)
+    wanted = int(limits.min), int(limits.max)
+    if within(interval_of(trace, value), wanted):
+        return
+
+    def outside() -> hlo.Instruction:
+        number = value.instruction(trace)
+        below = hlo.lt(number, max(wanted[0], INT64[0]))
+        return below if wanted[1] >= INT64[1] else hlo.or_(below, hlo.gt(number, wanted[1]))
+
+    require(trace, (value,), outside, OverflowError(f"Python integer out of bounds for {element_type.dtype}"), wanted)
+
+
+def require_carried(value: Any) -> None:
+    """What becomes part of a loop's state, if it is a Python integer."""
+    if not is_traced_integer(value):
+        return
+    trace = current_trace()
+    low, high = interval_of(trace, value)
+    if low < CARRIED[0] - _STEP or high > CARRIED[1] + _STEP:
+        number = value.instruction(trace)
+        beyond = hlo.or_(hlo.lt(number, CARRIED[0] - _STEP), hlo.gt(number, CARRIED[1] + _STEP))
+        trace.add_raise(beyond, IntegerOverflow(IntegerOverflow.MESSAGE))
