@@ -290,3 +290,62 @@ def test_reshape_makes_views_where_numpy_does(shape, data):
     if strides is not None:
         meaningful = [(a * 8, b) for a, b, n in zip(strides, reshaped.strides, sizes) if n > 1]
         assert all(a == b for a, b in meaningful)
+
+
+OUTSIDE = [
+    7,
+    -7,
+    np.int64(9),
+    np.int8(-100),
+    np.uint8(9),
+    np.array([1, 2, 9, 11]),
+    np.array([[1, -9], [0, 99]]),
+    np.array([-6], np.int8),
+]
+
+
+@pytest.mark.parametrize("index", OUTSIDE, ids=str)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, i: x[i],
+        lambda x, i: np.take(x, i),
+        lambda x, i: x.__setitem__(i, 1),
+        lambda x, i: x.reshape(1, 5)[0, i],
+        lambda x, i: x.reshape(5, 1)[i, 0],
+        lambda x, i: x.reshape(5, 1)[0, i],
+        lambda x, i: (x[i], x[i - 1]),
+        lambda x, i: np.delete(x, i),
+        lambda x, i: np.put(x, i, 0),
+        lambda x, i: np.unravel_index(i, (2, 2)),
+        lambda x, i: np.add.at(x, i, 1),
+    ],
+)
+def test_what_is_said_of_places_outside(use, index):
+    with pytest.raises((IndexError, ValueError, TypeError)) as expected:
+        use(np.arange(5.0), index)
+    with pytest.raises(expected.type) as found:
+        jit(use)(np.arange(5.0), index)
+    assert str(found.value) == str(expected.value)
+
+
+def test_places_that_are_too_far_outside_are_not_shown():
+    with pytest.raises(IndexError, match="^index is out of bounds for axis 0 with size 5$"):
+        jit(lambda x, i: x[i])(np.arange(5.0), 2**60)
+
+
+def test_handlers_see_what_is_said(capsys):
+    def f(x, i):
+        for k in range(300):
+            try:
+                x[k % 3 + i] += x[i - 5]
+            except IndexError as error:
+                if k % 100 == 7:
+                    print(k, error, repr(error), f"{error}")
+        return x
+
+    for i in (7, 4, -9):
+        f(np.arange(5.0), i)
+        expected = capsys.readouterr().out
+        jit(f)(np.arange(5.0), i)
+        assert capsys.readouterr().out == expected and expected

@@ -13,6 +13,7 @@ from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Objects
 from ..recording import pytree
+from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import RaisedBehindChanges, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
@@ -138,12 +139,13 @@ class Specialization:
 
     def error(self, code: int) -> BaseException:
         """The exception that this code of the error flag stands for."""
-        error, message, places = self.recording.error_messages[code - 1]
+        number, value = number_and_value(code)
+        error, message, places = self.recording.error_messages[number - 1]
         if isinstance(error, Exception):
             return raised_at(_like(error), *places)
         if issubclass(error, StaleCapture):
             return error(message)
-        return raised_at(error(message), *places)
+        return raised_at(error(with_value_shown(message, value)), *places)
 
     def raise_error(self, code: int) -> None:
         """For a native entry."""

@@ -49,6 +49,8 @@ def is_open(value: Any) -> bool:
         return any(map(is_open, value))
     if isinstance(value, dict):
         return any(map(is_open, value.values()))
+    if isinstance(value, BaseException):
+        return any(map(is_open, value.args))
     return isinstance(value, (Deferred, Maybe, Run))
 
 
@@ -75,6 +77,9 @@ def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], An
     if is_open_list(value):
         pieces = [_prepared_run(item, arrays) if type(item) is Run else _prepared([item], arrays) for item in value]
         return lambda given: [item for piece in pieces for item in piece(given)]
+    if isinstance(value, BaseException):
+        arguments = [_prepared(argument, arrays) for argument in value.args]
+        return lambda given: type(value)(*[argument(given) for argument in arguments])
     if type(value) in (list, tuple, set):
         items, kind = [_prepared(item, arrays) for item in value], type(value)
         return lambda given: kind([item(given) for item in items])

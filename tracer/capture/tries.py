@@ -11,6 +11,7 @@ from typing import Any
 
 from ... import hlo
 from ...hlo.source_lines import belongs_to_a_library, raising_line
+from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import StaleCapture, TracerError
@@ -18,6 +19,7 @@ from ..recording.trace import Storage, Trace
 from .branches import decide, inside_try
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import Names, local_names
+from .printing import Deferred
 
 Block = Callable[..., Any]
 # The exceptions that a handler catches, None for all, and the handler, which takes the exception.
@@ -31,7 +33,7 @@ def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, name
     known = 0 if trace is None else len(trace.root.error_messages)
     before = None if flag is None else trace.read(flag)
     if flag is not None:
-        trace.write(flag, hlo.constant(0, hlo.S32))
+        trace.write(flag, hlo.constant(0, hlo.S64))
     try:
         sequence = _Sequence(names, (*blocks, *[handler for _, handler in handlers], orelse))
         with inside_try():
@@ -85,7 +87,7 @@ def _behind(
     tests = {number: _is_one_of(found, some) for number, some in codes.items()}
     remaining = found
     for test in tests.values():
-        remaining = hlo.select(test, hlo.constant(0, hlo.S32), remaining)
+        remaining = hlo.select(test, hlo.constant(0, hlo.S64), remaining)
     trace.write(flag, remaining if before is None else hlo.select(hlo.ne(before, 0), before, remaining))
 
     def go_on() -> Any:
@@ -96,20 +98,32 @@ def _behind(
 
     run = go_on
     for number, test in reversed(tests.items()):
-        run = _caught(trace, test, _handled(handlers[number][1], messages, codes[number]), run, sequence)
+        run = _caught(trace, test, _handled(trace, handlers[number][1], messages, codes[number], found), run, sequence)
     return run()
 
 
 def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:
-    test = hlo.eq(flag, codes[0])
+    number = error_codes.number_of(flag)
+    test = hlo.eq(number, codes[0])
     for code in codes[1:]:
-        test = hlo.or_(test, hlo.eq(flag, code))
+        test = hlo.or_(test, hlo.eq(number, code))
     return test
 
 
-def _handled(handler: Block, messages: Sequence[Any], codes: Sequence[int]) -> Callable[[], Any]:
+def _handled(trace: Trace, handler: Block, messages: Sequence[Any], codes: Sequence[int], flag: Any) -> Callable[[], Any]:
     kind, message, _ = messages[codes[0] - 1]
-    return lambda: handler(kind(message) if isinstance(kind, type) else kind)
+    if not isinstance(kind, type):
+        return lambda: handler(kind)
+    texts = {code: messages[code - 1][1] for code in codes}
+    if len(texts) == 1 and "{} " not in message:
+        return lambda: handler(kind(message))
+
+    def text_of(flag: int) -> str:
+        number, value = error_codes.number_and_value(flag)
+        return error_codes.with_value_shown(texts[number], value)
+
+    found = TracedArray.from_instruction(trace, flag, weak_type=True, is_scalar=True)
+    return lambda: handler(kind(Deferred(text_of, found)))
 
 
 def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, sequence: _Sequence) -> Callable[[], Any]:

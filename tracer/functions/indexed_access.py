@@ -14,6 +14,7 @@ import numpy as np
 from ... import hlo
 from ..indexing.index_arrays import (
     any_of,
+    first_of,
     in_range,
     known_contents,
     read_arrays,
@@ -306,8 +307,8 @@ def delete(arr, obj, axis=None):
 
 def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
     """A position from the front, at most the last one; IndexError is raised where there is none."""
-    message = f"index is out of bounds for axis {axis} with size {size}"
-    require((index >= -size) & (index <= last), IndexError, message)
+    message = f"index {{}} is out of bounds for axis {axis} with size {size}"
+    require((index >= -size) & (index <= last), IndexError, message, index)
     return np.where(index < 0, index + size, index)[()]
 
 
@@ -351,8 +352,9 @@ def unravel_index(indices, shape, order="C"):
     trace = require_trace(indices)
     indices = indices.astype(np.int64)
     outside = (indices < 0) | (indices >= prod(sizes))
-    message = f"index is out of bounds for array with size {prod(sizes)}"
-    trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, message)
+    message = f"index {{}} is out of bounds for array with size {prod(sizes)}"
+    found, value = first_of(indices.instruction(trace), outside.instruction(trace))
+    trace.add_error_flag(found, ValueError, message, value)
     parts: list = [None] * len(sizes)
     dimensions = range(len(sizes)) if order == "F" else range(len(sizes) - 1, -1, -1)
     for dimension in dimensions:

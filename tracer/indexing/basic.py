@@ -128,7 +128,7 @@ def _integer(entry: Any, dimension: int, size: int) -> Range:
 
 def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) -> TracedArray:
     """The index as s64, wrapped where negative; the error flag is raised where it is out of range."""
-    index = entry.instruction(trace)
+    given = index = entry.instruction(trace)
     unsigned = entry.element_type.kind == "unsigned"
     if entry.element_type is hlo.U64:  # its upper half would turn negative
         limit = hlo.constant(np.uint64(size))
@@ -142,7 +142,7 @@ def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) 
         outside = hlo.ge(index, hlo.constant(np.int64(size)))
         if not unsigned:
             outside = hlo.or_(outside, hlo.lt(index, hlo.constant(np.int64(0))))
-    trace.add_error_flag(outside, IndexError, f"index is out of bounds for axis {dimension} with size {size}")
+    trace.add_error_flag(outside, IndexError, f"index {{}} is out of bounds for axis {dimension} with size {size}", given)
     return TracedArray.from_instruction(trace, index)
 
 

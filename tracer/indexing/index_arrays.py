@@ -182,19 +182,35 @@ def in_range(trace: Trace, index: Any, size: int, axis: int, checked: bool = Tru
 
     Raises IndexError, at once or when the program runs, if one is out of range, unless ``checked`` is false.
     """
-    message = f"index {{}}is out of bounds for axis {axis} with size {size}"
+    message = f"index {{}} is out of bounds for axis {axis} with size {size}"
     if isinstance(index, np.ndarray):
         outside = index[(index < -size) | (index >= size)] if checked else index[:0]
         if outside.size:
-            raise IndexError(message.format(f"{outside[0]} "))
+            raise IndexError(message.format(outside[0]))
         wrapped = np.where(index < 0, index + size, index)
         return hlo.constant(wrapped.astype(np.int32 if size < 2**31 else np.int64))
     if size == 0 and checked and index.size:
-        raise IndexError(message.format(""))
-    wrapped, outside = wrap(trace, index.instruction(trace), size)
+        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+    given = index.instruction(trace)
+    wrapped, outside = wrap(trace, given, size)
     if checked and outside is not None:
-        trace.add_error_flag(any_of(trace, outside), IndexError, message.format(""))
+        found, value = first_of(given, outside)
+        trace.add_error_flag(found, IndexError, message, value)
     return wrapped
+
+
+def first_of(values: Instruction, chosen: Instruction) -> tuple[Instruction, Instruction]:
+    """Whether one of the values is chosen, and the first of those that are."""
+    if not chosen.shape.rank:
+        return chosen, values
+    count = chosen.shape.size
+    positions = hlo.iota(hlo.Shape(hlo.S32 if count < 2**31 else hlo.S64, (count,)), 0)
+    none = hlo.constant(count, positions.shape.element_type)
+    first = hlo.select(hlo.reshape(chosen, (count,)), positions, broadcast(none, (count,)))
+    minimum = hlo.scalar_computation("minimum", none.shape.element_type)
+    first = hlo.reduce(first, none, dimensions=(0,), to_apply=minimum)
+    value = hlo.dynamic_slice(hlo.reshape(values, (count,)), first, sizes=(1,))
+    return hlo.lt(first, none), hlo.reshape(value, ())
 
 
 def widened(index: Instruction, size: int) -> Instruction:

@@ -67,11 +67,12 @@ def shape_of(value: Any) -> tuple[int, ...]:
     return value.shape if isinstance(value, TracedArray) else np.shape(value)
 
 
-def require(condition: Any, exception_type: type[Exception], message: str) -> None:
-    """Raise where the condition does not hold: now, if it is known, otherwise when the program runs."""
+def require(condition: Any, exception_type: type[Exception], message: str, value: TracedArray | None = None) -> None:
+    """Raise where the condition does not hold: now, if it is known, otherwise when the program runs, of a value (`Trace`)."""
     if isinstance(condition, TracedArray):
         trace = require_trace(condition)
-        trace.add_error_flag(hlo.not_(condition.instruction(trace)), exception_type, message)
+        shown = None if value is None else value.instruction(trace)
+        trace.add_error_flag(hlo.not_(condition.instruction(trace)), exception_type, message, shown)
     elif not condition:
         raise exception_type(message)
 

@@ -19,6 +19,7 @@ from ... import hlo
 from ...compile.traversal import has_effects
 from ...hlo.source_lines import belongs_to_a_library, raising_line, user_location
 from ...hlo.tracebacks import Place, places_of_users
+from . import error_codes
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
@@ -328,30 +329,40 @@ class Trace:
         at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
         return found if at_one_line else None
 
-    def add_error_flag(self, predicate: hlo.Instruction, exception_type: type[Exception], message: str) -> None:
+    def add_error_flag(
+        self,
+        predicate: hlo.Instruction,
+        exception_type: type[Exception],
+        message: str,
+        value: hlo.Instruction | None = None,
+    ) -> None:
         """Let the compiled call raise ``exception_type(message)`` if the predicate is true when it runs.
 
-        The predicate is a pred[] of this trace. The first one that is true wins. The traceback has the user's lines.
+        The predicate is a pred[] of this trace. The first one that is true wins. The traceback has the user's lines. The value,
+        an integer, is what the message has in the place of ``{}``.
         """
-        self._flag(predicate, (exception_type, message, places_of_users()))
+        self._flag(predicate, (exception_type, message, places_of_users()), value)
 
     def add_raise(self, predicate: hlo.Instruction, error: Exception) -> None:
         """Let the compiled call raise this exception, as the user wrote it, if the predicate is true when it runs."""
         places = places_of_users(error.__traceback__)
         self._flag(predicate, (error.with_traceback(None), "", places))
 
-    def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage) -> None:
+    def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage, value: hlo.Instruction | None = None) -> None:
         self.root.error_messages.append(entry)
         storage = self.error_flag_storage()
         flag = self.read(storage)
         is_first = hlo.and_(hlo.eq(flag, 0), predicate)
-        self.write(storage, hlo.select(is_first, len(self.root.error_messages), flag))
+        raised: Any = len(self.root.error_messages)
+        if value is not None:
+            raised = error_codes.with_value(raised, value)
+        self.write(storage, hlo.select(is_first, raised, flag))
 
     def error_flag_storage(self) -> Storage:
         """The error flag; for those, too, who have to see what an earlier round of a loop, recorded later on, has found."""
         root = self.root
         if root.error_flag is None:
-            root.error_flag = Storage(root, root.builder.constant(np.int32(0)), "error flag")
+            root.error_flag = Storage(root, root.builder.constant(np.int64(0)), "error flag")
         return root.error_flag
 
     # --- the end ---
