@@ -178,7 +178,7 @@ def test_index_error_in_a_loop_ends_it():
     f = compiled(find)
     x = np.array([3.0, 1.0, 4.0])
     assert f(x, 4.0) == 2
-    with pytest.raises(IndexError, match="index is out of bounds") as caught:
+    with pytest.raises(IndexError, match="index 3 is out of bounds") as caught:
         f(x, 9.0)
     assert [entry.name for entry in caught.traceback[1:]][-1] == "<lambda>"
 
