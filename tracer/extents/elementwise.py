@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions.floating_point_errors import handling
 from ..functions.selection import python_bool
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
@@ -39,8 +40,11 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, out: Any = None, **arguments: Any
     inputs = tuple(prepare(value) for value in inputs)
     trace = require_trace(*inputs)
     padded, sizes = broadcast_together(trace, inputs)
-    if ufunc in (np.power, np.float_power) and sizes:  # negative exponents behind the size are no error
-        padded[1] = _one_behind(trace, padded, sizes)
+    if sizes:  # what stands behind the size is no error: a negative exponent, a division by 0
+        numbers = range(len(padded)) if handling(trace) else (1,) if ufunc in (np.power, np.float_power) else ()
+        shape = np.broadcast_shapes(*map(dimensions_of, padded))
+        for number in numbers:
+            padded[number] = _one_behind(trace, padded[number], shape, sizes)
     results = ufunc(*padded, **arguments)
     results = results if isinstance(results, tuple) else (results,)
     found = [dynamic(trace, one, sizes) if sizes else one for one in results]
@@ -50,12 +54,10 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, out: Any = None, **arguments: Any
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _one_behind(trace: Any, operands: list[Any], sizes: Sizes) -> TracedArray:
-    base, exponent = operands
-    if not isinstance(exponent, TracedArray) or not exponent.ndim:
-        return exponent
-    shape = np.broadcast_shapes(*map(dimensions_of, operands))
-    return np.where(valid(trace, shape, sizes), exponent, np.ones((), exponent.dtype)[()])
+def _one_behind(trace: Any, operand: Any, shape: tuple[int, ...], sizes: Sizes) -> Any:
+    if not isinstance(operand, TracedArray) or not operand.ndim:
+        return operand
+    return np.where(valid(trace, shape, sizes), operand, np.ones((), operand.dtype)[()])
 
 
 def stored(trace: Trace, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str) -> TracedArray:

@@ -31,6 +31,7 @@ from ..recording.operands import (
 )
 from ..recording.trace import Trace
 from . import arithmetic
+from .floating_point_errors import flag_errors_of_reduction, handling
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
@@ -76,6 +77,8 @@ def reduce_ufunc(
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
     reduced = reduce_instruction(trace, ufunc, operand, axes, start)
+    if handling(trace):
+        flag_errors_of_reduction(trace, ufunc, operand, reduced, axes)
     reduced = convert(reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
     return finish(trace, reduced, sizes, axes, keepdims, out)
 

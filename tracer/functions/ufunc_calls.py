@@ -33,6 +33,7 @@ from ..recording.operands import (
     scalar_constant,
 )
 from ..recording.trace import Trace
+from .floating_point_errors import flag_errors, handling
 from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
@@ -78,7 +79,7 @@ def call_ufunc(
         return _record(trace, ufunc, kernel, inputs, outputs, where, casting, _first(dtype, signature, sig))
 
     if plain:
-        form = (ufunc, *[None if one is None else (one.element_type, one.shape) for one in outputs])
+        form = (ufunc, handling(trace), *[None if one is None else (one.element_type, one.shape) for one in outputs])
         values = record_again(trace, form, inputs, record)
     else:
         values = record()
@@ -105,13 +106,21 @@ def _record(
         shape = _shape_with_outputs(shape, outputs, where)
     if ufunc is np.power:
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
-    emitted = _as_tuple(kernel.emit(*[broadcast(operand, shape) for operand in operands]))
+    operands = [broadcast(operand, shape) for operand in operands]
+    emitted = _as_tuple(kernel.emit(*operands))
+    if handling(trace):
+        mask = None if where is True else broadcast(instruction_of(trace, where, hlo.PRED), shape)
+        flag_errors(trace, ufunc, operands, emitted, mask, all(map(_is_scalar, inputs)))
     return tuple(
         [
             _masked(trace, convert(convert(value, kind), kind if out is None else out.element_type), out, where)
             for value, kind, out in zip(emitted, types[ufunc.nin :], outputs or (None,) * ufunc.nout)
         ]
     )
+
+
+def _is_scalar(value: Any) -> bool:
+    return value.is_scalar if isinstance(value, TracedArray) else not isinstance(value, np.ndarray)
 
 
 def _first(*values: Any) -> Any:

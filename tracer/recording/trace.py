@@ -143,6 +143,7 @@ class Trace:
         self.replaced_captures: list[Capture] = []
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
+        self.error_handling = np.geterr()  # of the root: as it was outside of the function
         self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
         self.generators: dict[int, Any] = {}  # of the root: those from outside of whose random numbers it takes some, by id
         self.unproven: BaseException | None = None  # of the root: the UnprovenInterval that was raised

@@ -1,0 +1,86 @@
+"""np.errstate in traced functions: what raises FloatingPointError, with NumPy's text."""
+
+import numpy as np
+import pytest
+from jitted_calls import compiled
+from phlox import jit
+
+HANDLING = [{"all": "raise"}, {"divide": "raise"}, {"invalid": "raise"}, {"over": "raise"}, {"under": "raise"}, {}]
+ARRAYS = [
+    np.array([1.0, 2.0]), np.array([0.0, 1.0]), np.array([-1.0]), np.array([1e200, 3.0]), np.array([np.inf, np.nan]),
+    np.array([-1e4]), np.array([1e-200]), np.array([[0.5], [np.inf]]), np.array([1.0, 0.0], np.float32),
+]  # fmt: skip
+FUNCTIONS = [
+    lambda x: 1 / x, lambda x: x / x, np.log, np.sqrt, np.exp, np.exp2, lambda x: x * x, lambda x: x - x, lambda x: x**-1.5,
+    lambda x: x // 0.0, lambda x: x % 0.0, lambda x: np.arctanh(x / 2), np.log1p, lambda x: np.arcsin(x[0]), lambda x: 1 / x[0],
+    lambda x: x[0] * x[0], lambda x: np.sum(x * 1.0), lambda x: np.prod(x), lambda x: np.sum(x, axis=0), np.square,
+    np.reciprocal, lambda x: np.cosh(x), lambda x: np.hypot(x, x),
+    lambda x: np.add(x, x), lambda x: np.array([1, 2]) // (x > 5).sum(), lambda x: np.array([4]) % (x > 5).sum(),
+    lambda x: np.divide(1, x, where=x != 0, out=np.zeros_like(x)), lambda x: x.mean(), lambda x: (x[x > 0.25] - 1.0) / 3,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("handling", HANDLING, ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_error_states(function, handling):
+    def f(x):
+        with np.errstate(**({"all": "ignore"} | handling)):
+            return function(x)
+
+    jitted = jit(f) if handling == {"all": "raise"} else compiled(f)
+    for x in ARRAYS:
+        try:
+            expected = f(x)
+        except FloatingPointError as error:
+            with pytest.raises(FloatingPointError) as caught:
+                jitted(x)
+            assert str(caught.value) == str(error)
+        else:
+            np.testing.assert_allclose(jitted(x), expected, rtol=1e-6)
+
+
+def test_what_stands_outside_of_the_statement_is_not_flagged():
+    @jit
+    def f(x):
+        with np.errstate(all="raise"):
+            y = x + 1
+        return y / x
+
+    assert f(np.zeros(1))[0] == np.inf
+
+
+def test_what_is_in_force_where_the_function_is_called_does_not_count():
+    f = jit(lambda x: 1 / x)
+    with np.errstate(all="raise"):
+        assert f(np.zeros(1))[0] == np.inf
+    assert f(np.zeros(2))[0] == np.inf
+
+
+def test_in_loops_branches_and_handlers():
+    def f(x):
+        found = 0
+        with np.errstate(divide="raise"):
+            for k in range(200):
+                try:
+                    if x[k % 3] < 5:
+                        x[k % 3] = 1 / (x[k % 3] - k)
+                except FloatingPointError:
+                    found += 1
+        return found
+
+    for x in (np.array([3.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.5]), np.array([9.0, 9.0, 2.0])):
+        copy = x.copy()
+        assert jit(f)(copy) == f(x)
+        np.testing.assert_allclose(copy, x)
+
+
+def test_handling_that_changes_within_a_function():
+    def f(x):
+        with np.errstate(divide="raise"):
+            with np.errstate(divide="ignore"):
+                y = 1 / x
+            return y + 1 / (x + 1)
+
+    assert jit(f)(np.zeros(1))[0] == np.inf
+    with pytest.raises(FloatingPointError, match="^divide by zero encountered in divide$"):
+        jit(f)(np.full(1, -1.0))
