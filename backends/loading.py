@@ -19,7 +19,7 @@ from ..hlo.shape import array_of_value
 from ..hlo.text.parser import parse_module
 from ..runtime import run_on_devices
 from .arguments import check_sizes, contiguous, named_leaves, pack
-from .module_signature import module_signature
+from .module_signature import native_call
 from .registry import get_backend, make_callable_type
 
 LARGEST_DEVICE_COUNT = 1024  # each is a thread
@@ -110,18 +110,13 @@ class LoadedModuleBase:
             limit = f"at most {LARGEST_DEVICE_COUNT} devices are possible"
             raise NotImplementedError(f"module {module.name}: {limit}, {module.device_count} required")
         self.module = module
-        signature = module_signature(module) if module.device_count == 1 else None
-        self.executable = get_backend(backend).compile(module, signature)
-        if signature is not None:
-            self._install(signature.result_structure)
-
-    def _install(self, result_structure: str) -> None:
-        """Let calls with the exact arrays bypass Python, where the executable can."""
+        self.executable = get_backend(backend).compile(module)
+        # Calls with the exact arrays bypass Python, where the executable can.
         install = getattr(self.executable, "install", None)
-        if install is None:
-            return
-        structure = partial(_structured, self.module.entry.shape) if result_structure == "call" else None
-        install(self, structure=structure)
+        native = native_call(module) if install is not None and module.device_count == 1 else None
+        if native is not None:
+            signature, steps = native
+            install(self, signature, steps=steps)
 
     def call_in_python(self, *arguments: Any, **named: Any) -> Any:
         """A call by way of Python: one that the native call does not take."""

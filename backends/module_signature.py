@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from .. import hlo
 from . import registry
 
 
-def module_signature(module: hlo.Module) -> Any:
-    """The CallSignature of calls with one array for each entry parameter, a NumPy scalar for rank 0.
+def native_call(module: hlo.Module) -> tuple[Any, list[Any]] | None:
+    """The CallSignature of calls with one array for each entry parameter, a NumPy scalar for rank 0, and the steps behind it.
 
     None where calls have to go through Python: for parameters that are tuples or tokens, dynamic dimensions, layouts that are
     neither row-major nor column-major, and results with tokens.
@@ -23,8 +25,19 @@ def module_signature(module: hlo.Module) -> Any:
         return None
     results = tuple(types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(root))
     flat = root.is_tuple and not any(element.is_tuple for element in root.elements)
-    structure = "tuple" if flat else "call" if root.is_tuple else "single"
-    return types.CallSignature(tuple(guards), results=results, result_structure=structure)
+    structure = "tuple" if flat else "steps" if root.is_tuple else "single"
+    signature = types.CallSignature(tuple(guards), results=results, result_structure=structure)
+    return signature, list(_steps(types, root, itertools.count())) if structure == "steps" else []
+
+
+def _steps(types: Any, shape: hlo.Shape | hlo.TupleShape, numbers: Iterator[int]) -> Iterator[Any]:
+    """What puts the results together to a tuple that is nested as the shape is."""
+    if not shape.is_tuple:
+        yield types.Step("result", next(numbers))
+        return
+    for element in shape.elements:
+        yield from _steps(types, element, numbers)
+    yield types.Step("tuple", len(shape.elements))
 
 
 def _guard(types: Any, shape: hlo.Shape | hlo.TupleShape) -> Any:

@@ -16,7 +16,6 @@ from ..runtime.locks import new_lock
 
 if TYPE_CHECKING:
     from ..compile.pass_manager import Step
-    from .cpu.call import CallSignature
     from .device_memory import Buffer, DeviceMemory
 
 DEFAULT_BACKEND = "cpu"
@@ -59,8 +58,8 @@ class Backend(Protocol):
     memory: DeviceMemory
     pipeline: tuple[Step, ...]
 
-    def compile(self, module: hlo.Module, call: CallSignature | None = None) -> Executable:
-        """The module, ready to run. ``call`` describes the Python call for backends that compile that too.
+    def compile(self, module: hlo.Module) -> Executable:
+        """The module, ready to run.
 
         Raises NotImplementedError, with its name, for an operation that the backend lacks.
         """

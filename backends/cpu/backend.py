@@ -14,7 +14,6 @@ from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
-from .call import CallSignature
 from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .executable import CpuExecutable
@@ -43,8 +42,8 @@ class CpuBackend:
     def __init__(self, target: Target | None = None) -> None:
         self.target = target or host_target()
 
-    def compile(self, module: Module, call: CallSignature | None = None) -> CpuExecutable | PaddedExecutable:
-        """The module, optimized and compiled; ``call`` is kept for `CpuExecutable.install`.
+    def compile(self, module: Module) -> CpuExecutable | PaddedExecutable:
+        """The module, optimized and compiled.
 
         Raises NotImplementedError, naming it, for an operation or element type without native code, and hlo.AddressSpaceError
         for arrays that no memory can hold.
@@ -52,18 +51,18 @@ class CpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock:
-            return self._compiled(module, call)
+            return self._compiled(module)
 
-    def _compiled(self, module: Module, call: CallSignature | None) -> CpuExecutable | PaddedExecutable:
+    def _compiled(self, module: Module) -> CpuExecutable | PaddedExecutable:
         after = {name: result for name, result in run_steps(module, PIPELINE) if name in _KEPT_STEPS}
         padded = after["pad-dynamic-dimensions"]
         if not isinstance(padded, PaddedModule):
-            return self._emitted(module, after, call)
+            return self._emitted(module, after)
         errors = tuple((exception.__name__, message) for exception, message in padded.errors)
         padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
-        return PaddedExecutable(self._emitted(padded, after, None), padding, module)
+        return PaddedExecutable(self._emitted(padded, after), padding, module)
 
-    def _emitted(self, module: Module, after: dict[str, Module], call: CallSignature | None) -> CpuExecutable:
+    def _emitted(self, module: Module, after: dict[str, Module]) -> CpuExecutable:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         optimized, prepared = after["fuse"], after["insert-copies"]
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
@@ -85,7 +84,7 @@ class CpuBackend:
             native_calls=tuple(emitted.native_calls.items()),
             shared=shared_code(emitted.llvm.shared_functions, self.target),
         )
-        return CpuExecutable(module, optimized, llvm_ir, program, call)
+        return CpuExecutable(module, optimized, llvm_ir, program)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)

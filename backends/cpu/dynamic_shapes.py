@@ -12,6 +12,7 @@ import numpy as np
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
 from ..device_memory import Buffer, execute_on_host
+from .call import CallSignature, ResultSpec
 from .executable import NativeExecutable
 from .native_program import NativeProgram, Padding
 
@@ -63,9 +64,19 @@ class PaddedExecutable:
         ]
         return arrays + sizes
 
-    def install(self, *arguments: Any, **options: Any) -> bool:
-        """Does nothing: padding takes the way by Python."""
-        return False
+    def install(self, instance: Any, signature: CallSignature, **options: Any) -> bool:
+        """As `NativeExecutable.install`; for results whose first dimension alone is dynamic, and no such arguments."""
+        padding, sizes = self.program.padding, len(signature.results)
+        if self._takes_sizes or any(any(shape.dynamic_dimensions[1:]) for shape in padding.results):
+            return False
+        hidden = ResultSpec(np.dtype(np.int32), (), form="hidden")
+        dynamic = [number for number, shape in enumerate(padding.results) if shape.dynamic_dimensions[:1] == (True,)]
+        results = list(signature.results)
+        for size, number in enumerate(dynamic, sizes):
+            results[number] = replace(results[number], size=size)
+        results += [hidden] * (len(dynamic) + 1)
+        changed = replace(signature, results=tuple(results), errors=(*signature.errors, len(results) - 1))
+        return self.padded.install(instance, changed, **options)
 
     @property
     def optimized(self) -> Module:

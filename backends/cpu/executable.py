@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...hlo import Module, Shape
-from ...hlo.tracebacks import keep_frames_of_users
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
 from .arena import OUT_OF_MEMORY
-from .call import ArrayGuard, CallSignature, ResultSpec
+from .call import ArrayGuard, CallSignature, Place, ResultSpec, Step
 from .call.native_functions import python_call_addresses
 from .call.python_calls import RUN_KERNEL
 from .machine_code import assembly
@@ -36,8 +35,8 @@ class NativeExecutable:
     `LoadedProgram` does.
     """
 
-    def __init__(self, program: NativeProgram, call: CallSignature | None = None) -> None:
-        self.program, self._call_signature = program, call
+    def __init__(self, program: NativeProgram) -> None:
+        self.program = program
         self._loaded = LoadedProgram(program)
         self._raise_error = partial(_raise_kernel_error, f"the temporaries of {program.name}, {program.temporary_bytes} bytes")
         self._flat_call = self._make_flat_call()
@@ -52,30 +51,29 @@ class NativeExecutable:
     def install(
         self,
         instance: Any,
+        signature: CallSignature,
+        *,
         statics: Sequence[object] = (),
-        captures: Sequence[np.ndarray] = (),
+        around: Sequence[Place] = (),
         facts: Sequence[native_call.Fact] = (),
-        structure: Callable[[tuple[Any, ...]], Any] | None = None,
-        raise_error: Callable[[int], Any] | None = None,
+        steps: Sequence[Step] = (),
     ) -> bool:
-        """Let calls of the instance that fit the signature given to ``compile`` run this code directly.
+        """Let calls of the instance that fit the signature run this code directly.
 
-        The arguments are those of `phlox.backends.cpu.call.bind_entry`; ``raise_error`` takes the signature's error code. Does
-        nothing, and returns False, where the interpreter takes no native entries, or memory cannot tell whether the facts hold.
+        The arguments are those of `phlox.backends.cpu.call.bind_entry`. Does nothing, and returns False, where the interpreter
+        takes no native entries, or memory cannot tell whether the facts hold.
         """
         if native_call.unsupported_reason() is not None or native_call.words_of(facts) is None:
             return False
-        if self._call_signature is None:
-            raise ValueError("install requires that the module was compiled for a call signature")
         entry = native_call.bind_entry(
-            replace(self._call_signature, release_gil=self._releases_gil),
+            replace(signature, release_gil=self._releases_gil),
             self._loaded.kernel,
             self._loaded.references,
             statics=statics,
-            captures=captures,
+            around=around,
             facts=facts,
-            structure=structure,
-            raise_error=self._raise_error if raise_error is None else partial(_raise_either, raise_error, self._raise_error),
+            steps=steps,
+            raise_error=self._raise_error,
         )
         native_call.install_entry(instance, entry)
         return True
@@ -129,12 +127,10 @@ class NativeExecutable:
 class CpuExecutable(NativeExecutable):
     """The program of a module. ``module`` is the module as given, ``optimized`` what was compiled."""
 
-    def __init__(
-        self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram, call: CallSignature | None
-    ) -> None:
+    def __init__(self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram) -> None:
         self.module, self.optimized = module, optimized
         self._compressed_ir = zlib.compress(llvm_ir.encode(), 1)  # it is asked for rarely, and larger than the code
-        super().__init__(program, call)
+        super().__init__(program)
 
     def as_text(self) -> str:
         """The optimized module in HLO text."""
@@ -170,16 +166,6 @@ def _order(shape: Shape) -> str:
 
 def _pointer_table(arrays: Sequence[np.ndarray]) -> Any:
     return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
-
-
-def _raise_either(of_error_code: Callable[[int], Any], of_kernel: Callable[[int], Any], code: int) -> None:
-    try:
-        if code < 0:
-            of_error_code(-code)
-        of_kernel(code)
-    except BaseException as error:
-        keep_frames_of_users(error)
-        raise
 
 
 def _raise_kernel_error(what: str, code: int) -> None:

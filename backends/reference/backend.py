@@ -93,7 +93,7 @@ class ReferenceBackend:
     memory = HOST_MEMORY
     pipeline = PIPELINE
 
-    def compile(self, module: hlo.Module, call: Any = None) -> ReferenceExecutable:
+    def compile(self, module: hlo.Module) -> ReferenceExecutable:
         """The module, verified. ``call`` is not used: there is no native call to compile.
 
         Raises hlo.VerificationError for a malformed module and NotImplementedError for an operation without an evaluation.

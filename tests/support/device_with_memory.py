@@ -111,7 +111,7 @@ class BackendWithMemory:
     def __init__(self):
         self.memory = SeparateMemory()
 
-    def compile(self, module, call=None):
+    def compile(self, module):
         return DeviceExecutable(module, self.memory)
 
     def support(self, opcode):

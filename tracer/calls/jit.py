@@ -6,7 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
@@ -23,7 +23,7 @@ from ..source.sending import is_found_by_name, remember_sources, sources_of, val
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
-from .native_call import call_signature, install
+from .native_call import install
 from .nested_call import call_in_trace
 from .specialization import Specialization
 from .stages import Compiled, Lowered, Traced
@@ -144,6 +144,8 @@ class JittedFunctionBase:
             known, specialization = self._prepare(call, objects)
         else:
             self._hits += 1
+            if specialization.is_met_again():
+                self._install(specialization, Call(self._reader, args, kwargs, leaves, containers))
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
             same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
@@ -187,9 +189,7 @@ class JittedFunctionBase:
             elif recording is None:  # forgotten meanwhile
                 return self._prepare(call, objects)
             else:
-                specialization = self._specialize(
-                    form, recording, call, specializations, objects, selection == sorted(selection)
-                )
+                specialization = self._specialize(form, recording, call, specializations, objects)
                 specializations.insert(0, specialization)
                 for forgotten in specializations[_MOST_KEPT:]:
                     self._entries.pop(forgotten, None)
@@ -204,23 +204,26 @@ class JittedFunctionBase:
         call: Call,
         others: Sequence[Specialization],
         objects: Objects,
-        in_order: bool,
     ) -> Specialization:
         """Compile a recording, and let calls like this one bypass Python where they can."""
         structure = structure_words(form.structures)
         outside = min([other.differences(objects) for other in others], key=len, default=[])
         reason = "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
-        signature = call_signature(recording, form, call) if in_order else None
-        specialization = Specialization(recording, self._compile(recording, signature))
-        native = install(specialization, self, signature, call)
+        specialization = Specialization(recording, self._compile(recording))
+        native = install(specialization, self, form, call)
         integers = static_integers(form.leaves, form.integers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
         self._misses += 1
         return specialization
 
-    def _compile(self, recording: Recording, signature: Any) -> Any:
-        backend = get_backend(self.backend)
-        return backend.compile(recording.module) if signature is None else backend.compile(recording.module, call=signature)
+    def _install(self, specialization: Specialization, call: Call) -> None:
+        """Let calls like this one bypass Python: it is spelled otherwise, or something outside has moved."""
+        entry = self._entries.get(specialization)
+        if entry is not None and install(specialization, self, call.form(), call):
+            self._entries[specialization] = replace(entry, native=True)
+
+    def _compile(self, recording: Recording) -> Any:
+        return get_backend(self.backend).compile(recording.module)
 
     def _form_and_recording(
         self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
@@ -277,7 +280,7 @@ class JittedFunctionBase:
             self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
         )
         with compilation_lock:
-            variant = specialization.variants[same] = Specialization(recording, self._compile(recording, None))
+            variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
             self._misses += 1
         return variant
 

@@ -1,8 +1,8 @@
 """Which calls may bypass Python, and how the backend is told.
 
-The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays. Functions that
-change arrays in place, or that return arrays whose sizes are known when they run only, are always called through Python, and so
-are calls with static arguments that may change.
+The kernel of a native entry takes the module's parameters in order, arguments first, then captured arrays and numbers. Calls
+whose arguments or guards native code cannot check go through Python, and so does a call that finds an error of the function's
+own.
 """
 
 from __future__ import annotations
@@ -13,111 +13,105 @@ import numpy as np
 
 from ... import hlo
 from ...backends import registry
+from ...compile.traversal import runs_effects
+from ..outside import guards as outside
 from ..outside.identities import facts_of
-from ..recording import pytree
-from ..recording.errors import IntegerOverflow, StaleCapture
+from ..outside.paths import MISSING
+from ..recording.ndarrays import array_form
 from .arguments import Call
-from .leaves import StaticLeaf, TracedLeaf, is_known_by_identity
+from .native_places import Around, NotNative
+from .native_results import results_and_steps
 from .specialization import Specialization
 from .traced_function import CallForm, Recording
 
 
-def call_signature(recording: Recording, form: CallForm, call: Call) -> Any:
-    """The CallSignature of calls like this one; None where they have to go through Python."""
-    types = registry.call_signature_types()
-    if types is None or recording.mutated or recording.mutated_captures or recording.effects:
-        return None
-    if any(output.kind == "outside" for output in recording.outputs) or facts_of(recording.guards) is None:
-        return None
-    if any(shape.has_dynamic_dimensions for shape in hlo.leaves(recording.module.entry.shape)):
-        return None
-    if any(_may_trace_again(error, recording) for error, *_ in recording.error_messages):
-        return None
-    by_path = {leaf.path: leaf for leaf in form.leaves}
-    guards = []
-    for argument in call.arguments:
-        guard = _guard(types, by_path.get(argument.name), argument.value)
-        if guard is None:
-            return None
-        guards.append(guard)
-    captures = []
-    for capture in recording.captures:
-        if capture.convert is not None or not isinstance(capture.array, np.ndarray):
-            return None
-        captures.append(_array_guard(types, capture.parameter.shape))
-    results = [types.ResultSpec(shape.dtype, shape.dimensions) for shape in hlo.leaves(recording.module.entry.shape)]
-    has_error_code = bool(recording.error_messages)
-    if has_error_code:
-        results.pop()
-    structure = _result_structure(recording)
-    if structure == "call":
-        returned = [recording.leaves[output.index] for output in recording.outputs if output.kind == "argument"]
-        results.extend([types.ArgumentResult(_position(call, leaf)) for leaf in returned])
-    return types.CallSignature(
-        tuple(guards),
-        call.keywords,
-        tuple(captures),
-        tuple(results),
-        result_structure=structure,
-        has_error_code=has_error_code,
-    )
-
-
-def _may_trace_again(error: type[Exception] | Exception, recording: Recording) -> bool:
-    """Whether a call that raises this is made again, with other code."""
-    kind = error if isinstance(error, type) else type(error)
-    if kind is IntegerOverflow:
-        return any(leaf.is_python_integer for leaf in recording.leaves)
-    return issubclass(kind, StaleCapture)
-
-
-def install(specialization: Specialization, instance: Any, signature: Any, call: Call) -> bool:
-    """Let calls of the signature bypass Python, where the executable can."""
-    installer = getattr(specialization.executable, "install", None)
-    if signature is None or installer is None:
+def install(specialization: Specialization, instance: Any, form: CallForm, call: Call) -> bool:
+    """Let calls like this one bypass Python, where the executable and the interpreter can."""
+    installer, types = getattr(specialization.executable, "install", None), registry.call_signature_types()
+    if installer is None or types is None or types.unsupported_reason() is not None:
         return False
     recording = specialization.recording
-    traced = {leaf.path for leaf in recording.leaves}
-    statics = [argument.value for argument in call.arguments if argument.name not in traced]
-    structure = specialization.assemble_native if signature.result_structure == "call" else None
-    captures = [capture.array for capture in recording.captures]
-    facts = facts_of(recording.guards) or ()
-    raise_error = specialization.raise_error if signature.has_error_code else None
-    return installer(instance, captures=captures, facts=facts, statics=statics, structure=structure, raise_error=raise_error)
+    try:
+        _require_repeatable(recording)
+        around = Around(types, _slots(recording), _changed(recording), call.object_values())
+        leaves = {leaf.path: leaf for leaf in form.leaves}
+        arguments = [
+            around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)
+        ]
+        for capture in recording.captures:
+            if capture.convert is not None and isinstance(capture.array, np.ndarray):
+                raise NotNative
+            around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
+        facts = [fact for guard in recording.guards for fact in _facts(guard, around)]
+        results, errors, structure, steps = results_and_steps(recording, around, call)
+    except NotNative:
+        return False
+    guards = [guard for guard, _ in arguments]
+    statics = [one.value for one, guard in zip(call.arguments, guards) if isinstance(guard, types.StaticGuard)]
+    slots = tuple([slot for _, slot in arguments])
+    signature = types.CallSignature(tuple(guards), call.keywords, tuple(results), structure, slots=slots, errors=tuple(errors))
+    return installer(instance, signature, statics=statics, around=around.finished(), facts=facts, steps=steps)
 
 
-def _guard(types: Any, leaf: Any, value: Any) -> Any:
-    if value is None or isinstance(leaf, StaticLeaf):
-        return types.StaticGuard() if is_known_by_identity(value) else None
-    if not isinstance(leaf, TracedLeaf):  # a container
-        return None
-    if leaf.kind == "python scalar":
-        return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
-    if leaf.kind == "numpy scalar":
-        try:
-            return types.NumPyScalarGuard(leaf.shape.dtype)
-        except NotImplementedError:
-            return None
-    return None if leaf.convert is not None else _array_guard(types, leaf.shape)
+def _require_repeatable(recording: Recording) -> None:
+    """A call that finds an error is made again, by way of Python."""
+    entry = recording.module.entry
+    may_fail = recording.error_messages or any(shape.has_dynamic_dimensions for shape in hlo.leaves(entry.shape))
+    if may_fail and runs_effects(entry):
+        raise NotNative
 
 
-def _position(call: Call, leaf: TracedLeaf) -> int:
-    """Which argument of the call a leaf is; there are no containers among them."""
-    return next(position for position, argument in enumerate(call.arguments) if argument.name == leaf.path)
+def _slots(recording: Recording) -> dict[Any, int]:
+    slots: dict[Any, int] = {leaf.path: number for number, leaf in enumerate(recording.leaves)}
+    for number, capture in enumerate(recording.captures, len(recording.leaves)):
+        if slots.setdefault(capture.path.key, number) != number:
+            raise NotNative
+    return slots
 
 
-def _array_guard(types: Any, shape: hlo.Shape) -> Any:
-    return types.ArrayGuard(shape.dtype, shape.dimensions, "C" if shape.is_row_major else "F")
+def _changed(recording: Recording) -> set[int]:
+    return {*recording.mutated, *[len(recording.leaves) + number for number in recording.mutated_captures]}
 
 
-def _result_structure(recording: Recording) -> str:
-    structure = recording.out_structure
-    in_order = [output.index for output in recording.outputs if output.kind == "result"] == list(range(recording.result_count))
-    if not in_order or len(recording.outputs) != recording.result_count:
-        return "call"
-    if structure is pytree.LEAF:
-        return "single"
-    if structure == pytree.flatten(None)[1]:
-        return "none"
-    flat = structure[0] is tuple and all(child is pytree.LEAF for child in structure[2])
-    return "tuple" if flat else "call"
+def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
+    """What memory can tell about a guard; places for the rest of it."""
+    types, path = around.types, guard.path
+    facts = facts_of(guard)
+    if facts is not None and types.words_of(facts) is not None:
+        return facts
+    found = path.read(around.objects)
+    if found is MISSING:
+        raise NotNative
+    match guard:
+        case outside.Readable():
+            if path.key not in around.slots:
+                shape = hlo.Shape(hlo.F64) if not isinstance(found, np.ndarray) else array_form(found, path.text)[0]
+                around.require_input(path, shape, found)
+        case outside.SameAs(other=other) | outside.Distinct(other=other):
+            differs = isinstance(guard, outside.Distinct)
+            first, second = sorted((around.place_of(path), around.place_of(other)))
+            around.require_place(second, types.SameGuard(first, differs))
+        case outside.SameMethod(value=value):
+            around.require(path, types.MethodGuard(value.__func__))
+        case outside.SameFunction(value=value):
+            around.require(path, types.IdentityGuard(value))
+            return [("function", value)]
+        case outside.SameObject(value=value):
+            around.require(path, types.IdentityGuard(value))
+        case outside.SameValue(value=value):
+            around.require(path, _value_guard(types, value))
+        case outside.SameType(kind=kind):
+            around.require(path, types.TypeGuard(kind))
+        case outside.SameKeys() if type(found) is dict:
+            around.require(path, types.KeysGuard(tuple(found)))
+        case outside.SameLength() if type(found) in (list, tuple):
+            around.require(path, types.SizeGuard(type(found), len(found)))
+        case _:
+            raise NotNative
+    return []
+
+
+def _value_guard(types: Any, value: Any) -> Any:
+    if type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63:
+        return types.ValueGuard(value)
+    return types.IdentityGuard(value)

@@ -29,6 +29,7 @@ class Specialization:
     def __init__(self, recording: Recording, executable: Executable) -> None:
         self.recording, self.executable = recording, executable
         self.variants: dict[tuple[int, ...], Specialization] = {}
+        self._calls_by_python = 0
         leaves, captures = recording.leaves, recording.captures
         self.leaves: list[TracedLeaf] = leaves
         self._conversions = [(index, leaf.convert) for index, leaf in enumerate(leaves) if leaf.convert is not None]
@@ -45,6 +46,11 @@ class Specialization:
         flat = recording.out_structure is not pytree.LEAF and recording.out_structure[0] is tuple
         flat = flat and all(child is pytree.LEAF for child in recording.out_structure[2])
         self._is_tuple = self._is_plain and flat and in_order and set(kinds) == {"result"}
+
+    def is_met_again(self) -> bool:
+        """Whether to try again to let calls bypass Python; less and less often."""
+        self._calls_by_python += 1
+        return self._calls_by_python.bit_count() == 1
 
     def fits(self, objects: Objects) -> bool:
         """Whether what the function reads from outside is what it was compiled for."""
@@ -102,11 +108,6 @@ class Specialization:
             count += 1
         return self.assemble(results, values, objects)
 
-    def assemble_native(self, results: Sequence[Any]) -> Any:
-        """As `assemble`, of the executable's results and then the arguments that are returned, in the order of outputs."""
-        returned = [output.index for output in self.recording.outputs if output.kind == "argument"]
-        return self.assemble(results, dict(zip(returned, results[self.recording.result_count :])))
-
     def assemble(
         self, results: Sequence[Any], values: Sequence[Any] | dict[int, Any] = (), objects: Objects = NO_OBJECTS
     ) -> Any:
@@ -146,10 +147,6 @@ class Specialization:
         if issubclass(error, StaleCapture):
             return error(message)
         return raised_at(error(with_value_shown(message, value)), *places)
-
-    def raise_error(self, code: int) -> None:
-        """For a native entry."""
-        raise self.error(code)
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
 from typing import Any
 
-from .guards import Guard, Readable, SameAs, SameFunction, SameObject, SameType, SameValue
+from .guards import Guard, SameAs, SameFunction, SameMethod, SameObject, SameType, SameValue
 from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
 
 
-def facts_of(guards: Iterable[Guard]) -> list[tuple[Any, ...]] | None:
-    """What together means that all guards hold; None where more than identities have to be looked at.
+def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
+    """What together means that a guard holds; None where more than identities have to be looked at.
 
     The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) and ("function", function).
     """
+    if not isinstance(guard, (SameAs, SameFunction, SameObject, SameType, SameValue)) or isinstance(guard, SameMethod):
+        return None
+    if guard.difference(NO_OBJECTS) is not None:
+        return None
     found: list[tuple[Any, ...]] = []
-    for guard in guards:
-        if not isinstance(guard, (Readable, SameAs, SameFunction, SameObject, SameType, SameValue)):
+    for path in (guard.path, guard.other) if isinstance(guard, SameAs) else (guard.path,):
+        facts = _identities(path)
+        if facts is None:
             return None
-        if guard.difference(NO_OBJECTS) is not None:
-            return None
-        for path in (guard.path, guard.other) if isinstance(guard, SameAs) else (guard.path,):
-            facts = _identities(path)
-            if facts is None:
-                return None
-            found += facts
-        if isinstance(guard, SameFunction):
-            found.append(("function", guard.value))
+        found += facts
+    if isinstance(guard, SameFunction):
+        found.append(("function", guard.value))
     return found
 
 

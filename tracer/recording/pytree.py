@@ -171,9 +171,23 @@ def leaf_paths(structure: Structure, prefix: str = "") -> list[str]:
     """
     if structure is LEAF:
         return [prefix]
+    pairs = zip(child_labels(structure), structure[2])
+    return [path for label, child in pairs for path in leaf_paths(child, prefix + label)]
+
+
+def child_labels(structure: Structure) -> Sequence[str]:
+    """The places of a container's children, as code spells them.
+
+    >>> child_labels(flatten({"w": [1, 2], "b": 3})[1])
+    ["['w']", "['b']"]
+    """
     kind, auxiliary, children = structure
-    labels = _NODES[kind].labels(auxiliary, len(children))
-    return [path for label, child in zip(labels, children) for path in leaf_paths(child, prefix + label)]
+    return _NODES[kind].labels(auxiliary, len(children))
+
+
+def put_together(kind: type, auxiliary: Any, children: Sequence[Any]) -> Any:
+    """A container of this kind."""
+    return _NODES[kind].put_together(auxiliary, children)
 
 
 class StructureMismatch(Exception):

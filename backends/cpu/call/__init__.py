@@ -6,30 +6,43 @@
 
 from .call_signature import (
     ArgumentGuard,
-    ArgumentResult,
     ArrayGuard,
     CallSignature,
+    KeysGuard,
     NumPyScalarGuard,
     PythonScalarGuard,
     ResultSpec,
+    SizeGuard,
     StaticGuard,
+    TypeGuard,
+    ValueGuard,
 )
 from .entry import BoundEntry, bind_entry, install_entry, remove_entries
+from .finishing import Step
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
+from .places import IdentityGuard, MethodGuard, Place, SameGuard
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
     "ArgumentGuard",
-    "ArgumentResult",
     "ArrayGuard",
     "BoundEntry",
     "CallSignature",
     "Fact",
+    "IdentityGuard",
+    "KeysGuard",
+    "MethodGuard",
     "NumPyScalarGuard",
+    "Place",
     "PythonScalarGuard",
     "ResultSpec",
+    "SameGuard",
+    "SizeGuard",
     "StaticGuard",
+    "Step",
+    "TypeGuard",
+    "ValueGuard",
     "bind_entry",
     "install_entry",
     "make_vectorcall_type",

@@ -6,6 +6,7 @@ captured arrays, are given when the entry is bound.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from math import prod
 
@@ -13,7 +14,13 @@ import numpy as np
 
 from . import object_layout
 
-RESULT_STRUCTURES = ("none", "single", "tuple", "call")
+RESULT_STRUCTURES = ("none", "single", "tuple", "steps")
+# What becomes of the memory of a result.
+RESULT_FORMS = ("new", "python", "contents", "hidden")
+
+
+# By the letter of the dtype, of which Python numbers are made.
+PYTHON_RESULTS = {"d": float, "l": int, "q": int, "?": bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,11 @@ class ArrayGuard:
 
     def __post_init__(self) -> None:
         _check_array_type("ArrayGuard", self.dtype, self.shape, self.order)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the array in bytes."""
+        return prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +82,77 @@ class StaticGuard:
     """One given object, by identity. The kernel does not see it. The objects are given to `bind_entry`, in this order."""
 
 
-ArgumentGuard = ArrayGuard | PythonScalarGuard | NumPyScalarGuard | StaticGuard
+@dataclass(frozen=True, slots=True)
+class TypeGuard:
+    """An object of exactly this type. The kernel does not see it."""
+
+    type: type
+
+
+@dataclass(frozen=True, slots=True)
+class SizeGuard:
+    """A tuple or a list of so many elements, by exact type. The kernel does not see it."""
+
+    type: type
+    size: int
+
+    def __post_init__(self) -> None:
+        if not issubclass(self.type, (tuple, list)):
+            raise TypeError(f"SizeGuard requires a type of tuples or lists; given {self.type!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class KeysGuard:
+    """A dict, by exact type, with these keys in this order: the very objects. The kernel does not see it."""
+
+    keys: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGuard:
+    """A Python float or int of this value, of 64 bits; the sign of zero counts. The kernel does not see it."""
+
+    value: float | int
+
+
+ArgumentGuard = ArrayGuard | PythonScalarGuard | NumPyScalarGuard | StaticGuard | TypeGuard | SizeGuard | KeysGuard | ValueGuard
+
+
+def has_data(guard: object) -> bool:
+    """Whether the kernel gets a pointer for what passes this guard."""
+    return isinstance(guard, ArrayGuard | PythonScalarGuard | NumPyScalarGuard)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultSpec:
-    """A result that the kernel writes: a fresh, contiguous ndarray, or a NumPy scalar where the shape is ().
+    """A result that the kernel writes. It receives a pointer to uninitialized memory for it, aligned to 16 bytes.
 
-    The kernel receives a pointer to uninitialized memory for it, aligned to 16 bytes.
+    form: "new" (a fresh, contiguous ndarray, or a NumPy scalar where the shape is ()), "python" (a Python float, int or bool),
+        "contents" (it becomes what the array holds whose pointer the kernel gets as number ``target``), or "hidden" (no object
+        is made of it).
+    size: the number of a hidden s32 result that says how many elements a new array has along its first dimension, which the
+        shape gives the bound of.
     """
 
     dtype: np.dtype
     shape: tuple[int, ...]
     order: str = "C"
+    form: str = "new"
+    target: int | None = None
+    size: int | None = None
 
     def __post_init__(self) -> None:
         _check_array_type("ResultSpec", self.dtype, self.shape, self.order)
+        if self.form not in RESULT_FORMS:
+            raise ValueError(f"ResultSpec requires one of {RESULT_FORMS} as its form; given {self.form!r}")
+        if self.form == "python" and (self.shape or self.dtype.char not in PYTHON_RESULTS):
+            raise TypeError(f"a Python number is made of f64, s64 or pred without dimensions; given {self.dtype}{self.shape}")
+        if self.form == "hidden" and self.shape:
+            raise ValueError(f"a hidden result has no dimensions; given {self.shape}")
+        if (self.form == "contents") != (self.target is not None):
+            raise ValueError(f"ResultSpec requires a target for contents, and only for these; given {self.target}")
+        if self.size is not None and (self.form != "new" or not self.shape or self.order != "C"):
+            raise ValueError("ResultSpec takes a size for new arrays in C order alone")
 
     @property
     def nbytes(self) -> int:
@@ -94,24 +161,18 @@ class ResultSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class ArgumentResult:
-    """A result that is the argument at position `index` itself, the same object. The kernel does not see it."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
 class CallSignature:
     """One form of call, what the kernel reads, and what the call returns.
 
     arguments: one guard for each argument, in the order of the call.
     keyword_names: the names of the trailing arguments if the call gives them as keywords, in the order of the call.
-    captures: guards of captured arrays; the kernel receives their data pointers after those of the arguments.
-    results: what the kernel writes, and arguments that are returned.
+    slots: for each argument the number of the data pointer that the kernel gets, None for those that it does not see; by
+        default they are counted through.
+    results: what the kernel writes.
+    errors: the numbers of hidden s32 or s64 results whose lower 32 bits are not 0 where Python has to take the call, before
+        anything is changed.
     result_structure: "none" (no results, the call returns None), "single" (the one result), "tuple" (a tuple of the results) or
-        "call" (what a callable, given to `bind_entry`, makes of that tuple).
-    has_error_code: the kernel writes one more result, an s32, which is not returned; where it is not 0 the call raises what
-        ``raise_error``, given to `bind_entry`, does of its negative.
+        "steps" (what steps, given to `bind_entry`, leave).
     release_gil: run the kernel without the global interpreter lock; an executable decides it for its own calls.
 
     Raises TypeError or ValueError with what was required and given.
@@ -122,19 +183,16 @@ class CallSignature:
 
     arguments: tuple[ArgumentGuard, ...]
     keyword_names: tuple[str, ...] = ()
-    captures: tuple[ArrayGuard, ...] = ()
-    results: tuple[ResultSpec | ArgumentResult, ...] = ()
+    results: tuple[ResultSpec, ...] = ()
     result_structure: str = "single"
     release_gil: bool = False
-    has_error_code: bool = False
+    slots: tuple[int | None, ...] | None = None
+    errors: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for guard in self.arguments:
             if not isinstance(guard, ArgumentGuard):
                 raise TypeError(f"CallSignature.arguments requires argument guards; given {guard!r}")
-        for guard in self.captures:
-            if not isinstance(guard, ArrayGuard):
-                raise TypeError(f"CallSignature.captures requires ArrayGuard; given {guard!r}")
         if len(self.keyword_names) > len(self.arguments):
             raise ValueError(
                 f"CallSignature.keyword_names requires at most one name per argument ({len(self.arguments)}); "
@@ -151,12 +209,31 @@ class CallSignature:
                 f"given {len(self.results)}"
             )
         for result in self.results:
-            if isinstance(result, ArgumentResult) and not 0 <= result.index < len(self.arguments):
-                raise ValueError(
-                    f"ArgumentResult requires the position of one of {len(self.arguments)} arguments; given {result.index}"
-                )
-            if not isinstance(result, ResultSpec | ArgumentResult):
-                raise TypeError(f"CallSignature.results requires ResultSpec or ArgumentResult; given {result!r}")
+            if not isinstance(result, ResultSpec):
+                raise TypeError(f"CallSignature.results requires ResultSpec; given {result!r}")
+            if self.result_structure != "steps" and result.form in ("contents", "hidden"):
+                raise ValueError(f"a result of the form {result.form!r} requires the result_structure 'steps'")
+        for number in self.errors:
+            self._require_hidden(number, (np.int32, np.int64))
+        for result in self.results:
+            if result.size is not None:
+                self._require_hidden(result.size, (np.int32,))
+        if self.slots is not None and [slot is not None for slot in self.slots] != list(map(has_data, self.arguments)):
+            raise ValueError(f"CallSignature.slots requires a number for each argument with data; given {self.slots}")
+
+    def _require_hidden(self, number: int, kinds: tuple[type, ...]) -> None:
+        given = self.results[number] if 0 <= number < len(self.results) else None
+        if given is None or given.form != "hidden" or given.dtype.type not in kinds:
+            required = " or ".join([np.dtype(kind).name for kind in kinds])
+            raise ValueError(f"CallSignature requires a hidden result of {required} as number {number}; given {given}")
+
+    @property
+    def argument_slots(self) -> tuple[int | None, ...]:
+        """For each argument the number of its data pointer."""
+        if self.slots is not None:
+            return self.slots
+        numbers = itertools.count()
+        return tuple([next(numbers) if has_data(guard) else None for guard in self.arguments])
 
 
 def _check_array_type(where: str, dtype: np.dtype, shape: tuple[int, ...], order: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ....runtime.locks import new_lock
 from . import lookup, native_functions, object_layout, outside, records, result_pool
-from .call_signature import ArgumentResult, CallSignature, ResultSpec, StaticGuard
+from .call_signature import ArrayGuard, CallSignature, ResultSpec, StaticGuard
+from .finishing import Step
+from .places import Place
 from .vectorcall_type import get_entries, set_entries
 
 _install_lock = new_lock()
@@ -36,22 +36,22 @@ def bind_entry(
     owner: object,
     *,
     statics: Sequence[object] = (),
-    captures: Sequence[np.ndarray] = (),
     facts: Sequence[outside.Fact] = (),
-    structure: Callable[[tuple[Any, ...]], Any] | None = None,
+    around: Sequence[Place] = (),
+    steps: Sequence[Step] = (),
     raise_error: Callable[[int], Any] | None = None,
 ) -> BoundEntry:
     """Binds a signature to a compiled kernel.
 
     kernel: the address of a function ``i32 (ptr arguments, ptr results)``: an array of pointers to the data of the arguments
-        (static ones left out) and of the captured arrays, and an array of pointers to the memory of the results (those that are
-        arguments left out). It returns 0, or a code for raise_error.
+        and places that have slots, and an array of pointers to the memory of the results. It returns 0, or a code for
+        raise_error.
     owner: any object that keeps the kernel in memory.
-    statics, captures: the objects of the signature's StaticGuards, and its captured arrays, each in the signature's order.
+    statics: the objects of the signature's StaticGuards, in the signature's order.
     facts: what has to stand outside, as `outside` has it.
-    structure: makes what the call returns of the tuple of results (result_structure "call").
-    raise_error: called with the kernel's code where that is not 0, with the negative of the signature's error code where that
-        is not; it must raise. Without it such a code raises SystemError.
+    around: the places that are read at each call, as `places` has it.
+    steps: what makes up what the call returns (result_structure "steps"), as `finishing` has it.
+    raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
@@ -63,35 +63,29 @@ def bind_entry(
     if not kernel:
         raise ValueError("bind_entry requires the address of a kernel; given a null address")
     static_count = sum(isinstance(guard, StaticGuard) for guard in signature.arguments)
-    for kind, given, required in (("statics", statics, static_count), ("captures", captures, len(signature.captures))):
-        if len(given) != required:
-            raise ValueError(f"bind_entry requires as many {kind} as the signature has, {required}; given {len(given)}")
-    for array in captures:
-        if type(array) is not np.ndarray:
-            raise TypeError(f"bind_entry requires captures to be of type numpy.ndarray; given {type(array)!r}")
-    if (structure is not None) != (signature.result_structure == "call"):
+    if len(statics) != static_count:
+        raise ValueError(f"bind_entry requires as many statics as the signature has, {static_count}; given {len(statics)}")
+    if bool(steps) != (signature.result_structure == "steps"):
         raise TypeError(
-            "bind_entry requires structure, a callable, with result_structure 'call' and only with it; "
-            f"given {structure!r} with {signature.result_structure!r}"
+            "bind_entry requires steps with result_structure 'steps' and only with it; "
+            f"given {steps!r} with {signature.result_structure!r}"
         )
 
     builder = records.Builder()
     static_objects = iter(statics)
+    slots = signature.argument_slots
     arguments = [
-        builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None)
-        for guard in signature.arguments
+        builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None, slot)
+        for guard, slot in zip(signature.arguments, slots)
     ]
-    captured = [builder.array(guard, array) for guard, array in zip(signature.captures, captures)]
     results = [builder.result(result, _allocator(result)) for result in signature.results]
-    if signature.has_error_code:
-        results.append(builder.error_code())
     words = outside.words_of(facts)
     if words is None:
         raise ValueError("bind_entry requires facts that memory can tell")
     builder.references.extend(facts)
-    record = builder.entry(signature, kernel, arguments, captured, results, words)
+    apart = _kept_apart(signature, around)
+    record = builder.entry(signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words)
     record.hash = lookup.hash_of(signature, statics)
-    record.structure = None if structure is None else builder.object(structure)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     return BoundEntry(signature, record, (owner, *builder.references))
 
@@ -123,8 +117,21 @@ def _hash_in(record: bytes) -> int:
     return records.Entry.from_buffer_copy(record).hash
 
 
-def _allocator(result: ResultSpec | ArgumentResult) -> int:
-    if isinstance(result, ResultSpec) and result.nbytes >= result_pool.POOLED_BYTES:
+def _kept_apart(signature: CallSignature, around: Sequence[Place]) -> list[records.Apart]:
+    """For each array that is changed in place, and each other array of the kernel's, that they have to lie apart."""
+    guards = [*zip(signature.argument_slots, signature.arguments), *[(place.slot, place.guard) for place in around]]
+    sizes = {slot: guard.nbytes for slot, guard in guards if isinstance(guard, ArrayGuard) and slot is not None}
+    changed = {result.target for result in signature.results if result.target is not None}
+    return [
+        records.Apart(8 * slot, sizes[slot], 8 * other, sizes[other])
+        for slot in changed
+        for other in sizes
+        if other != slot and (other not in changed or other > slot)
+    ]
+
+
+def _allocator(result: ResultSpec) -> int:
+    if result.nbytes >= result_pool.POOLED_BYTES:
         return result_pool.pooled_empty_address()
     return object_layout.numpy_api_address("PyArray_Empty")
 

@@ -8,18 +8,17 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, guards, lookup, python_calls
+from . import assembly, attempt, finishing, guards, lookup, places, python_calls
 
-# Kinds of argument records.
-ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC = range(5)
-# Kinds of result records.
-RESULT_ARRAY, RESULT_SCALAR, RESULT_ARGUMENT, RESULT_ERROR_CODE = range(4)
+_PARTS = (lookup, guards, places, attempt, finishing, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
 
 # The functions of CPython and NumPy that the code calls, through a global of the same name that is filled at load.
 FUNCTIONS = (
+    *places.FUNCTIONS,
+    *finishing.FUNCTIONS,
     "PyObject_GetAttr",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",
@@ -161,296 +160,7 @@ failed:
 }
 """
 
-_ATTEMPT = """
-; Takes a call if it fits an entry: checks it, by reads alone, while gathering the addresses of the data in a frame; makes
-; the results, runs the kernel, and returns the results as one object. Returns @does_not_fit if it does not fit.
-define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame) {
-start:
-  %data_offset = field i64 %entry, Entry_data_offset
-  %data = getelementptr i8, ptr %frame, i64 %data_offset
-  %cells_distance = field i64 %entry, Entry_cells_distance
-  ; The top bit is PY_VECTORCALL_ARGUMENTS_OFFSET.
-  %count = and i64 %nargsf, 9223372036854775807
-  %no_names = icmp eq ptr %names, null
-  br i1 %no_names, label %check_count, label %check_names
-check_names:
-  %names_fit = call i1 @names_fit(ptr %entry, i64 %count, ptr %names)
-  br i1 %names_fit, label %outside, label %no
-check_count:
-  %unnamed_count = field i64 %entry, Entry_unnamed_count
-  %same_count = icmp eq i64 %count, %unnamed_count
-  br i1 %same_count, label %outside, label %no
-
-outside:
-  ; Words of memory, each an address and what has to stand there.
-  %words = field ptr %entry, Entry_words
-  %words_end = field ptr %entry, Entry_words_end
-  br label %next_word
-next_word:
-  %word = phi ptr [ %words, %outside ], [ %word_after, %compare_word ]
-  %words_done = icmp eq ptr %word, %words_end
-  br i1 %words_done, label %arguments, label %compare_word
-compare_word:
-  %word_at = load ptr, ptr %word
-  %expected_at = getelementptr i64, ptr %word, i64 1
-  %expected_word = load i64, ptr %expected_at
-  %found_word = load i64, ptr %word_at
-  %same_word = icmp eq i64 %found_word, %expected_word
-  %word_after = getelementptr i64, ptr %word, i64 2
-  br i1 %same_word, label %next_word, label %no
-
-arguments:
-  %guards = field ptr %entry, Entry_arguments
-  %guards_end = field ptr %entry, Entry_captures
-  br label %next_argument
-next_argument:
-  %guard = phi ptr [ %guards, %arguments ], [ %guard_after, %argument_done ]
-  %object_at = phi ptr [ %args, %arguments ], [ %object_after, %argument_done ]
-  %data_at = phi ptr [ %data, %arguments ], [ %data_after, %argument_done ]
-  %arguments_done = icmp eq ptr %guard, %guards_end
-  br i1 %arguments_done, label %captures, label %check_argument
-check_argument:
-  %object = load ptr, ptr %object_at
-  %type = field ptr %object, OBJECT_TYPE
-  %kind = field i64 %guard, Argument_kind
-  %expected = field ptr %guard, Argument_expected
-  %same_type = icmp eq ptr %type, %expected
-  br i1 %same_type, label %check_kind, label %check_static
-check_static:
-  %is_static = icmp eq i64 %kind, ARGUMENT_STATIC
-  %identical = icmp eq ptr %object, %expected
-  %is_wanted = and i1 %is_static, %identical
-  br i1 %is_wanted, label %argument_done, label %no
-check_kind:
-  %data_one_after = getelementptr ptr, ptr %data_at, i64 1
-  %is_array = icmp eq i64 %kind, ARGUMENT_ARRAY
-  br i1 %is_array, label %array, label %not_array
-array:
-  %array_fits = call i1 @array_fits(ptr %guard, ptr %object)
-  %array_data = field ptr %object, ARRAY_DATA
-  store ptr %array_data, ptr %data_at
-  br i1 %array_fits, label %argument_done, label %no
-not_array:
-  switch i64 %kind, label %inline [ i64 ARGUMENT_STATIC, label %check_static
-                                    i64 ARGUMENT_INTEGER, label %integer
-                                    i64 ARGUMENT_BOOL, label %bool ]
-inline:
-  ; The object holds the value as the kernel reads it, and lives as long as the call.
-  %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
-  store ptr %value_at, ptr %data_at
-  br label %argument_done
-integer:
-  %integer_at = getelementptr i8, ptr %data_at, i64 %cells_distance
-  %convert = load ptr, ptr @PyLong_AsLongLongAndOverflow
-  %integer_value = call i64 %convert(ptr %object, ptr %integer_at)
-  %overflow = load i32, ptr %integer_at
-  store i64 %integer_value, ptr %integer_at
-  store ptr %integer_at, ptr %data_at
-  %least = field i64 %guard, Argument_least
-  %greatest = field i64 %guard, Argument_greatest
-  %is_64_bits = icmp eq i32 %overflow, 0
-  %is_not_below = icmp sge i64 %integer_value, %least
-  %is_not_above = icmp sle i64 %integer_value, %greatest
-  %is_between = and i1 %is_not_below, %is_not_above
-  %integer_fits = and i1 %is_64_bits, %is_between
-  br i1 %integer_fits, label %argument_done, label %no
-bool:
-  %bool_at = getelementptr i8, ptr %data_at, i64 %cells_distance
-  %true = load ptr, ptr @true
-  %is_true = icmp eq ptr %object, %true
-  %bool_value = zext i1 %is_true to i8
-  store i8 %bool_value, ptr %bool_at
-  store ptr %bool_at, ptr %data_at
-  br label %argument_done
-argument_done:
-  %data_after = phi ptr [ %data_at, %check_static ], [ %data_one_after, %array ], [ %data_one_after, %inline ],
-                        [ %data_one_after, %integer ], [ %data_one_after, %bool ]
-  %guard_after = getelementptr i8, ptr %guard, i64 Argument_SIZE
-  %object_after = getelementptr ptr, ptr %object_at, i64 1
-  br label %next_argument
-
-captures:
-  %captures_end = field ptr %entry, Entry_captures_end
-  br label %next_capture
-next_capture:
-  %capture = phi ptr [ %guards_end, %captures ], [ %capture_after, %check_capture ]
-  %captured_data_at = phi ptr [ %data_at, %captures ], [ %captured_data_after, %check_capture ]
-  %captures_done = icmp eq ptr %capture, %captures_end
-  br i1 %captures_done, label %results, label %check_capture
-check_capture:
-  %captured = field ptr %capture, Argument_captured
-  %captured_fits = call i1 @array_fits(ptr %capture, ptr %captured)
-  %captured_data = field ptr %captured, ARRAY_DATA
-  store ptr %captured_data, ptr %captured_data_at
-  %captured_data_after = getelementptr ptr, ptr %captured_data_at, i64 1
-  %capture_after = getelementptr i8, ptr %capture, i64 Argument_SIZE
-  br i1 %captured_fits, label %next_capture, label %no
-no:
-  ret ptr @does_not_fit
-
-results:
-  %memory_offset = field i64 %entry, Entry_memory_offset
-  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
-  %objects_offset = field i64 %entry, Entry_objects_offset
-  %objects = getelementptr i8, ptr %frame, i64 %objects_offset
-  %result_count = field i64 %entry, Entry_result_count
-  %first_result = field ptr %entry, Entry_results
-  br label %next_result
-next_result:
-  %result = phi i64 [ 0, %results ], [ %result_after, %result_done ]
-  %result_record = phi ptr [ %first_result, %results ], [ %result_record_after, %result_done ]
-  %memory_at = phi ptr [ %memory, %results ], [ %memory_after, %result_done ]
-  %results_done = icmp eq i64 %result, %result_count
-  br i1 %results_done, label %run, label %prepare_result
-prepare_result:
-  %result_kind = field i64 %result_record, Result_kind
-  %memory_one_after = getelementptr ptr, ptr %memory_at, i64 1
-  switch i64 %result_kind, label %result_done [ i64 RESULT_ARRAY, label %new_array
-                                               i64 RESULT_SCALAR, label %scalar_memory
-                                               i64 RESULT_ERROR_CODE, label %scalar_memory ]
-new_array:
-  %result_dtype = field ptr %result_record, Result_dtype
-  ; PyArray_Empty takes over a reference to the descriptor.
-  call void @retain(ptr %result_dtype)
-  %allocate = field ptr %result_record, Result_allocate
-  %result_rank = field i32 %result_record, Result_rank
-  %fortran = field i32 %result_record, Result_fortran
-  %result_shape = field ptr %result_record, Result_shape
-  %new = call ptr %allocate(i32 %result_rank, ptr %result_shape, ptr %result_dtype, i32 %fortran)
-  %no_array = icmp eq ptr %new, null
-  br i1 %no_array, label %failed, label %allocated
-allocated:
-  %new_data = field ptr %new, ARRAY_DATA
-  store ptr %new_data, ptr %memory_at
-  br label %result_done
-scalar_memory:
-  %scalar_offset = shl i64 %result, 4
-  %scalar_at = getelementptr i8, ptr %frame, i64 %scalar_offset
-  store ptr %scalar_at, ptr %memory_at
-  br label %result_done
-result_done:
-  %result_object = phi ptr [ null, %prepare_result ], [ %new, %allocated ], [ null, %scalar_memory ]
-  %memory_after = phi ptr [ %memory_at, %prepare_result ], [ %memory_one_after, %allocated ],
-                          [ %memory_one_after, %scalar_memory ]
-  %result_object_at = getelementptr ptr, ptr %objects, i64 %result
-  store ptr %result_object, ptr %result_object_at
-  %result_after = add i64 %result, 1
-  %result_record_after = getelementptr i8, ptr %result_record, i64 Result_SIZE
-  br label %next_result
-
-run:
-  %kernel = field ptr %entry, Entry_kernel
-  %release_gil = field i64 %entry, Entry_release_gil
-  %keeps_gil = icmp eq i64 %release_gil, 0
-  br i1 %keeps_gil, label %run_with_gil, label %run_without_gil
-run_with_gil:
-  %status_with_gil = call i32 %kernel(ptr %data, ptr %memory)
-  br label %ran
-run_without_gil:
-  %save = load ptr, ptr @PyEval_SaveThread
-  %thread = call ptr %save()
-  %status_without_gil = call i32 %kernel(ptr %data, ptr %memory)
-  %restore = load ptr, ptr @PyEval_RestoreThread
-  call void %restore(ptr %thread)
-  br label %ran
-ran:
-  %status = phi i32 [ %status_with_gil, %run_with_gil ], [ %status_without_gil, %run_without_gil ]
-  %success = icmp eq i32 %status, 0
-  br i1 %success, label %check_error_code, label %error
-check_error_code:
-  %error_code_offset = field i64 %entry, Entry_error_code_offset
-  %has_error_code = icmp sge i64 %error_code_offset, 0
-  br i1 %has_error_code, label %read_error_code, label %finish
-read_error_code:
-  %error_code_at = getelementptr i8, ptr %frame, i64 %error_code_offset
-  %error_code = load i32, ptr %error_code_at
-  %negative_code = sub i32 0, %error_code
-  %no_error = icmp eq i32 %error_code, 0
-  br i1 %no_error, label %finish, label %error
-error:
-  %raised_status = phi i32 [ %status, %ran ], [ %negative_code, %read_error_code ]
-  call void @drop_all(ptr %objects, i64 %result_count)
-  %error_function = field ptr %entry, Entry_error
-  %raised = call ptr @raise(ptr %error_function, i32 %raised_status)
-  ret ptr %raised
-
-finish:
-  ; The first form of result needs no more than this.
-  %returned_count = field i64 %entry, Entry_returned_count
-  %is_array_alone = field i64 %entry, Entry_is_array_alone
-  %is_finished = icmp ne i64 %is_array_alone, 0
-  br i1 %is_finished, label %single, label %next_finish
-next_finish:
-  %index = phi i64 [ 0, %finish ], [ %index_after, %finish_done ]
-  %record = phi ptr [ %first_result, %finish ], [ %record_after, %finish_done ]
-  %all_finished = icmp eq i64 %index, %returned_count
-  br i1 %all_finished, label %structure, label %finish_one
-finish_one:
-  %kind_to_finish = field i64 %record, Result_kind
-  switch i64 %kind_to_finish, label %finish_done [ i64 RESULT_SCALAR, label %new_scalar
-                                                  i64 RESULT_ARGUMENT, label %same_argument ]
-new_scalar:
-  %value_offset = shl i64 %index, 4
-  %scalar_value_at = getelementptr i8, ptr %frame, i64 %value_offset
-  %scalar_dtype = field ptr %record, Result_dtype
-  %make_scalar = load ptr, ptr @PyArray_Scalar
-  %scalar = call ptr %make_scalar(ptr %scalar_value_at, ptr %scalar_dtype, ptr null)
-  %no_scalar = icmp eq ptr %scalar, null
-  br i1 %no_scalar, label %failed, label %store_object
-same_argument:
-  %source = field i64 %record, Result_argument
-  %source_at = getelementptr ptr, ptr %args, i64 %source
-  %returned_argument = load ptr, ptr %source_at
-  call void @retain(ptr %returned_argument)
-  br label %store_object
-store_object:
-  %finished_object = phi ptr [ %scalar, %new_scalar ], [ %returned_argument, %same_argument ]
-  %finished_object_at = getelementptr ptr, ptr %objects, i64 %index
-  store ptr %finished_object, ptr %finished_object_at
-  br label %finish_done
-finish_done:
-  %index_after = add i64 %index, 1
-  %record_after = getelementptr i8, ptr %record, i64 Result_SIZE
-  br label %next_finish
-
-structure:
-  %result_structure = field i64 %entry, Entry_result_structure
-  switch i64 %result_structure, label %tuple [ i64 0, label %none
-                                               i64 1, label %single ]
-none:
-  %none_object = load ptr, ptr @none
-  call void @retain(ptr %none_object)
-  ret ptr %none_object
-single:
-  %single_object = load ptr, ptr %objects
-  ret ptr %single_object
-tuple:
-  ; The tuple is made last: the collector, and by it other threads, must not see one with empty places.
-  %new_tuple = load ptr, ptr @PyTuple_New
-  %packed = call ptr %new_tuple(i64 %returned_count)
-  %no_tuple = icmp eq ptr %packed, null
-  br i1 %no_tuple, label %failed, label %fill
-fill:
-  %items = getelementptr i8, ptr %packed, i64 TUPLE_ITEMS
-  %items_size = shl i64 %returned_count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %items_size, i1 false)
-  %is_tuple = icmp eq i64 %result_structure, 2
-  br i1 %is_tuple, label %return_tuple, label %call_structure
-return_tuple:
-  ret ptr %packed
-call_structure:
-  %structure_function = field ptr %entry, Entry_structure
-  %call = load ptr, ptr @PyObject_CallOneArg
-  %structured = call ptr %call(ptr %structure_function, ptr %packed)
-  call void @drop(ptr %packed)
-  ret ptr %structured
-
-failed:
-  %existing = phi i64 [ %result, %new_array ], [ %result_count, %new_scalar ], [ %result_count, %tuple ]
-  call void @drop_all(ptr %objects, i64 %existing)
-  ret ptr null
-}
-
+_HELPERS = """
 ; Calls error(status), which raises. An exception that the kernel has set stands.
 define internal ptr @raise(ptr %error, i32 %status) noinline optnone {
   %get_exception = load ptr, ptr @PyErr_Occurred
@@ -520,7 +230,7 @@ def module_assembly(names: dict[str, int]) -> str:
 
     names: the value of each name in capitals or of the form ``Record_field``. Raises KeyError for a name without one.
     """
-    text = assembly.substitute(_ENTRY + lookup.ASSEMBLY + guards.ASSEMBLY + _ATTEMPT + python_calls.ASSEMBLY, names)
+    text = assembly.substitute(_ENTRY + _HELPERS + "".join([part.ASSEMBLY for part in _PARTS]), names)
     message = _DID_NOT_RAISE.decode().replace("\0", "\\00")
     constant = f'@did_not_raise = internal constant [{len(_DID_NOT_RAISE)} x i8] c"{message}"\n'
     return assembly.pointers((*FUNCTIONS, *OBJECTS, *python_calls.FUNCTIONS, *python_calls.VARIABLES)) + constant + text

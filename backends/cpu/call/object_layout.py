@@ -13,6 +13,7 @@ import ctypes
 import functools
 import sys
 import sysconfig
+import types
 
 import numpy as np
 
@@ -23,6 +24,12 @@ TYPE_BASIC_SIZE = 32
 TYPE_VECTORCALL_OFFSET = 56
 # PyVarObject { PyObject_HEAD; Py_ssize_t ob_size; }
 TUPLE_SIZE = 16
+# PyListObject { PyObject_VAR_HEAD; PyObject **ob_item; ... }
+LIST_ITEMS = 24
+# PyCellObject { PyObject_HEAD; PyObject *ob_ref; }
+CELL_CONTENTS = 16
+# PyMethodObject { PyObject_HEAD; PyObject *im_func; ... }
+METHOD_FUNCTION = 16
 # PyTupleObject { PyObject_VAR_HEAD; PyObject *ob_item[]; }, with a hash before the items since Python 3.14
 TUPLE_ITEMS = tuple.__basicsize__
 # PyBytesObject { PyObject_VAR_HEAD; Py_hash_t ob_shash; char ob_sval[1]; }
@@ -154,9 +161,15 @@ def _int32(address: int) -> int:
     return ctypes.c_int32.from_address(address).value
 
 
+class _Bound:
+    def method(self) -> None: ...
+
+
 def _python_layout_reason() -> str | None:
     function = type(_pointer)
     number, complex_number, items, text = 1234.5678, complex(-2.5, 7.25), (object(), object(), "name"), b"0123456789"
+    listed, method = list(items), _Bound().method
+    cell = types.CellType(items)
     fields = {
         "PyObject.ob_type": _pointer(id(items) + OBJECT_TYPE) == id(tuple),
         "PyTypeObject.tp_basicsize": _pointer(id(tuple) + TYPE_BASIC_SIZE) == tuple.__basicsize__,
@@ -167,6 +180,11 @@ def _python_layout_reason() -> str | None:
         "PyVarObject.ob_size": _pointer(id(items) + TUPLE_SIZE) == len(items),
         "PyTupleObject.ob_item": [_pointer(id(items) + TUPLE_ITEMS + 8 * index) for index in range(3)]
         == [id(item) for item in items],
+        "PyListObject.ob_size": _pointer(id(listed) + TUPLE_SIZE) == len(listed),
+        "PyListObject.ob_item": [_pointer(_pointer(id(listed) + LIST_ITEMS) + 8 * index) for index in range(3)]
+        == [id(item) for item in listed],
+        "PyCellObject.ob_ref": _pointer(id(cell) + CELL_CONTENTS) == id(items),
+        "PyMethodObject.im_func": _pointer(id(method) + METHOD_FUNCTION) == id(_Bound.method),
         "PyBytesObject.ob_sval": ctypes.string_at(id(text) + BYTES_DATA, len(text)) == text,
     }
     return _first_failure(fields)

@@ -3,7 +3,7 @@
 The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict
 stays where it is as long as the dict points to it.
 
-The offsets are those of CPython's ``pycore_dict.h``, ``cellobject.h`` and ``funcobject.h``, and are tried on objects before
+The offsets are those of CPython's ``pycore_dict.h`` and ``funcobject.h``, and are tried on objects before
 they are relied on.
 """
 
@@ -15,6 +15,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from .object_layout import CELL_CONTENTS
+
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
 # ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) or ("function", function).
@@ -25,8 +27,6 @@ DICT_KEYS, DICT_VALUES = 32, 40
 # PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; ... }
 KEYS_LOG2_INDEX_BYTES, KEYS_KIND, KEYS_COUNT, KEYS_INDICES = 9, 10, 24, 32
 _GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, value)
-# PyCellObject { PyObject_HEAD; ob_ref }
-CELL_CONTENTS = 16
 # PyFunctionObject: func_code, func_defaults, func_kwdefaults
 FUNCTION_PARTS = (48, 56, 64)
 

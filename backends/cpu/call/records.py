@@ -3,44 +3,82 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import sys
+import types
 from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
+from math import prod
 
 import numpy as np
 
-from . import entry_code, lookup, outside, vectorcall_type
+from . import attempt, entry_code, finishing, lookup, outside, places, vectorcall_type
 from . import object_layout as layout
 from .call_signature import (
+    PYTHON_RESULTS,
     RESULT_STRUCTURES,
-    ArgumentGuard,
-    ArgumentResult,
     ArrayGuard,
     CallSignature,
+    KeysGuard,
     NumPyScalarGuard,
     PythonScalarGuard,
     ResultSpec,
+    SizeGuard,
+    StaticGuard,
+    TypeGuard,
+    ValueGuard,
 )
 
 
 class Argument(ctypes.Structure):
-    """A guard. expected: the object's type, or a static object; captured: the captured array of a hidden argument."""
+    """A guard. expected: the object's type, or a static object; slot: where the address of the data is noted.
+
+    shape: the dimensions, the keys of a dict, or the function of a method; size: how many elements a container has, the bits of
+    a number, or the number of another place; least, greatest: what an integer may be.
+    """
 
     _fields_ = [
         ("kind", c_int64),
         ("expected", c_void_p),
+        ("slot", c_int64),
         ("flags", c_int32),
         ("rank", c_int32),
         ("dtype", c_void_p),
         ("shape", c_void_p),
-        ("captured", c_void_p),
+        ("size", c_int64),
         ("least", c_int64),
         ("greatest", c_int64),
     ]
 
 
+class Place(ctypes.Structure):
+    """What `places.Place` says."""
+
+    _fields_ = [
+        ("source", c_int64),
+        ("holder", c_int64),
+        ("index", c_int64),
+        ("key", c_void_p),
+        ("guard", Argument),
+    ]
+
+
+class Apart(ctypes.Structure):
+    """The slots of two arrays, the first of which is changed in place, and their sizes in bytes."""
+
+    _fields_ = [
+        ("slot", c_int64),
+        ("size", c_int64),
+        ("other_slot", c_int64),
+        ("other_size", c_int64),
+    ]
+
+
 class Result(ctypes.Structure):
-    """What a result is made of. allocate: a function with the type of PyArray_Empty; argument: the position of the argument."""
+    """What a result is made of. allocate: a function with the type of PyArray_Empty; size: where the size along the first
+    dimension stands in the frame; bytes: the size of the contents, or of what lies along the other dimensions; target: the slot
+    of the array that is changed.
+    """
 
     _fields_ = [
         ("kind", c_int64),
@@ -49,7 +87,19 @@ class Result(ctypes.Structure):
         ("fortran", c_int32),
         ("shape", c_void_p),
         ("allocate", c_void_p),
-        ("argument", c_int64),
+        ("size", c_int64),
+        ("bytes", c_int64),
+        ("target", c_int64),
+    ]
+
+
+class Step(ctypes.Structure):
+    """What `finishing.Step` says."""
+
+    _fields_ = [
+        ("kind", c_int64),
+        ("number", c_int64),
+        ("object", c_void_p),
     ]
 
 
@@ -57,31 +107,36 @@ class Entry(ctypes.Structure):
     """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
-    if the signature has names. The guards of the arguments end where those of the captures start. error_code_offset: where in
-    the frame the last result lies, an error code, -1 where there is none; returned_count: the results without it.
-    is_array_alone: whether the result is one new array. words: what has to stand outside, as `outside` tells.
+    if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
+    `outside` tells. apart: what must not share memory. errors: where the codes of errors stand in the frame.
     """
 
     _fields_ = [
         ("hash", c_uint64),
         ("unnamed_count", c_int64),
         ("arguments", c_void_p),
-        ("captures", c_void_p),
-        ("captures_end", c_void_p),
+        ("arguments_end", c_void_p),
         ("frame_size", c_int64),
         ("data_offset", c_int64),
         ("cells_distance", c_int64),
         ("memory_offset", c_int64),
         ("objects_offset", c_int64),
+        ("places_offset", c_int64),
+        ("stack_offset", c_int64),
+        ("places", c_void_p),
+        ("place_count", c_int64),
+        ("apart", c_void_p),
+        ("apart_end", c_void_p),
         ("result_count", c_int64),
-        ("returned_count", c_int64),
-        ("error_code_offset", c_int64),
         ("results", c_void_p),
         ("kernel", c_void_p),
         ("release_gil", c_int64),
+        ("errors", c_void_p),
+        ("errors_end", c_void_p),
         ("is_array_alone", c_int64),
         ("result_structure", c_int64),
-        ("structure", c_void_p),
+        ("steps", c_void_p),
+        ("steps_end", c_void_p),
         ("error", c_void_p),
         ("positional_count", c_int64),
         ("keyword_count", c_int64),
@@ -91,15 +146,16 @@ class Entry(ctypes.Structure):
     ]
 
 
+_RECORDS = (Entry, Argument, Place, Apart, Result, Step, lookup.Table)
+
+
 def names() -> dict[str, int]:
     """The offsets and constants that the assembly of `entry_code` names."""
     values = {
-        f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset
-        for record in (Entry, Argument, Result, lookup.Table)
-        for field in record._fields_
+        f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset for record in _RECORDS for field in record._fields_
     }
-    values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in (Argument, Result, lookup.Table)}
-    for module in (layout, entry_code, lookup, vectorcall_type):
+    values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in _RECORDS}
+    for module in (layout, entry_code, attempt, places, finishing, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
@@ -119,7 +175,7 @@ class Builder:
         """The address of a copy of C data that nothing can change, kept alive."""
         return self.object(bytes(value)) + layout.BYTES_DATA
 
-    def object_array(self, values: list[str]) -> int:
+    def object_array(self, values: Sequence[object]) -> int:
         """The address of an array of pointers to Python objects, all kept alive."""
         return self.memory((c_void_p * len(values))(*map(self.object, values)))
 
@@ -131,89 +187,154 @@ class Builder:
         """The address of the descriptor that arrays of this dtype share, which an unpickled dtype is not."""
         return self.object(np.dtype(dtype.type) if dtype.num >= 256 else np.dtype(dtype.char))
 
-    def argument(self, guard: ArgumentGuard, static: object) -> Argument:
-        """The record of a guard; static is the object of a StaticGuard."""
+    def argument(self, guard: places.PlaceGuard | None, static: object = None, slot: int | None = None) -> Argument:
+        """The record of a guard; static is the object of a StaticGuard, slot the number of the data pointer."""
+        record = self._guard(guard, static)
+        record.slot = 8 * (slot or 0)
+        return record
+
+    def _guard(self, guard: places.PlaceGuard | None, static: object) -> Argument:
         match guard:
             case ArrayGuard():
-                return self.array(guard)
+                return self._array(guard)
             case NumPyScalarGuard(dtype=dtype):
-                return Argument(kind=entry_code.ARGUMENT_INLINE, expected=self.object(dtype.type))
+                return Argument(kind=attempt.ARGUMENT_INLINE, expected=self.object(dtype.type))
             case PythonScalarGuard(type=kind, least=least, greatest=greatest):
-                kinds = {int: entry_code.ARGUMENT_INTEGER, bool: entry_code.ARGUMENT_BOOL}
-                code = kinds.get(kind, entry_code.ARGUMENT_INLINE)
+                kinds = {int: attempt.ARGUMENT_INTEGER, bool: attempt.ARGUMENT_BOOL}
+                code = kinds.get(kind, attempt.ARGUMENT_INLINE)
                 return Argument(kind=code, expected=self.object(kind), least=least, greatest=greatest)
-        return Argument(kind=entry_code.ARGUMENT_STATIC, expected=self.object(static))
+            case StaticGuard():
+                return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(static))
+            case places.IdentityGuard(value=value):
+                return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(value))
+            case TypeGuard(type=kind):
+                return Argument(kind=attempt.ARGUMENT_TYPE, expected=self.object(kind))
+            case SizeGuard(type=kind, size=size):
+                return Argument(kind=attempt.ARGUMENT_SIZE, expected=self.object(kind), size=size)
+            case KeysGuard(keys=keys):
+                table = self.object_array(keys)
+                return Argument(kind=attempt.ARGUMENT_KEYS, expected=self.object(dict), shape=table, size=len(keys))
+            case ValueGuard(value=float(value)):
+                bits = int.from_bytes(struct.pack("<d", value), "little", signed=True)
+                return Argument(kind=attempt.ARGUMENT_FLOAT_VALUE, expected=self.object(float), size=bits)
+            case ValueGuard(value=value):
+                return Argument(kind=attempt.ARGUMENT_INTEGER_VALUE, expected=self.object(int), size=value)
+            case places.MethodGuard(function=function):
+                expected, shape = self.object(types.MethodType), self.object(function)
+                return Argument(kind=attempt.ARGUMENT_METHOD, expected=expected, shape=shape)
+            case places.SameGuard(place=place, differs=differs):
+                return Argument(kind=attempt.ARGUMENT_OTHER if differs else attempt.ARGUMENT_SAME, size=place)
+        return Argument(kind=attempt.ARGUMENT_ANY)
 
-    def array(self, guard: ArrayGuard, captured: np.ndarray | None = None) -> Argument:
-        """The record of an array argument, or of a captured array."""
+    def _array(self, guard: ArrayGuard) -> Argument:
         order = layout.C_CONTIGUOUS if guard.order == "C" else layout.F_CONTIGUOUS
         return Argument(
-            kind=entry_code.ARGUMENT_ARRAY,
+            kind=attempt.ARGUMENT_ARRAY,
             expected=self.object(np.ndarray),
             flags=layout.ALIGNED | order | (layout.WRITEABLE if guard.writeable else 0),
             rank=len(guard.shape),
             dtype=self.dtype(guard.dtype),
             shape=self.shape(guard.shape),
-            captured=None if captured is None else self.object(captured),
         )
 
-    def error_code(self) -> Result:
-        """The record of the last result, where the signature has an error code."""
-        return Result(kind=entry_code.RESULT_ERROR_CODE)
+    def place(self, place: places.Place) -> Place:
+        """The record of a place."""
+        source = places.SOURCES.index(place.source)
+        key = None if place.source in ("argument", "place") else self.object(place.key)
+        return Place(source, place.holder, place.index, key, self.argument(place.guard, None, place.slot))
 
-    def result(self, result: ResultSpec | ArgumentResult, allocate: int) -> Result:
+    def result(self, result: ResultSpec, allocate: int) -> Result:
         """The record of a result; allocate is the address of the function for arrays."""
-        if isinstance(result, ArgumentResult):
-            return Result(kind=entry_code.RESULT_ARGUMENT, argument=result.index)
+        row = result.nbytes if result.size is None else prod(result.shape[1:]) * result.dtype.itemsize
         return Result(
-            kind=entry_code.RESULT_ARRAY if result.shape else entry_code.RESULT_SCALAR,
+            kind=_kind(result),
             dtype=self.dtype(result.dtype),
             rank=len(result.shape),
             fortran=result.order == "F",
             shape=self.shape(result.shape),
             allocate=allocate,
+            size=16 * (result.size or 0),
+            bytes=row,
+            target=8 * (result.target or 0),
         )
+
+    def table(self, records: Sequence[ctypes.Structure]) -> tuple[int, int]:
+        """The address of a copy of records of one kind that stand one behind another, and that of its end."""
+        if not records:
+            return 0, 0
+        start = self.memory((type(records[0]) * len(records))(*records))
+        return start, start + len(records) * ctypes.sizeof(records[0])
 
     def entry(
         self,
         signature: CallSignature,
         kernel: int,
         arguments: list[Argument],
-        captures: list[Argument],
+        around: list[Place],
+        apart: list[Apart],
         results: list[Result],
+        steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
     ) -> Entry:
-        """The record of the whole; its fields structure and error are left empty."""
-        guards = self.memory((Argument * (len(arguments) + len(captures)))(*arguments, *captures))
-        captures_at = guards + len(arguments) * ctypes.sizeof(Argument)
-        # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
-        # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects.
+        """The record of the whole; its fields hash and error are left empty."""
         words_at = self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
-        data_offset = 16 * len(results)
-        data_size = 8 * (len(arguments) + len(captures))
-        memory_offset = data_offset + 2 * data_size
-        objects_offset = memory_offset + 8 * len(results)
+        errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
+        kinds = list(finishing.STEPS)
+        taken = [Step(kinds.index(one.kind), one.number, self.object(one.object)) for one in steps]
+        # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
+        # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects, what
+        # stands at the places, the stack of the steps.
+        sizes = {
+            "data": len(arguments) + len(around),
+            "cells": len(arguments) + len(around),
+            "memory": len(results),
+            "objects": len(results),
+            "places": len(around),
+            "stack": finishing.stack_size(steps) if steps else 0,
+        }
+        offsets, end = {}, 16 * len(results)
+        for part, size in sizes.items():
+            offsets[part], end = end, end + 8 * size
+        tables = {}
+        for name, records in (("arguments", arguments), ("apart", apart), ("steps", taken)):
+            tables[name], tables[f"{name}_end"] = self.table(records)
         return Entry(
             unnamed_count=-1 if signature.keyword_names else len(arguments),
-            arguments=guards,
-            captures=captures_at,
-            captures_end=captures_at + len(captures) * ctypes.sizeof(Argument),
-            frame_size=max(objects_offset + 8 * len(results), 16),
-            data_offset=data_offset,
-            cells_distance=data_size,
-            memory_offset=memory_offset,
-            objects_offset=objects_offset,
+            frame_size=max(end, 16),
+            data_offset=offsets["data"],
+            cells_distance=offsets["cells"] - offsets["data"],
+            memory_offset=offsets["memory"],
+            objects_offset=offsets["objects"],
+            places_offset=offsets["places"],
+            stack_offset=offsets["stack"],
+            places=self.table(around)[0],
+            place_count=len(around),
             result_count=len(results),
-            returned_count=len(results) - signature.has_error_code,
-            error_code_offset=16 * (len(results) - 1) if signature.has_error_code else -1,
-            results=self.memory((Result * len(results))(*results)),
+            results=self.table(results)[0],
             kernel=kernel,
             release_gil=signature.release_gil,
-            is_array_alone=signature.result_structure == "single" and results[0].kind == entry_code.RESULT_ARRAY,
+            errors=errors_at,
+            errors_end=errors_at + 8 * len(signature.errors),
+            is_array_alone=signature.result_structure == "single" and results[0].kind == attempt.RESULT_ARRAY,
             result_structure=RESULT_STRUCTURES.index(signature.result_structure),
             positional_count=len(arguments) - len(signature.keyword_names),
             keyword_count=len(signature.keyword_names),
             keyword_names=self.object_array([sys.intern(name) for name in signature.keyword_names]),
             words=words_at,
             words_end=words_at + 16 * len(words),
+            **tables,
         )
+
+
+def _kind(result: ResultSpec) -> int:
+    """What native code does about a result."""
+    if result.form == "python":
+        numbers = {float: attempt.RESULT_FLOAT, int: attempt.RESULT_INTEGER, bool: attempt.RESULT_TRUTH}
+        return numbers[PYTHON_RESULTS[result.dtype.char]]
+    if result.form == "hidden":
+        return attempt.RESULT_HIDDEN
+    if result.form == "contents":
+        return attempt.RESULT_ARRAY_CONTENTS if result.shape else attempt.RESULT_SCALAR_CONTENTS
+    if result.size is not None:
+        return attempt.RESULT_SIZED_ARRAY
+    return attempt.RESULT_ARRAY if result.shape else attempt.RESULT_SCALAR

@@ -45,7 +45,7 @@ def returning(number):
 
 def install(instance, number, arguments, names=(), statics=()):
     kernel = returning(number)
-    signature = CallSignature(arguments, names, (), (ResultSpec(F64, ()),))
+    signature = CallSignature(arguments, names, (ResultSpec(F64, ()),))
     entry = bind_entry(signature, ctypes.cast(kernel, ctypes.c_void_p).value, kernel, statics=statics)
     install_entry(instance, entry)
 

@@ -22,13 +22,21 @@ from hand_written_kernels import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phlox.backends.cpu.call import (
-    ArgumentResult,
     ArrayGuard,
     CallSignature,
+    IdentityGuard,
+    KeysGuard,
+    MethodGuard,
     NumPyScalarGuard,
+    Place,
     PythonScalarGuard,
     ResultSpec,
+    SameGuard,
+    SizeGuard,
     StaticGuard,
+    Step,
+    TypeGuard,
+    ValueGuard,
     bind_entry,
     install_entry,
     remove_entries,
@@ -285,9 +293,8 @@ def test_static_none_and_static_type():
 def test_captured_arrays():
     captured = np.arange(8.0)
     guard = ArrayGuard(f8, (8,))
-    f = function(
-        CallSignature((guard,), captures=(guard,), results=(ResultSpec(f8, (8,)),)), add_kernel(8), captures=(captured,)
-    )
+    around = [Place("object", key=captured, guard=guard, slot=1)]
+    f = function(CallSignature((guard,), results=(ResultSpec(f8, (8,)),)), add_kernel(8), around=around)
     x = np.ones(8)
     same(f(x), captured + x)
     captured[:] = 100
@@ -319,23 +326,29 @@ def test_result_structures():
         same(actual, expected)
     assert gc.is_tracked(f(*arguments))
 
-    def unflatten(leaves):
-        assert type(leaves) is tuple
-        return {"leaves": leaves}
-
-    f = function(CallSignature(guards, results=results, result_structure="call"), compiled, structure=unflatten)
-    for actual, expected in zip(f(*arguments)["leaves"], arguments, strict=True):
+    each = [Step("result", number) for number in range(3)]
+    f = function(CallSignature(guards, results=results, result_structure="steps"), compiled, steps=[*each, Step("list", 3)])
+    for actual, expected in zip(f(*arguments), arguments, strict=True):
         same(actual, expected)
+    nested = [each[0], each[1], Step("tuple", 2), each[2], each[2], Step("dict", 2, ("a", "b")), Step("tuple", 2)]
+    (first, second), rest = function(CallSignature(guards, results=results, result_structure="steps"), compiled, steps=nested)(
+        *arguments
+    )
+    for actual, expected in zip((first, second, rest["a"]), arguments, strict=True):
+        same(actual, expected)
+    assert list(rest) == ["a", "b"] and rest["a"] is rest["b"]
     empty = function(CallSignature((), result_structure="tuple"), SUCCESS)
     assert empty() == ()
 
 
 @native
-def test_exception_of_the_structure_function():
-    def unflatten(leaves):
+def test_exception_of_a_function_that_is_called_with_results():
+    def fail(*leaves):
         raise KernelError("structure")
 
-    f = function(CallSignature((), results=(ResultSpec(f8, (8,)),), result_structure="call"), SUCCESS, structure=unflatten)
+    steps = [Step("result", 0), Step("object", object="another"), Step("call", 2, fail)]
+    signature = CallSignature((), results=(ResultSpec(f8, (8,)),), result_structure="steps")
+    f = function(signature, SUCCESS, steps=steps)
     with pytest.raises(KernelError, match="structure"):
         f()
 
@@ -354,12 +367,147 @@ def test_result_shapes(shape, order):
 def test_arguments_as_results():
     guards = (ArrayGuard(f8, (8,)), ArrayGuard(f8, (8,)))
     x, y = np.arange(8.0), np.ones(8)
-    f = function(CallSignature(guards, results=(ArgumentResult(1),)), SUCCESS)
+    around = [Place("argument", index=0), Place("argument", index=1)]
+    second = CallSignature(guards, result_structure="steps")
+    f = function(second, SUCCESS, around=around, steps=[Step("place", 1)])
     assert f(x, y) is y
-    results = (ArgumentResult(0), ResultSpec(f8, (8,)), ArgumentResult(0))
-    f = function(CallSignature(guards, results=results, result_structure="tuple"), add_kernel(8))
+    signature = CallSignature(guards, results=(ResultSpec(f8, (8,)),), result_structure="steps")
+    steps = [Step("place", 0), Step("result", 0), Step("place", 0), Step("tuple", 3)]
+    f = function(signature, add_kernel(8), around=around, steps=steps)
     before = sys.getrefcount(x)
     first, total, last = f(x, y)
     assert first is x and last is x
     same(total, x + y)
     assert sys.getrefcount(x) == before + 2
+
+
+@native
+def test_python_numbers_as_results():
+    dtypes = [np.dtype(name) for name in ("f8", "i8", "?")]
+    results = tuple(ResultSpec(dtype, (), form="python") for dtype in dtypes)
+    guards = (PythonScalarGuard(float), PythonScalarGuard(int), PythonScalarGuard(bool))
+    f = function(CallSignature(guards, results=results, result_structure="tuple"), copy_kernel(8, 8, 1))
+    for given in ((-0.5, -(1 << 63), True), (float("inf"), 7, False)):
+        assert [(type(one), one) for one in f(*given)] == [(type(one), one) for one in given]
+
+
+@native
+def test_contents_of_arguments():
+    array = ArrayGuard(f8, (8,), writeable=True)
+    contents = ResultSpec(f8, (8,), form="contents", target=0)
+    signature = CallSignature((array, array), results=(contents,), result_structure="steps")
+    f = function(signature, add_kernel(8), steps=[Step("object", object=None)])
+    x, y = np.arange(8.0), np.ones(8)
+    assert f(x, y) is None
+    same(x, np.arange(8.0) + 1)
+    both = np.zeros(12)
+    assert f(both[:8], both[4:]) == "missed"
+    assert f(both[4:], both[:8]) == "missed"
+    assert f(x, x) == "missed"
+    whole = np.arange(16.0)
+    assert f(whole[8:], whole[:8]) is None
+    same(whole[8:], np.arange(8.0, 16.0) + np.arange(8.0))
+    x.flags.writeable = False
+    assert f(x, y) == "missed"
+
+
+@native
+def test_results_of_a_size_and_errors():
+    number = PythonScalarGuard(int)
+    hidden = ResultSpec(i4, (), form="hidden")
+    results = (ResultSpec(f8, (4, 2), size=1), hidden, hidden)
+    signature = CallSignature((ArrayGuard(f8, (4, 2)), number, number), results=results, result_structure="steps", errors=(2,))
+    f = function(signature, copy_kernel(64, 4, 4), steps=[Step("result", 0)])
+    x = np.arange(8.0).reshape(4, 2)
+    for size in (4, 3, 0):
+        found = f(x, size, 0)
+        same(found, x[:size])
+        assert found.flags.owndata and found.nbytes == 16 * size
+    assert f(x, 4, 1) == "missed"
+
+
+class Holder:
+    def __init__(self, value):
+        self.value = value
+
+    def method(self):
+        return self.value
+
+
+HOLDER = Holder(2.5)
+NAMESPACE = {"name": 3}
+
+
+def cell_of(value):
+    return (lambda: value).__closure__[0]
+
+
+CELL = cell_of("contents")
+IDENTITY = IdentityGuard(HOLDER)
+# How a place is read of an argument, what it gives, and what has nothing there.
+READINGS = {
+    "tuple item": ([Place("tuple item", 0, 1)], ("a", HOLDER), ("a",), SizeGuard(tuple, 2)),
+    "list item": ([Place("list item", 0, 0)], [HOLDER], [], TypeGuard(list)),
+    "dict item": ([Place("dict item", 0, key="x")], {"x": HOLDER}, {"y": HOLDER}, TypeGuard(dict)),
+    "attribute": ([Place("attribute", 0, key="value")], Holder(HOLDER), Holder, None),
+    "nested": (
+        [Place("attribute", 0, key="value"), Place("tuple item", 1, 0)], Holder((HOLDER,)), Holder(()), None,
+    ),
+}  # fmt: skip
+
+
+@native
+@pytest.mark.parametrize("name", READINGS)
+def test_places(name):
+    parts, value, without, guard = READINGS[name]
+    if name == "nested":
+        parts = [Place("attribute", 0, key="value", guard=TypeGuard(tuple)), parts[1]]
+    *way, last = parts
+    around = [Place("argument", guard=guard), *way, Place(last.source, last.holder, last.index, last.key, IDENTITY)]
+    any_type = function(
+        CallSignature((TypeGuard(type(value)),), result_structure="steps"), SUCCESS, around=around,
+        steps=[Step("place", len(around) - 1)],
+    )  # fmt: skip
+    before = sys.getrefcount(HOLDER), sys.getrefcount(value)
+    assert any_type(value) is HOLDER
+    assert any_type(without) == "missed"
+    assert (sys.getrefcount(HOLDER), sys.getrefcount(value)) == before
+
+
+@native
+def test_guards_of_places():
+    method = HOLDER.method
+    fitting = {
+        "value of a float": (ValueGuard(-0.0), -0.0, (0.0, 0, 1.0, None)),
+        "value of an integer": (ValueGuard(1 << 40), int("1099511627776"), (1, 1 << 80, float(1 << 40), True)),
+        "keys": (KeysGuard(("a", "b")), {"a": 1, "b": 2}, ({"b": 1, "a": 2}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, [])),
+        "method": (MethodGuard(Holder.method), method, (Holder.method, print, Holder(1).__init__)),
+        "identity": (IdentityGuard(HOLDER), HOLDER, (Holder(2.5), None)),
+        "same": (SameGuard(0), NAMESPACE, (dict(NAMESPACE), None)),
+        "other": (SameGuard(0, differs=True), None, (NAMESPACE,)),
+    }
+    for guard, value, others in fitting.values():
+        around = [Place("object", key=NAMESPACE), Place("argument", index=0), Place("place", 1, guard=guard)]
+        signature = CallSignature((StaticGuard(),), result_structure="steps")
+        for given, expected in [(value, value), *[(other, "missed") for other in others]]:
+            f = function(signature, SUCCESS, statics=(given,), around=around, steps=[Step("place", 1)])
+            assert f(given) is expected or f(given) == expected == "missed"
+
+
+@native
+def test_data_of_places():
+    guards = [ArrayGuard(f8, (8,)), PythonScalarGuard(int), NumPyScalarGuard(f8)]
+    results = (ResultSpec(f8, (8,)), ResultSpec(np.dtype("i8"), (), form="python"), ResultSpec(f8, ()))
+    around = [Place("argument", guard=TypeGuard(list))]
+    around += [Place("list item", 0, number, guard=guard, slot=2 - number) for number, guard in enumerate(reversed(guards))]
+    signature = CallSignature((TypeGuard(list),), results=results, result_structure="tuple")
+    f = function(signature, copy_kernel(64, 8, 8), around=around)
+    array, number, scalar = f([np.float64(0.5), -3, np.arange(8.0)])
+    same(array, np.arange(8.0))
+    assert (number, scalar) == (-3, 0.5)
+    assert f([np.float64(0.5), 1 << 70, np.arange(8.0)]) == "missed"
+    assert f([0.5, -3, np.arange(8.0)]) == "missed"
+    cell = function(
+        CallSignature((), result_structure="steps"), SUCCESS, around=[Place("cell", key=CELL)], steps=[Step("place", 0)]
+    )
+    assert cell() == "contents"

@@ -27,13 +27,15 @@ from hand_written_kernels import (
     status_kernel,
 )
 from phlox.backends.cpu.call import (
-    ArgumentResult,
     ArrayGuard,
     CallSignature,
     NumPyScalarGuard,
+    Place,
     PythonScalarGuard,
     ResultSpec,
+    SizeGuard,
     StaticGuard,
+    Step,
     bind_entry,
     install_entry,
     make_vectorcall_type,
@@ -45,7 +47,7 @@ from phlox.backends.cpu.call import (
 
 @native
 def test_kernel_status_is_raised():
-    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()), ArgumentResult(0))
+    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()))
     signature = CallSignature((ArrayGuard(f8, (8,)),), results=results, result_structure="tuple")
     x = np.ones(8)
     for status in (1, 77, -5):
@@ -113,16 +115,19 @@ def test_exception_of_miss():
 @native
 def test_no_leaks():
     x, y = np.arange(8.0), np.ones(8)
-    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()), ArgumentResult(0))
+    results = (ResultSpec(f8, (8,)), ResultSpec(f8, ()))
     tuple_signature = CallSignature((ArrayGuard(f8, (8,)),) * 2, results=results, result_structure="tuple")
-    call_signature = CallSignature((ArrayGuard(f8, (8,)),) * 2, results=results, result_structure="call")
+    steps_signature = CallSignature((ArrayGuard(f8, (8,)),) * 2, results=results, result_structure="steps")
+    around = [Place("argument", index=1), Place("attribute", 0, key="shape"), Place("tuple item", 1, 0)]
+    steps = [Step("result", 1), Step("place", 2), Step("place", 0), Step("result", 0)]
     good = copy_kernel(64, 8)
     functions = [
         function(array_pair(), add_kernel(8)),
         function(tuple_signature, good),
-        function(call_signature, good, structure=list),
+        function(steps_signature, good, around=around, steps=[*steps, Step("drop"), Step("dict", 3, tuple("abc"))]),
+        function(steps_signature, good, around=around, steps=[*steps, Step("list", 3), Step("tuple", 2)]),
         function(tuple_signature, status_kernel(3), raise_error=raise_error),
-        function(call_signature, good, structure=raise_error),
+        function(steps_signature, good, around=around, steps=[*steps, Step("call", 1, raise_error), Step("tuple", 4)]),
         function(CallSignature((ArrayGuard(f8, (8,)),) * 2, result_structure="none"), SUCCESS),
     ]
 
@@ -178,11 +183,21 @@ def test_no_leaks():
         (lambda: PythonScalarGuard(str), TypeError, "float, int, bool or complex"),
         (lambda: NumPyScalarGuard(np.dtype("U3")), TypeError, "numeric"),
         (lambda: CallSignature((1,), result_structure="none"), TypeError, "argument guards"),
-        (lambda: CallSignature((), captures=(StaticGuard(),), result_structure="none"), TypeError, "ArrayGuard"),
+        (lambda: ResultSpec(f8, (), form="new array"), ValueError, "form"),
+        (lambda: ResultSpec(f8, (1,), form="python"), TypeError, "without dimensions"),
+        (lambda: ResultSpec(np.dtype("f4"), (), form="python"), TypeError, "f64, s64 or pred"),
+        (lambda: ResultSpec(f8, (1,), form="hidden"), ValueError, "no dimensions"),
+        (lambda: ResultSpec(f8, (1,), form="contents"), ValueError, "target"),
+        (lambda: ResultSpec(f8, (), size=1), ValueError, "new arrays"),
+        (lambda: SizeGuard(dict, 1), TypeError, "tuples or lists"),
+        (lambda: Place("item"), ValueError, "source"),
+        (lambda: Place("argument", index=-1), ValueError, "negative"),
+        (lambda: CallSignature((), results=(ResultSpec(f8, (2,), size=0),)), ValueError, "hidden result of int32"),
+        (lambda: CallSignature((), results=(ResultSpec(f8, (), form="hidden"),)), ValueError, "'steps'"),
+        (lambda: CallSignature((StaticGuard(),), result_structure="none", slots=(0,)), ValueError, "slots"),
         (lambda: CallSignature((), keyword_names=("a",), result_structure="none"), ValueError, "one name per argument"),
         (lambda: CallSignature((), result_structure="list"), ValueError, "result_structure"),
         (lambda: CallSignature(()), ValueError, "requires 1 results; given 0"),
-        (lambda: CallSignature((), results=(ArgumentResult(0),)), ValueError, "position"),
         (lambda: CallSignature((), results=(3,)), TypeError, "ResultSpec"),
     ],
 )
@@ -198,13 +213,13 @@ def test_bound_objects_are_checked():
         bind_entry(none, 0, None)
     with pytest.raises(ValueError, match="statics"):
         bind_entry(none, *SUCCESS, statics=(1,))
-    with pytest.raises(ValueError, match="captures"):
-        bind_entry(none, *SUCCESS, captures=(np.ones(2),))
-    capturing = CallSignature((), captures=(ArrayGuard(f8, (2,)),), result_structure="none")
-    with pytest.raises(TypeError, match="numpy.ndarray"):
-        bind_entry(capturing, *SUCCESS, captures=([1.0, 2.0],))
-    with pytest.raises(TypeError, match="structure"):
-        bind_entry(none, *SUCCESS, structure=list)
+    with pytest.raises(TypeError, match="steps"):
+        bind_entry(none, *SUCCESS, steps=[Step("object")])
+    steps = CallSignature((), result_structure="steps")
+    with pytest.raises(ValueError, match="they leave 2"):
+        bind_entry(steps, *SUCCESS, steps=[Step("object"), Step("object")])
+    with pytest.raises(ValueError, match="more objects than there are"):
+        bind_entry(steps, *SUCCESS, steps=[Step("tuple", 1)])
 
 
 @native

@@ -1,0 +1,279 @@
+"""What a call does once its kernel has run: it builds what it returns, and sets what is to be set outside.
+
+The steps work on a stack of objects. The last object that is left on it is what the call returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+# What a step does to the stack, and by how much it grows; None where it takes away as many as the step says and puts one on it.
+STEPS = {
+    "result": 1,  # puts the object of a result on it
+    "place": 1,  # what stands at a place
+    "object": 1,  # an object
+    "tuple": None,  # makes one of the last objects, as many as the number says; so do the next three
+    "list": None,
+    "dict": None,  # with the keys in the tuple ``object``
+    "call": None,  # calls ``object`` with them
+    "optional": 0,  # exchanges the last object for None where the memory of a result, a byte, is 0
+    "drop": -1,  # takes the last object away
+}
+STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(len(STEPS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One of `STEPS`."""
+
+    kind: str
+    number: int = 0
+    object: Any = None
+
+
+def stack_size(steps: Iterable[Step]) -> int:
+    """The largest number of objects on the stack. Raises ValueError for steps that do not leave one object on it."""
+    depth = largest = 0
+    for step in steps:
+        change = STEPS[step.kind]
+        if depth < (step.number if change is None else int(change < 1)):
+            raise ValueError(f"the step {step.kind!r} takes more objects than there are")
+        depth += 1 - step.number if change is None else change
+        largest = max(largest, depth)
+    if depth != 1:
+        raise ValueError(f"steps must leave one object; they leave {depth}")
+    return largest
+
+
+# In the form of `entry_code`'s.
+FUNCTIONS = (
+    "PyArray_Empty",
+    "PyBool_FromLong",
+    "PyDict_New",
+    "PyDict_SetItem",
+    "PyFloat_FromDouble",
+    "PyList_New",
+)
+
+ASSEMBLY = """
+; Whether none of the results that tell of an error does so.
+define internal i1 @is_without_error(ptr %entry, ptr %frame) {
+start:
+  %first = field ptr %entry, Entry_errors
+  %end = field ptr %entry, Entry_errors_end
+  br label %next
+next:
+  %offset_at = phi ptr [ %first, %start ], [ %offset_after, %look ]
+  %done = icmp eq ptr %offset_at, %end
+  br i1 %done, label %yes, label %look
+look:
+  %offset = load i64, ptr %offset_at
+  %code_at = getelementptr i8, ptr %frame, i64 %offset
+  %code = load i32, ptr %code_at
+  %is_fine = icmp eq i32 %code, 0
+  %offset_after = getelementptr i64, ptr %offset_at, i64 1
+  br i1 %is_fine, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; The object of a result whose memory holds a Python number, or NULL with an exception set.
+define internal ptr @python_number(i64 %kind, ptr %value_at) {
+  switch i64 %kind, label %truth [ i64 RESULT_FLOAT, label %float
+                                   i64 RESULT_INTEGER, label %integer ]
+float:
+  %found_float = load double, ptr %value_at
+  %make_float = load ptr, ptr @PyFloat_FromDouble
+  %made_float = call ptr %make_float(double %found_float)
+  ret ptr %made_float
+integer:
+  %found_integer = load i64, ptr %value_at
+  %make_integer = load ptr, ptr @PyLong_FromLongLong
+  %made_integer = call ptr %make_integer(i64 %found_integer)
+  ret ptr %made_integer
+truth:
+  %byte = load i8, ptr %value_at
+  %found_truth = zext i8 %byte to i64
+  %make_truth = load ptr, ptr @PyBool_FromLong
+  %made_truth = call ptr %make_truth(i64 %found_truth)
+  ret ptr %made_truth
+}
+
+; The array that was made for a result, or, if its size along the first dimension turned out smaller, an array of that size
+; in its place. NULL with an exception set if there is no memory.
+define internal ptr @of_size(ptr %record, ptr %array, ptr %frame) {
+  %dimensions = alloca [64 x i64]
+  %size_offset = field i64 %record, Result_size
+  %size_at = getelementptr i8, ptr %frame, i64 %size_offset
+  %narrow_size = load i32, ptr %size_at
+  %size = sext i32 %narrow_size to i64
+  %shape = field ptr %record, Result_shape
+  %bound = load i64, ptr %shape
+  %is_full = icmp eq i64 %size, %bound
+  br i1 %is_full, label %full, label %smaller
+full:
+  ret ptr %array
+smaller:
+  %rank = field i32 %record, Result_rank
+  %wide_rank = zext i32 %rank to i64
+  %shape_size = shl i64 %wide_rank, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %dimensions, ptr %shape, i64 %shape_size, i1 false)
+  store i64 %size, ptr %dimensions
+  %dtype = field ptr %record, Result_dtype
+  call void @retain(ptr %dtype)
+  %allocate = load ptr, ptr @PyArray_Empty
+  %new = call ptr %allocate(i32 %rank, ptr %dimensions, ptr %dtype, i32 0)
+  %no_array = icmp eq ptr %new, null
+  br i1 %no_array, label %done, label %copy
+copy:
+  %row_size = field i64 %record, Result_bytes
+  %bytes = mul i64 %size, %row_size
+  %to = field ptr %new, ARRAY_DATA
+  %from = field ptr %array, ARRAY_DATA
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  br label %done
+done:
+  call void @drop(ptr %array)
+  ret ptr %new
+}
+
+; Takes the steps of an entry; returns the object that they leave, or NULL with an exception set.
+define internal ptr @take_steps(ptr %entry, ptr %frame, ptr %objects, ptr %places) {
+start:
+  %stack_offset = field i64 %entry, Entry_stack_offset
+  %stack = getelementptr i8, ptr %frame, i64 %stack_offset
+  %first = field ptr %entry, Entry_steps
+  %end = field ptr %entry, Entry_steps_end
+  br label %next
+next:
+  %step = phi ptr [ %first, %start ], [ %step_after, %taken ]
+  %depth = phi i64 [ 0, %start ], [ %depth_after, %taken ]
+  %done = icmp eq ptr %step, %end
+  br i1 %done, label %all, label %take
+take:
+  %kind = field i64 %step, Step_kind
+  %number = field i64 %step, Step_number
+  %constant = field ptr %step, Step_object
+  %step_after = getelementptr i8, ptr %step, i64 Step_SIZE
+  %top = sub i64 %depth, 1
+  %top_at = getelementptr ptr, ptr %stack, i64 %top
+  %rest = sub i64 %depth, %number
+  %last = getelementptr ptr, ptr %stack, i64 %rest
+  %last_size = shl i64 %number, 3
+  switch i64 %kind, label %drop_top [ i64 STEP_RESULT, label %result
+                                      i64 STEP_PLACE, label %place
+                                      i64 STEP_OBJECT, label %borrowed
+                                      i64 STEP_TUPLE, label %tuple
+                                      i64 STEP_LIST, label %list
+                                      i64 STEP_DICT, label %dict
+                                      i64 STEP_CALL, label %call
+                                      i64 STEP_OPTIONAL, label %optional ]
+result:
+  %object_at = getelementptr ptr, ptr %objects, i64 %number
+  %object = load ptr, ptr %object_at
+  br label %borrowed
+place:
+  %place_at = getelementptr ptr, ptr %places, i64 %number
+  %placed = load ptr, ptr %place_at
+  br label %borrowed
+borrowed:
+  %reference = phi ptr [ %constant, %take ], [ %object, %result ], [ %placed, %place ]
+  call void @retain(ptr %reference)
+  br label %put
+tuple:
+  ; The collector must not see one with empty places: nothing is called before it is filled.
+  %new_tuple = load ptr, ptr @PyTuple_New
+  %made_tuple = call ptr %new_tuple(i64 %number)
+  %no_tuple = icmp eq ptr %made_tuple, null
+  br i1 %no_tuple, label %failed, label %fill_tuple
+fill_tuple:
+  %items_of_tuple = getelementptr i8, ptr %made_tuple, i64 TUPLE_ITEMS
+  br label %fill
+list:
+  %new_list = load ptr, ptr @PyList_New
+  %made_list = call ptr %new_list(i64 %number)
+  %no_list = icmp eq ptr %made_list, null
+  br i1 %no_list, label %failed, label %fill_list
+fill_list:
+  %items_of_list = field ptr %made_list, LIST_ITEMS
+  br label %fill
+fill:
+  %filled = phi ptr [ %made_tuple, %fill_tuple ], [ %made_list, %fill_list ]
+  %items = phi ptr [ %items_of_tuple, %fill_tuple ], [ %items_of_list, %fill_list ]
+  %is_empty = icmp eq i64 %number, 0
+  br i1 %is_empty, label %put, label %move
+move:
+  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %last, i64 %last_size, i1 false)
+  br label %put
+dict:
+  %new_dict = load ptr, ptr @PyDict_New
+  %made_dict = call ptr %new_dict()
+  %no_dict = icmp eq ptr %made_dict, null
+  %keys = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
+  br i1 %no_dict, label %failed, label %next_item
+next_item:
+  %item = phi i64 [ 0, %dict ], [ %item_after, %set_item ]
+  %all_items = icmp eq i64 %item, %number
+  br i1 %all_items, label %release, label %set_item
+set_item:
+  %key_at = getelementptr ptr, ptr %keys, i64 %item
+  %key = load ptr, ptr %key_at
+  %value_at = getelementptr ptr, ptr %last, i64 %item
+  %value = load ptr, ptr %value_at
+  %set = load ptr, ptr @PyDict_SetItem
+  %not_set = call i32 %set(ptr %made_dict, ptr %key, ptr %value)
+  %item_after = add i64 %item, 1
+  %is_set = icmp eq i32 %not_set, 0
+  br i1 %is_set, label %next_item, label %drop_dict
+drop_dict:
+  call void @drop(ptr %made_dict)
+  br label %failed
+call:
+  %vectorcall = load ptr, ptr @PyObject_Vectorcall
+  %returned = call ptr %vectorcall(ptr %constant, ptr %last, i64 %number, ptr null)
+  %raised = icmp eq ptr %returned, null
+  br i1 %raised, label %failed, label %release
+release:
+  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ]
+  call void @drop_all(ptr %last, i64 %number)
+  br label %put
+put:
+  ; Behind what is left below.
+  %new_object = phi ptr [ %reference, %borrowed ], [ %filled, %fill ], [ %filled, %move ], [ %made_of_them, %release ]
+  %position = phi i64 [ %depth, %borrowed ], [ %rest, %fill ], [ %rest, %move ], [ %rest, %release ]
+  %put_at = getelementptr ptr, ptr %stack, i64 %position
+  store ptr %new_object, ptr %put_at
+  %depth_with_it = add i64 %position, 1
+  br label %taken
+optional:
+  %flag_offset = shl i64 %number, 4
+  %flag_at = getelementptr i8, ptr %frame, i64 %flag_offset
+  %flag = load i8, ptr %flag_at
+  %is_there = icmp ne i8 %flag, 0
+  br i1 %is_there, label %taken, label %exchange
+exchange:
+  %unused = load ptr, ptr %top_at
+  call void @drop(ptr %unused)
+  %none = load ptr, ptr @none
+  call void @retain(ptr %none)
+  store ptr %none, ptr %top_at
+  br label %taken
+drop_top:
+  %dropped = load ptr, ptr %top_at
+  call void @drop(ptr %dropped)
+  br label %taken
+taken:
+  %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %top, %drop_top ]
+  br label %next
+all:
+  %left = load ptr, ptr %stack
+  ret ptr %left
+failed:
+  call void @drop_all(ptr %stack, i64 %depth)
+  ret ptr null
+}
+"""

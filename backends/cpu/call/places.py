@@ -1,0 +1,334 @@
+"""What a call reads of the places around it: elements of containers, attributes, items of dicts, closure variables.
+
+A place is read when a call comes, and has to pass a guard, as an argument has; the kernel may read the data of what stands
+there. The call holds references to all of it until it is over.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from .call_signature import ArgumentGuard
+
+# How the object of a place is found.
+SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "attribute", "cell")
+(
+    SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ATTRIBUTE,
+    SOURCE_CELL,
+) = range(len(SOURCES))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentityGuard:
+    """One object, by identity."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodGuard:
+    """A bound method of this function."""
+
+    function: types.FunctionType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SameGuard:
+    """The object at another place, which stands before this one; with ``differs`` any other object."""
+
+    place: int
+    differs: bool = False
+
+
+PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | SameGuard
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where an object is found, and what it has to be.
+
+    source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
+        ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item" and "attribute"
+        (``key`` of what stands there), "cell" (the contents of the cell ``key``).
+    guard: None lets everything pass. What items are taken of must have passed a guard of its type.
+    slot: the number of the data pointer that the kernel gets for the object, None for none.
+    """
+
+    source: str
+    holder: int = 0
+    index: int = 0
+    key: Any = None
+    guard: PlaceGuard | None = None
+    slot: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.source not in SOURCES:
+            raise ValueError(f"Place requires a source among {SOURCES}; given {self.source!r}")
+        if min(self.holder, self.index) < 0:
+            raise ValueError(f"Place requires numbers that are not negative; given {self.holder} and {self.index}")
+
+
+# In the form of `entry_code`'s.
+FUNCTIONS = (
+    "PyDict_GetItemWithError",
+    "PyDict_Next",
+    "PyDict_Size",
+    "PyErr_Clear",
+)
+
+ASSEMBLY = """
+; Whether an object passes a guard. The address of what the kernel reads of it is noted in its slot.
+define internal i1 @fits(ptr %guard, ptr %object, ptr %data, i64 %cells_distance, ptr %places) {
+start:
+  %overflow_at = alloca i32
+  %kind = field i64 %guard, Argument_kind
+  %expected = field ptr %guard, Argument_expected
+  %size = field i64 %guard, Argument_size
+  %slot = field i64 %guard, Argument_slot
+  %data_at = getelementptr i8, ptr %data, i64 %slot
+  %cell_at = getelementptr i8, ptr %data_at, i64 %cells_distance
+  switch i64 %kind, label %check_type [ i64 ARGUMENT_STATIC, label %identity
+                                        i64 ARGUMENT_SAME, label %other_place
+                                        i64 ARGUMENT_OTHER, label %other_place
+                                        i64 ARGUMENT_ANY, label %yes ]
+identity:
+  %is_identical = icmp eq ptr %object, %expected
+  ret i1 %is_identical
+other_place:
+  %other_at = getelementptr ptr, ptr %places, i64 %size
+  %other = load ptr, ptr %other_at
+  %is_same = icmp eq ptr %object, %other
+  %wants_other = icmp eq i64 %kind, ARGUMENT_OTHER
+  %is_as_wanted = xor i1 %is_same, %wants_other
+  ret i1 %is_as_wanted
+check_type:
+  %type = field ptr %object, OBJECT_TYPE
+  %same_type = icmp eq ptr %type, %expected
+  br i1 %same_type, label %check_kind, label %no
+check_kind:
+  switch i64 %kind, label %yes [ i64 ARGUMENT_INLINE, label %inline
+                                 i64 ARGUMENT_ARRAY, label %array
+                                 i64 ARGUMENT_INTEGER, label %integer
+                                 i64 ARGUMENT_BOOL, label %bool
+                                 i64 ARGUMENT_SIZE, label %count
+                                 i64 ARGUMENT_KEYS, label %keys
+                                 i64 ARGUMENT_FLOAT_VALUE, label %float_value
+                                 i64 ARGUMENT_INTEGER_VALUE, label %integer_value
+                                 i64 ARGUMENT_METHOD, label %method ]
+inline:
+  ; The object holds the value as the kernel reads it, and lives as long as the call.
+  %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
+  store ptr %value_at, ptr %data_at
+  ret i1 true
+array:
+  %array_fits = call i1 @array_fits(ptr %guard, ptr %object)
+  %array_data = field ptr %object, ARRAY_DATA
+  store ptr %array_data, ptr %data_at
+  ret i1 %array_fits
+integer:
+  %convert = load ptr, ptr @PyLong_AsLongLongAndOverflow
+  %to_pass = call i64 %convert(ptr %object, ptr %cell_at)
+  %overflow = load i32, ptr %cell_at
+  store i64 %to_pass, ptr %cell_at
+  store ptr %cell_at, ptr %data_at
+  %least = field i64 %guard, Argument_least
+  %greatest = field i64 %guard, Argument_greatest
+  %is_64_bits = icmp eq i32 %overflow, 0
+  %is_not_below = icmp sge i64 %to_pass, %least
+  %is_not_above = icmp sle i64 %to_pass, %greatest
+  %is_between = and i1 %is_not_below, %is_not_above
+  %integer_fits = and i1 %is_64_bits, %is_between
+  ret i1 %integer_fits
+bool:
+  %true = load ptr, ptr @true
+  %is_true = icmp eq ptr %object, %true
+  %bool_value = zext i1 %is_true to i8
+  store i8 %bool_value, ptr %cell_at
+  store ptr %cell_at, ptr %data_at
+  ret i1 true
+count:
+  %count_found = field i64 %object, TUPLE_SIZE
+  %same_count = icmp eq i64 %count_found, %size
+  ret i1 %same_count
+keys:
+  %same_keys = call i1 @keys_fit(ptr %guard, ptr %object)
+  ret i1 %same_keys
+float_value:
+  %float = field i64 %object, SCALAR_VALUE
+  %same_float = icmp eq i64 %float, %size
+  ret i1 %same_float
+integer_value:
+  %to_integer = load ptr, ptr @PyLong_AsLongLongAndOverflow
+  %found_integer = call i64 %to_integer(ptr %object, ptr %overflow_at)
+  %overflowed = load i32, ptr %overflow_at
+  %did_not_overflow = icmp eq i32 %overflowed, 0
+  %same_integer = icmp eq i64 %found_integer, %size
+  %is_the_integer = and i1 %same_integer, %did_not_overflow
+  ret i1 %is_the_integer
+method:
+  %function = field ptr %object, METHOD_FUNCTION
+  %wanted_function = field ptr %guard, Argument_shape
+  %same_function = icmp eq ptr %function, %wanted_function
+  ret i1 %same_function
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether a dict has the very keys of a guard, in their order.
+define internal i1 @keys_fit(ptr %guard, ptr %dict) {
+start:
+  %position_at = alloca i64
+  %key_at = alloca ptr
+  %value_at = alloca ptr
+  store i64 0, ptr %position_at
+  %wanted_count = field i64 %guard, Argument_size
+  %wanted = field ptr %guard, Argument_shape
+  %get_size = load ptr, ptr @PyDict_Size
+  %count = call i64 %get_size(ptr %dict)
+  %same_count = icmp eq i64 %count, %wanted_count
+  br i1 %same_count, label %next, label %no
+next:
+  %number = phi i64 [ 0, %start ], [ %number_after, %compare ]
+  %done = icmp eq i64 %number, %wanted_count
+  br i1 %done, label %yes, label %look
+look:
+  %step = load ptr, ptr @PyDict_Next
+  %found = call i32 %step(ptr %dict, ptr %position_at, ptr %key_at, ptr %value_at)
+  %is_over = icmp eq i32 %found, 0
+  br i1 %is_over, label %no, label %compare
+compare:
+  %key = load ptr, ptr %key_at
+  %wanted_at = getelementptr ptr, ptr %wanted, i64 %number
+  %wanted_key = load ptr, ptr %wanted_at
+  %same = icmp eq ptr %key, %wanted_key
+  %number_after = add i64 %number, 1
+  br i1 %same, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Reads all places of an entry, and whether all pass their guards. If so the call owns references to what stands there.
+define internal i1 @take_places(ptr %entry, ptr %args, ptr %data, i64 %cells_distance, ptr %places) {
+start:
+  %count = field i64 %entry, Entry_place_count
+  %records = field ptr %entry, Entry_places
+  br label %next
+next:
+  %number = phi i64 [ 0, %start ], [ %number_after, %check ]
+  %record = phi ptr [ %records, %start ], [ %record_after, %check ]
+  %done = icmp eq i64 %number, %count
+  br i1 %done, label %yes, label %read
+read:
+  %source = field i64 %record, Place_source
+  %holder_number = field i64 %record, Place_holder
+  %index = field i64 %record, Place_index
+  %key = field ptr %record, Place_key
+  %holder_at = getelementptr ptr, ptr %places, i64 %holder_number
+  switch i64 %source, label %held [ i64 SOURCE_ARGUMENT, label %argument
+                                    i64 SOURCE_OBJECT, label %borrowed
+                                    i64 SOURCE_CELL, label %cell ]
+argument:
+  %argument_at = getelementptr ptr, ptr %args, i64 %index
+  %given = load ptr, ptr %argument_at
+  br label %borrowed
+cell:
+  %contents = field ptr %key, CELL_CONTENTS
+  br label %borrowed
+held:
+  %holder = load ptr, ptr %holder_at
+  switch i64 %source, label %borrowed [ i64 SOURCE_TUPLE_ITEM, label %tuple_item
+                                        i64 SOURCE_LIST_ITEM, label %list_item
+                                        i64 SOURCE_DICT_ITEM, label %dict_item
+                                        i64 SOURCE_ATTRIBUTE, label %attribute ]
+tuple_item:
+  %tuple_size = field i64 %holder, TUPLE_SIZE
+  %in_tuple = icmp slt i64 %index, %tuple_size
+  %items_of_tuple = getelementptr i8, ptr %holder, i64 TUPLE_ITEMS
+  br i1 %in_tuple, label %item, label %absent
+list_item:
+  %list_size = field i64 %holder, TUPLE_SIZE
+  %in_list = icmp slt i64 %index, %list_size
+  %items_of_list = field ptr %holder, LIST_ITEMS
+  br i1 %in_list, label %item, label %absent
+item:
+  %items = phi ptr [ %items_of_tuple, %tuple_item ], [ %items_of_list, %list_item ]
+  %item_at = getelementptr ptr, ptr %items, i64 %index
+  %an_item = load ptr, ptr %item_at
+  br label %borrowed
+dict_item:
+  %look_up = load ptr, ptr @PyDict_GetItemWithError
+  %found_item = call ptr %look_up(ptr %holder, ptr %key)
+  br label %borrowed
+attribute:
+  %get = load ptr, ptr @PyObject_GetAttr
+  %found_attribute = call ptr %get(ptr %holder, ptr %key)
+  br label %owned
+borrowed:
+  %reference = phi ptr [ %given, %argument ], [ %key, %read ], [ %contents, %cell ], [ %holder, %held ],
+                       [ %an_item, %item ], [ %found_item, %dict_item ]
+  call void @retain(ptr %reference)
+  br label %owned
+owned:
+  %object = phi ptr [ %reference, %borrowed ], [ %found_attribute, %attribute ]
+  %nothing = icmp eq ptr %object, null
+  br i1 %nothing, label %absent, label %check
+check:
+  %place_at = getelementptr ptr, ptr %places, i64 %number
+  store ptr %object, ptr %place_at
+  %number_after = add i64 %number, 1
+  %record_after = getelementptr i8, ptr %record, i64 Place_SIZE
+  %guard = getelementptr i8, ptr %record, i64 Place_guard
+  %fits = call i1 @fits(ptr %guard, ptr %object, ptr %data, i64 %cells_distance, ptr %places)
+  br i1 %fits, label %next, label %does_not_fit
+absent:
+  %clear = load ptr, ptr @PyErr_Clear
+  call void %clear()
+  br label %does_not_fit
+does_not_fit:
+  %taken = phi i64 [ %number, %absent ], [ %number_after, %check ]
+  call void @drop_all(ptr %places, i64 %taken)
+  br label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether memory that is changed in place is memory of its own.
+define internal i1 @are_apart(ptr %entry, ptr %data) {
+start:
+  %first = field ptr %entry, Entry_apart
+  %end = field ptr %entry, Entry_apart_end
+  br label %next
+next:
+  %record = phi ptr [ %first, %start ], [ %record_after, %compare ]
+  %done = icmp eq ptr %record, %end
+  br i1 %done, label %yes, label %compare
+compare:
+  %slot = field i64 %record, Apart_slot
+  %size = field i64 %record, Apart_size
+  %other_slot = field i64 %record, Apart_other_slot
+  %other_size = field i64 %record, Apart_other_size
+  %at = getelementptr i8, ptr %data, i64 %slot
+  %other_at = getelementptr i8, ptr %data, i64 %other_slot
+  %begin = load i64, ptr %at
+  %other_begin = load i64, ptr %other_at
+  %behind = add i64 %begin, %size
+  %behind_other = add i64 %other_begin, %other_size
+  %lies_before = icmp ule i64 %behind, %other_begin
+  %lies_behind = icmp ule i64 %behind_other, %begin
+  %is_apart = or i1 %lies_before, %lies_behind
+  %record_after = getelementptr i8, ptr %record, i64 Apart_SIZE
+  br i1 %is_apart, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+"""

@@ -1,0 +1,209 @@
+"""The places that a native call reads: parts of arguments, and what stands outside."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ...hlo import Shape
+from ..outside import paths
+from ..recording import pytree
+from ..recording.intervals import SMALL
+from .leaves import Leaf, ObjectLeaf, TracedLeaf, is_known_by_identity
+
+
+class NotNative(Exception):
+    """A call has to go through Python."""
+
+
+class Around:
+    """Collects the places of a native call, and the facts that memory can tell.
+
+    types: the backend's. slots: the numbers of the data pointers, by the names of leaves and by the keys of paths; changed:
+    those of arrays that are changed in place. objects: the arguments that are objects.
+    """
+
+    def __init__(self, types: Any, slots: dict[Any, int], changed: set[int], objects: paths.Objects) -> None:
+        self.types, self.slots, self.changed, self.objects = types, slots, changed, objects
+        self.places: list[dict[str, Any]] = []
+        self.facts: list[tuple[Any, ...]] = []
+        self._leaves: dict[str, int] = {}  # by their names
+        self._known: dict[tuple, int] = {}  # by the keys of paths
+
+    def finished(self) -> list[Any]:
+        return [self.types.Place(**place) for place in self.places]
+
+    def _add(self, source: str, **details: Any) -> int:
+        self.places.append({"source": source, **details})
+        return len(self.places) - 1
+
+    # --- arguments ---
+
+    def argument(self, position: int, name: str, structure: pytree.Structure, value: Any, leaves: dict[str, Leaf]) -> Any:
+        """The guard of an argument, and its slot; what it is made of gets places."""
+        if structure is pytree.LEAF:
+            leaf = leaves.get(name)
+            if isinstance(leaf, ObjectLeaf):
+                self._leaves[name] = self._add("argument", index=position)
+            return self._leaf(leaf, value), self.slots.get(name)
+        guard = self._container(structure, value)
+        if structure[2]:
+            self._parts(self._add("argument", index=position), name, structure, value, leaves)
+        return guard, None
+
+    def place_of_leaf(self, name: str, position: int | None) -> int:
+        """The place of a leaf of the arguments, at this position if it is an argument itself."""
+        if name not in self._leaves:
+            if position is None:
+                raise NotNative
+            self._leaves[name] = self._add("argument", index=position)
+        return self._leaves[name]
+
+    def _leaf(self, leaf: Leaf | None, value: Any) -> Any:
+        types = self.types
+        if isinstance(leaf, ObjectLeaf):
+            return types.TypeGuard(leaf.type)
+        if isinstance(leaf, TracedLeaf):
+            if leaf.kind == "python scalar":
+                return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
+            if leaf.kind == "numpy scalar":
+                return self._numpy_scalar(leaf.shape.dtype)
+            if leaf.convert is not None:
+                raise NotNative
+            return self.array(leaf.shape, self.slots[leaf.path] in self.changed)
+        if type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63:
+            return types.ValueGuard(value)
+        if not is_known_by_identity(value):
+            raise NotNative
+        return types.StaticGuard()
+
+    def array(self, shape: Shape, writeable: bool) -> Any:
+        """The guard of an array."""
+        return self.types.ArrayGuard(shape.dtype, shape.dimensions, "C" if shape.is_row_major else "F", writeable)
+
+    def _numpy_scalar(self, dtype: Any) -> Any:
+        try:
+            return self.types.NumPyScalarGuard(dtype)
+        except NotImplementedError:
+            raise NotNative from None
+
+    def _container(self, structure: pytree.Structure, value: Any) -> Any:
+        """The guard of a container, which says how many elements it has."""
+        types, (kind, _, children) = self.types, structure
+        if value is None:
+            return types.StaticGuard()
+        if kind is list or issubclass(kind, tuple):
+            return types.SizeGuard(kind, len(children))
+        if kind is dict:
+            return types.KeysGuard(tuple(value))
+        if dataclasses.is_dataclass(kind):
+            return types.TypeGuard(kind)
+        raise NotNative
+
+    def _parts(self, holder: int, name: str, structure: pytree.Structure, value: Any, leaves: dict[str, Leaf]) -> None:
+        """Places for the elements of a container; ``name`` is what they are called after."""
+        kind, _, children = structure
+        labels = pytree.child_labels(structure)
+        if dataclasses.is_dataclass(kind):
+            self._static_fields(holder, value)
+        for number, (child, label) in enumerate(zip(children, labels)):
+            place: dict[str, Any]
+            if kind is dict:
+                key = tuple(value)[number]
+                part, place = value[key], {"source": "dict item", "key": key}
+            elif kind is list or issubclass(kind, tuple):
+                part, place = value[number], {"source": "list item" if kind is list else "tuple item", "index": number}
+            else:
+                part, place = getattr(value, label[1:]), {"source": "attribute", "key": label[1:]}
+            path = name + label
+            at = self._add(holder=holder, **place)
+            if child is pytree.LEAF:
+                self._leaves[path] = at
+                guard = self._leaf(leaves[path], part)
+                self.places[at] |= {"guard": self._identity(guard, part), "slot": self.slots.get(path)}
+            else:
+                self.places[at]["guard"] = self._identity(self._container(child, part), part)
+                self._parts(at, path, child, part, leaves)
+
+    def _identity(self, guard: Any, value: Any) -> Any:
+        """Places have their static objects themselves."""
+        return self.types.IdentityGuard(value) if isinstance(guard, self.types.StaticGuard) else guard
+
+    def _static_fields(self, holder: int, value: Any) -> None:
+        for field in dataclasses.fields(value):
+            if field.metadata.get("static", False):
+                part = getattr(value, field.name)
+                if not is_known_by_identity(part):
+                    raise NotNative
+                self._add("attribute", holder=holder, key=field.name, guard=self.types.IdentityGuard(part))
+
+    # --- outside ---
+
+    def place_of(self, path: paths.Path) -> int:
+        """The number of the place that a path leads to."""
+        if path.key not in self._known:
+            self._known[path.key] = self._read(path)
+        return self._known[path.key]
+
+    def _read(self, path: paths.Path) -> int:
+        match path:
+            case paths.Argument(name=name):
+                return self.place_of_leaf(name, None)
+            case paths.Fixed(value=value):
+                return self._add("object", key=value)
+            case paths.Cell(cell=cell):
+                return self._add("cell", key=cell)
+            case paths.Global(namespace=namespace, name=name):
+                return self._add("dict item", holder=self._namespace(namespace), key=name)
+            case paths.Attribute(holder=holder, name=name):
+                return self._add("attribute", holder=self.place_of(holder), key=name)
+            case paths.Item(holder=holder, index=index):
+                found = holder.read(self.objects)
+                if type(found) is dict:
+                    return self._add("dict item", holder=self._typed(holder, dict), key=index)
+                if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:
+                    source = "list item" if isinstance(found, list) else "tuple item"
+                    return self._add(source, holder=self._typed(holder, type(found)), index=index)
+        raise NotNative
+
+    def _namespace(self, namespace: dict) -> int:
+        key = ("namespace", id(namespace))
+        if key not in self._known:
+            self._known[key] = self._add("object", key=namespace)
+        return self._known[key]
+
+    def _typed(self, path: paths.Path, kind: type) -> int:
+        """The place of a container, which has passed a guard of its type."""
+        place = self.place_of(path)
+        if self.places[place].get("guard") is None:
+            self.places[place]["guard"] = self.types.TypeGuard(kind)
+        return place
+
+    def typed(self, path: paths.Path, kind: type) -> int:
+        """As `place_of`, of what has to be of exactly this type."""
+        if type(path.read(self.objects)) is not kind:
+            raise NotNative
+        return self._typed(path, kind)
+
+    def require(self, path: paths.Path, guard: Any, slot: int | None = None) -> None:
+        """What stands at the path has to pass a guard."""
+        self.require_place(self.place_of(path), guard, slot)
+
+    def require_place(self, place: int, guard: Any, slot: int | None = None) -> None:
+        """As `require`, of a place by its number."""
+        if self.places[place].get("guard") is not None:
+            place = self._add("place", holder=place)
+        self.places[place] |= {"guard": guard, "slot": slot}
+
+    def require_input(self, path: paths.Path, shape: Shape, value: Any) -> None:
+        """What stands at the path has to be as an array or a number of which the kernel takes the data, where it has a slot."""
+        slot = self.slots.setdefault(path.key, len(self.slots))
+        if isinstance(value, np.ndarray):
+            guard = self.array(shape, slot in self.changed)
+        elif type(value) in (int, float, complex):
+            guard = self.types.PythonScalarGuard(type(value), *(SMALL if type(value) is int else ()))
+        else:
+            guard = self._numpy_scalar(shape.dtype)
+        self.require(path, guard, slot)

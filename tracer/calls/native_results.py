@@ -1,0 +1,174 @@
+"""What a native call makes of the results of its kernel: what it returns, and what it sets outside."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..outside import paths
+from ..recording import pytree
+from .arguments import Call
+from .native_places import Around, NotNative
+from .traced_function import Effect, Output, Recording
+
+# The types of results that become Python's numbers, and the kinds of outputs that are made of a result.
+_PYTHON_NUMBERS = frozenset({np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)})
+_OF_RESULTS = ("result", "python scalar", "0-d array")
+
+
+def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple[list[Any], list[int], str, list[Any]]:
+    """The results of the kernel, the numbers of those that are codes of errors, how they are put together, and the steps of it.
+
+    Raises NotNative where that needs Python.
+    """
+    shapes = hlo.leaves(recording.module.entry.shape)
+    forms = _forms(recording, shapes)
+    results = [around.types.ResultSpec(shape.dtype, shape.dimensions, form=form) for shape, form in zip(shapes, forms)]
+    changed = [*recording.mutated, *[len(recording.leaves) + number for number in recording.mutated_captures]]
+    for number, slot in enumerate(changed, recording.result_count):
+        results[number] = _contents(around.types, recording, shapes[number], slot)
+    errors = []
+    if recording.error_messages:
+        errors.append(len(shapes) - 1)
+        results[-1] = around.types.ResultSpec(shapes[-1].dtype, (), form="hidden")
+    is_plain = not changed and not errors and not recording.effects and set(forms) == {"new"}
+    is_plain = is_plain and not any(shape.has_dynamic_dimensions for shape in shapes)
+    structure = _plain_structure(recording) if is_plain else None
+    if structure is not None:
+        return results, errors, structure, []
+    return results, errors, "steps", list(_Steps(recording, around, call, forms).steps())
+
+
+def _forms(recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
+    """What becomes of each result; "item" is a Python number that NumPy makes of it."""
+    kinds: list[set[str]] = [set() for _ in shapes]
+    flags = []
+    for output in recording.outputs:
+        if output.kind == "optional":
+            flags.append(output.index)
+            output = output.value
+        if output.kind in _OF_RESULTS:
+            kinds[output.index].add(output.kind)
+    forms = ["new"] * len(shapes)
+    for number, shape in enumerate(shapes[: recording.result_count]):
+        if kinds[number] == {"python scalar"} and shape.dtype in _PYTHON_NUMBERS:
+            forms[number] = "python"
+        elif not kinds[number] and not shape.rank:
+            forms[number] = "hidden"
+        if number in flags and (shape.rank or shape.dtype != np.bool_):
+            raise NotNative
+    return forms
+
+
+def _contents(types: Any, recording: Recording, shape: hlo.Shape, slot: int) -> Any:
+    """The new contents of an array."""
+    count = len(recording.leaves)
+    leaf = recording.leaves[slot] if slot < count else recording.captures[slot - count]
+    given = leaf.shape if slot < count else leaf.parameter.shape
+    if leaf.convert is not None or not given.is_row_major or shape.has_dynamic_dimensions:
+        raise NotNative
+    return types.ResultSpec(shape.dtype, shape.dimensions, form="contents", target=slot)
+
+
+def _plain_structure(recording: Recording) -> str | None:
+    """How the results are put together, all of them in order; None if that takes more."""
+    structure, outputs = recording.out_structure, recording.outputs
+    if any(output.kind != "result" for output in outputs):
+        return None
+    if [output.index for output in outputs] != list(range(recording.result_count)):
+        return None
+    if structure is pytree.LEAF:
+        return "single"
+    flat = structure[0] is tuple and all(child is pytree.LEAF for child in structure[2])
+    return "tuple" if flat else "none" if structure[0] is type(None) else None
+
+
+class _Steps:
+    def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str]) -> None:
+        self.recording, self.around, self.forms = recording, around, forms
+        self.step = around.types.Step
+        self.positions = {one.name: position for position, one in enumerate(call.arguments)}
+
+    def steps(self) -> Iterator[Any]:
+        recording = self.recording
+        # Effects come first: what the function returns is left behind, and made of the same objects.
+        for effect in recording.effects:
+            yield from self._effect(effect)
+        yield from self._structure(recording.out_structure, iter(recording.outputs[: recording.out_count]))
+
+    def _structure(self, structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Any]:
+        if structure is pytree.LEAF:
+            yield from self._output(next(outputs))
+            return
+        kind, auxiliary, children = structure
+        if kind is type(None):
+            yield self.step("object", object=None)
+            return
+        for child in children:
+            yield from self._structure(child, outputs)
+        if kind in (tuple, list):
+            yield self.step(kind.__name__, len(children))
+        elif kind is dict:
+            yield self.step("dict", len(children), auxiliary)
+        else:
+            yield self.step("call", len(children), partial(_put_together, kind, auxiliary))
+
+    def _output(self, output: Output) -> Iterator[Any]:
+        if output.kind in _OF_RESULTS:
+            yield self.step("result", output.index)
+            if output.kind == "python scalar" and self.forms[output.index] == "new":
+                yield self.step("call", 1, _item)
+            elif output.kind == "0-d array":
+                yield self.step("call", 1, np.asarray)
+        elif output.kind == "optional":
+            yield from self._output(output.value)
+            yield self.step("optional", output.index)
+        elif output.kind == "argument":
+            leaf = self.recording.leaves[output.index]
+            yield self.step("place", self.around.place_of_leaf(leaf.path, self.positions.get(leaf.path)))
+        elif output.kind == "outside":
+            yield self.step("place", self.around.place_of(output.value))
+        elif output.kind == "value":
+            yield self.step("object", object=output.value)
+            if isinstance(output.value, np.ndarray):
+                yield self.step("call", 1, np.ndarray.copy)
+        else:
+            raise NotNative
+
+    def _effect(self, effect: Effect) -> Iterator[Any]:
+        outputs = iter(self.recording.outputs[effect.outputs])
+        match effect.how, effect.path:
+            case "write", paths.Global(namespace=namespace, name=name):
+                holder, key, function = self.step("object", object=namespace), name, operator.setitem
+            case "write", paths.Cell(cell=cell):
+                holder, key, function = self.step("object", object=cell), "cell_contents", setattr
+            case "write", paths.Attribute(holder=path, name=name):
+                holder, key, function = self.step("place", self.around.place_of(path)), name, setattr
+            case "write", paths.Item(holder=path, index=index):
+                holder, key, function = self.step("place", self.around.place_of(path)), index, operator.setitem
+            case "append", path:
+                yield self.step("place", self.around.typed(path, list))
+                yield from self._structure(effect.structure, outputs)
+                yield self.step("call", 2, list.extend)
+                yield self.step("drop")
+                return
+            case _:
+                raise NotNative
+        yield holder
+        yield self.step("object", object=key)
+        yield from self._structure(effect.structure, outputs)
+        yield self.step("call", 3, function)
+        yield self.step("drop")
+
+
+def _put_together(kind: type, auxiliary: Any, *children: Any) -> Any:
+    return pytree.put_together(kind, auxiliary, children)
+
+
+def _item(scalar: np.generic) -> Any:
+    return scalar.item()
