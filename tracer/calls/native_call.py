@@ -93,6 +93,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
             around.require_place(second, types.SameGuard(first, differs))
         case outside.SameMethod(value=value):
             around.require(path, types.MethodGuard(value.__func__))
+        case outside.SameFunction(may_be_another=True, value=value) if types.words_of([("function", value)]):
+            around.require(path, types.FunctionGuard(value))
         case outside.SameFunction(value=value):
             around.require(path, types.IdentityGuard(value))
             return [("function", value)]
@@ -104,7 +106,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
             around.require(path, types.TypeGuard(kind))
         case outside.SameKeys() if type(found) is dict:
             around.require(path, types.KeysGuard(tuple(found)))
-        case outside.SameLength() if type(found) in (list, tuple):
+        case outside.SameLength() if type(found) is list or isinstance(found, tuple):
             around.require(path, types.SizeGuard(type(found), len(found)))
         case _:
             raise NotNative

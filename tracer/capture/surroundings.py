@@ -19,11 +19,13 @@ from ..outside.guards import (
     SameAs,
     SameContents,
     SameFunction,
+    SameLength,
     SameMethod,
     SameObject,
     SameType,
     SameValue,
     is_number,
+    is_open_to_others,
 )
 from ..outside.ownership import belongs_to_the_user
 from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Global, Item, Objects, Path
@@ -211,7 +213,7 @@ class Surroundings:
         if isinstance(value, _VALUES):
             self.guard(SameValue(path, value))
         elif kind is types.FunctionType:
-            self.guard(SameFunction(path, value))
+            self._function(value, path)
         elif kind is types.MethodType:
             self.guard(SameMethod(path, value))
             bound_to = Attribute(path, "__self__")
@@ -221,6 +223,7 @@ class Surroundings:
                 self.convert(value.__self__, bound_to)
         elif kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_fields"):
             self.guard(SameType(path, kind))
+            self.guard(SameLength(path, len(value)))
             items = [self.convert(item, Item(path, position)) for position, item in enumerate(value)]
             return value if all(map(_is, items, value)) else tuple(items) if kind is tuple else kind._make(items)
         elif kind in KINDS or kind is set:
@@ -239,6 +242,16 @@ class Surroundings:
             if _is_looked_into(value):
                 self._remember(value, path)
         return value
+
+    def _function(self, value: types.FunctionType, path: Path) -> None:
+        """A function among the arguments may be made anew for each call, and do the same."""
+        may_be_another = is_open_to_others(value) and path.root_is_argument
+        self.guard(SameFunction(path, value, may_be_another))
+        if may_be_another:
+            self._remember(value, path)
+            for other, place in list(self._holders.values()):
+                if other is not value and isinstance(other, types.FunctionType) and other.__code__ is value.__code__:
+                    self.guards[path.key, Distinct, place.key] = Distinct(path, place)
 
     def _remember(self, value: Any, path: Path) -> None:
         known = self._holders.get(id(value))

@@ -61,8 +61,9 @@ class SameObject(Guard):
 
 @dataclass(eq=False, slots=True)
 class SameFunction(SameObject):
-    """A function, with what decides what it does."""
+    """A function, with what decides what it does. With ``may_be_another``, one that does the same is as good."""
 
+    may_be_another: bool = False
     parts: tuple = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,11 +74,21 @@ class SameFunction(SameObject):
         return value.__code__, value.__defaults__, value.__kwdefaults__
 
     def holds(self, found: Any) -> bool:
-        return found is self.value and all(one is other for one, other in zip(self._parts(found), self.parts))
+        if found is not self.value and not (self.may_be_another and self._does_the_same(found)):
+            return False
+        return all(one is other for one, other in zip(self._parts(found), self.parts))
+
+    def _does_the_same(self, found: Any) -> bool:
+        return is_open_to_others(found) and found.__globals__ is self.value.__globals__
 
     def words(self, found: Any) -> str:
         name = getattr(found, "__name__", None)
         return f"{self.path.text}: another function" if name is not None else SameObject.words(self, found)
+
+
+def is_open_to_others(value: Any) -> bool:
+    """Whether code, defaults and globals are all that counts of a function: no variables around it, no attributes."""
+    return type(value) is types.FunctionType and value.__closure__ is None and not value.__dict__
 
 
 @dataclass(eq=False, slots=True)

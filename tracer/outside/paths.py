@@ -36,6 +36,11 @@ class Path:
         """Put a value there; MISSING takes away what is there."""
         raise NotImplementedError
 
+    @property
+    def root_is_argument(self) -> bool:
+        """Whether it begins at an argument."""
+        return False
+
     def __repr__(self) -> str:
         return f"<path {self.text}>"
 
@@ -90,6 +95,10 @@ class Argument(Path):
         self.name = name
         self.text, self.key = name, ("argument", name)
 
+    @property
+    def root_is_argument(self) -> bool:
+        return True
+
     def read(self, objects: Objects) -> Any:
         return objects.get(self.name, MISSING)
 
@@ -116,6 +125,10 @@ class Attribute(Path):
         self.holder, self.name = holder, name
         self.text, self.key = f"{holder.text}.{name}", (holder.key, "attribute", name)
 
+    @property
+    def root_is_argument(self) -> bool:
+        return self.holder.root_is_argument
+
     def read(self, objects: Objects) -> Any:
         holder = self.holder.read(objects)
         return MISSING if holder is MISSING else getattr(holder, self.name, MISSING)
@@ -136,6 +149,10 @@ class Item(Path):
     def __init__(self, holder: Path, index: Any) -> None:
         self.holder, self.index = holder, index
         self.text, self.key = f"{holder.text}[{index!r}]", (holder.key, "item", type(index), index)
+
+    @property
+    def root_is_argument(self) -> bool:
+        return self.holder.root_is_argument
 
     def read(self, objects: Objects) -> Any:
         holder = self.holder.read(objects)

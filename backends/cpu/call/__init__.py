@@ -21,7 +21,7 @@ from .entry import BoundEntry, bind_entry, install_entry, remove_entries
 from .finishing import Step
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
-from .places import IdentityGuard, MethodGuard, Place, SameGuard
+from .places import FunctionGuard, IdentityGuard, MethodGuard, Place, SameGuard
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "BoundEntry",
     "CallSignature",
     "Fact",
+    "FunctionGuard",
     "IdentityGuard",
     "KeysGuard",
     "MethodGuard",

@@ -27,16 +27,17 @@ DICT_KEYS, DICT_VALUES = 32, 40
 # PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; ... }
 KEYS_LOG2_INDEX_BYTES, KEYS_KIND, KEYS_COUNT, KEYS_INDICES = 9, 10, 24, 32
 _GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, value)
-# PyFunctionObject: func_code, func_defaults, func_kwdefaults
+# PyFunctionObject: func_code, func_defaults, func_kwdefaults; func_globals, func_closure
 FUNCTION_PARTS = (48, 56, 64)
+_FUNCTION_GLOBALS, _FUNCTION_CLOSURE = 16, 72
 
 
 def words_of(facts: Iterable[Fact]) -> list[Word] | None:
     """The words that tell whether the facts still hold, each once; None where memory cannot tell it."""
-    if not _layout_is_known():
-        return None
     words: dict[Word, None] = {}
     for kind, *details in facts:
+        if not _layout_is_known():
+            return None
         found = _WORDS[kind](*details)
         if found is None:
             return None
@@ -88,6 +89,12 @@ def _function_words(function: types.FunctionType) -> list[Word]:
     return [(id(function) + offset, _word(id(function) + offset)) for offset in FUNCTION_PARTS]
 
 
+def function_parts(function: types.FunctionType) -> list[Word]:
+    """What decides what a function does: offsets, and what stands there."""
+    offsets = (*FUNCTION_PARTS, _FUNCTION_GLOBALS, _FUNCTION_CLOSURE)
+    return [(offset, _word(id(function) + offset)) for offset in offsets]
+
+
 _WORDS = {"item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words}
 
 
@@ -99,8 +106,10 @@ def _layout_is_known() -> bool:
         return cell_value
 
     cell_value = object()
-    parts = (function.__code__, function.__defaults__, function.__kwdefaults__)
-    if [_word(id(function) + offset) for offset in FUNCTION_PARTS] != [id(part) for part in parts]:
+    parts = (
+        function.__code__, function.__defaults__, function.__kwdefaults__, function.__globals__, function.__closure__,
+    )  # fmt: skip
+    if [word for _, word in function_parts(function)] != [id(part) for part in parts]:
         return False
     if _cell_words(function.__closure__[0], cell_value) is None:
         return False

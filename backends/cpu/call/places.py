@@ -35,6 +35,13 @@ class MethodGuard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FunctionGuard:
+    """A function with the globals, the code, the defaults and the closure of this one: the very objects."""
+
+    function: types.FunctionType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SameGuard:
     """The object at another place, which stands before this one; with ``differs`` any other object."""
 
@@ -42,7 +49,7 @@ class SameGuard:
     differs: bool = False
 
 
-PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | SameGuard
+PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | FunctionGuard | SameGuard
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +123,8 @@ check_kind:
                                  i64 ARGUMENT_KEYS, label %keys
                                  i64 ARGUMENT_FLOAT_VALUE, label %float_value
                                  i64 ARGUMENT_INTEGER_VALUE, label %integer_value
-                                 i64 ARGUMENT_METHOD, label %method ]
+                                 i64 ARGUMENT_METHOD, label %method
+                                 i64 ARGUMENT_FUNCTION, label %parts ]
 inline:
   ; The object holds the value as the kernel reads it, and lives as long as the call.
   %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
@@ -172,6 +180,24 @@ method:
   %wanted_function = field ptr %guard, Argument_shape
   %same_function = icmp eq ptr %function, %wanted_function
   ret i1 %same_function
+parts:
+  ; Pairs of an offset and the word that has to stand there.
+  %pairs = field ptr %guard, Argument_shape
+  br label %next_part
+next_part:
+  %part = phi i64 [ 0, %parts ], [ %part_after, %compare_part ]
+  %all_parts = icmp eq i64 %part, %size
+  br i1 %all_parts, label %yes, label %compare_part
+compare_part:
+  %pair_at = getelementptr { i64, i64 }, ptr %pairs, i64 %part
+  %offset = load i64, ptr %pair_at
+  %word_at = getelementptr i8, ptr %pair_at, i64 8
+  %wanted_word = load i64, ptr %word_at
+  %found_at = getelementptr i8, ptr %object, i64 %offset
+  %found_word = load i64, ptr %found_at
+  %same_word = icmp eq i64 %found_word, %wanted_word
+  %part_after = add i64 %part, 1
+  br i1 %same_word, label %next_part, label %no
 yes:
   ret i1 true
 no:

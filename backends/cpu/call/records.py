@@ -33,8 +33,8 @@ from .call_signature import (
 class Argument(ctypes.Structure):
     """A guard. expected: the object's type, or a static object; slot: where the address of the data is noted.
 
-    shape: the dimensions, the keys of a dict, or the function of a method; size: how many elements a container has, the bits of
-    a number, or the number of another place; least, greatest: what an integer may be.
+    shape: the dimensions, the keys of a dict, the function of a method, or the parts of a function; size: how many elements a
+    container has, the bits of a number, or the number of another place; least, greatest: what an integer may be.
     """
 
     _fields_ = [
@@ -222,6 +222,12 @@ class Builder:
             case places.MethodGuard(function=function):
                 expected, shape = self.object(types.MethodType), self.object(function)
                 return Argument(kind=attempt.ARGUMENT_METHOD, expected=expected, shape=shape)
+            case places.FunctionGuard(function=function):
+                self.object(function)
+                pairs = outside.function_parts(function)
+                table = self.memory((c_uint64 * (2 * len(pairs)))(*[part for pair in pairs for part in pair]))
+                expected = self.object(types.FunctionType)
+                return Argument(kind=attempt.ARGUMENT_FUNCTION, expected=expected, shape=table, size=len(pairs))
             case places.SameGuard(place=place, differs=differs):
                 return Argument(kind=attempt.ARGUMENT_OTHER if differs else attempt.ARGUMENT_SAME, size=place)
         return Argument(kind=attempt.ARGUMENT_ANY)

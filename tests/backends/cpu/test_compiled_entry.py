@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from phlox.backends.cpu.call import (
     ArrayGuard,
     CallSignature,
+    FunctionGuard,
     IdentityGuard,
     KeysGuard,
     MethodGuard,
@@ -474,6 +475,17 @@ def test_places(name):
     assert (sys.getrefcount(HOLDER), sys.getrefcount(value)) == before
 
 
+def made(default=2):
+    def function(x=default):
+        return x
+
+    function.__defaults__ = DEFAULTS[default]
+    return function
+
+
+DEFAULTS = {2: (2,), 3: (3,)}
+
+
 @native
 def test_guards_of_places():
     method = HOLDER.method
@@ -482,6 +494,7 @@ def test_guards_of_places():
         "value of an integer": (ValueGuard(1 << 40), int("1099511627776"), (1, 1 << 80, float(1 << 40), True)),
         "keys": (KeysGuard(("a", "b")), {"a": 1, "b": 2}, ({"b": 1, "a": 2}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, [])),
         "method": (MethodGuard(Holder.method), method, (Holder.method, print, Holder(1).__init__)),
+        "function": (FunctionGuard(made()), made(), (made(3), lambda: 1, method, print)),
         "identity": (IdentityGuard(HOLDER), HOLDER, (Holder(2.5), None)),
         "same": (SameGuard(0), NAMESPACE, (dict(NAMESPACE), None)),
         "other": (SameGuard(0, differs=True), None, (NAMESPACE,)),
