@@ -1,4 +1,4 @@
-"""Calls that bypass Python: whatever they read and set, they do what the function does, and fall back where something is other."""
+"""Calls that bypass Python do what the function does, whatever they read and set, and leave to Python what is other."""
 
 import contextlib
 import sys

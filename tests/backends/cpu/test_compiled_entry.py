@@ -388,8 +388,8 @@ def test_python_numbers_as_results():
     results = tuple(ResultSpec(dtype, (), form="python") for dtype in dtypes)
     guards = (PythonScalarGuard(float), PythonScalarGuard(int), PythonScalarGuard(bool))
     f = function(CallSignature(guards, results=results, result_structure="tuple"), copy_kernel(8, 8, 1))
-    for given in ((-0.5, -(1 << 63), True), (float("inf"), 7, False)):
-        assert [(type(one), one) for one in f(*given)] == [(type(one), one) for one in given]
+    for numbers in ((-0.5, -(1 << 63), True), (float("inf"), 7, False)):
+        assert [(type(one), one) for one in f(*numbers)] == [(type(one), one) for one in numbers]
 
 
 @native
@@ -502,9 +502,9 @@ def test_guards_of_places():
     for guard, value, others in fitting.values():
         around = [Place("object", key=NAMESPACE), Place("argument", index=0), Place("place", 1, guard=guard)]
         signature = CallSignature((StaticGuard(),), result_structure="steps")
-        for given, expected in [(value, value), *[(other, "missed") for other in others]]:
-            f = function(signature, SUCCESS, statics=(given,), around=around, steps=[Step("place", 1)])
-            assert f(given) is expected or f(given) == expected == "missed"
+        for other, expected in [(value, value), *[(other, "missed") for other in others]]:
+            f = function(signature, SUCCESS, statics=(other,), around=around, steps=[Step("place", 1)])
+            assert f(other) is expected or f(other) == expected == "missed"
 
 
 @native
