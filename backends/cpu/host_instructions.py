@@ -94,6 +94,7 @@ class HostCall:
         self._arrays = [_Place(shape) for operand in self._operands for shape in array_leaves(operand)]
         self._results = [_Place(shape) for shape in array_leaves(instruction.shape)]
         self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
+        self._takes_tuples = any(shape.is_tuple for shape in self._operands)
         self._evaluate = _evaluation(instruction)
 
     @property
@@ -104,10 +105,12 @@ class HostCall:
     def __call__(self, table: int) -> None:
         pointers = list(self._table_type.from_address(table))
         count = len(self._arrays)
-        arrays = iter([place.array(pointer).copy("C")[()] for pointer, place in zip(pointers[:count], self._arrays)])
-        operands = tuple([pack(shape, arrays) for shape in self._operands])
+        operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(pointers, self._arrays)]
+        if self._takes_tuples:
+            arrays = iter(operands)
+            operands = [pack(shape, arrays) for shape in self._operands]
         try:
-            results = flatten(self._evaluate(operands))
+            results = flatten(self._evaluate(tuple(operands)))
         except BaseException as error:
             raised_within(error, self._instruction.source)
             keep_frames_of_users(error)

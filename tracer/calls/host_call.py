@@ -85,6 +85,7 @@ def call_when_run(
     for place in places:  # so that the program does not keep what was recorded
         values[place] = None
     kinds = [(value.is_scalar, value.weak_type) for value in traced]
+    has_containers = any(part is not pytree.LEAF for parts in arguments[2] for part in parts[2])
 
     def call(stopped: Any, *operands: Any) -> tuple[Any, ...]:
         if stopped:  # an error flag has been raised before
@@ -92,7 +93,10 @@ def call_when_run(
         given = list(values)
         for place, operand, kind in zip(places, operands, kinds):
             given[place] = _argument(operand, *kind)
-        own_args, own_kwargs = pytree.unflatten(arguments, given)
+        if has_containers:  # the function gets containers of its own
+            own_args, own_kwargs = pytree.unflatten(arguments, given)
+        else:
+            own_args, own_kwargs = given[: len(args)], dict(zip(kwargs, given[len(args) :]))
         try:
             return _checked(name, function(*own_args, **own_kwargs), structure, results)
         except BaseException as error:
@@ -146,6 +150,8 @@ def _described(leaf: Any) -> _Result:
 
 def _checked(name: str, value: Any, structure: pytree.Structure, results: list[_Result]) -> tuple[Any, ...]:
     """The leaves of what a function has returned, as the program takes them."""
+    if structure is pytree.LEAF:
+        return (_checked_leaf(name, value, results[0]),)
     try:
         leaves = pytree.flatten_as(structure, value, "result")
     except pytree.StructureMismatch as mismatch:
