@@ -77,7 +77,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
     """What memory can tell about a guard; places for the rest of it."""
     types, path = around.types, guard.path
     facts = facts_of(guard)
-    if facts is not None and types.words_of(facts) is not None:
+    if facts is not None and types.words_of(facts) is not None and not _may_be_made_anew(guard):
         return facts
     found = path.read(around.objects)
     if found is MISSING:
@@ -111,6 +111,15 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
         case _:
             raise NotNative
     return []
+
+
+def _may_be_made_anew(guard: outside.Guard) -> bool:
+    """Whether other objects are as good: equal numbers, containers with the same elements."""
+    if isinstance(guard, outside.SameType):
+        return True
+    if not isinstance(guard, outside.SameValue) or type(guard.value) not in (int, float):
+        return False
+    return type(guard.value) is float or not -5 <= guard.value <= 256  # CPython has one object of each of these
 
 
 def _value_guard(types: Any, value: Any) -> Any:
