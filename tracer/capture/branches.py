@@ -196,8 +196,10 @@ class _Merger:
         """
         if unchanged(first, second):
             return lambda arrays: first
-        for end in (first, second):
+        for end, other in ((first, second), (second, first)):
             if type(end) is Irreconcilable:
+                return lambda arrays, end=end: end
+            if surely and other is UNBOUND and self._is_from_outside(end):
                 return lambda arrays, end=end: end
         absent = _absent(first, second)
         if absent is _NOWHERE:
@@ -214,6 +216,11 @@ class _Merger:
             return held if type(held) is Irreconcilable else Maybe(arrays[there], held, absent)
 
         return recipe
+
+    def _is_from_outside(self, value: Any) -> bool:
+        """Whether nothing in it was made on one of the sides, so that a container can stay the object that it is."""
+        leaves = pytree.flatten(value)[0]
+        return not any(isinstance(leaf, TracedArray) and leaf.root_storage.trace in self.traces for leaf in leaves)
 
     def _merged(self, name: str, first: Any, second: Any) -> Callable[[Sequence[Any]], Any]:
         leaves, structure = pytree.flatten(second if first is UNBOUND else first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,8 +19,9 @@ from ..recording.operands import as_traced, has_traced
 from . import places
 from .branches import truth
 from .calls import call, implements
+from .comprehensions import Generated, folded, generated
 from .helpers import and_, choose, not_, or_
-from .iteration import Enumerate, Indices, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from .list_access import items_of
 from .list_functions import extreme, mapped, sorted_list, total, truths
 from .list_runs import is_open_list, length_of
@@ -89,7 +91,7 @@ def len_(value: Any) -> Any:
 
 @implements(list)
 def list_(*args: Any) -> Any:
-    made = _elements(args) if args and isinstance(args[0], (list, Rows)) else list(*args)
+    made = _elements(args) if args and isinstance(args[0], (list, Lazy, Rows)) else list(*args)
     places.note_made(made)
     return made
 
@@ -136,16 +138,18 @@ def next_(iterator: Any, *default: Any) -> Any:
 
 @implements(map)
 def map_(function: Callable, *iterables: Iterable) -> Any:
-    if len(iterables) == 1 and _is_of_open_length(iterables[0]):
-        return mapped(function, rows_of(iterables[0]))
-    return map(lambda *items: call(function, *items), *iterables)
+    if len(iterables) > 1:
+        return map(lambda *items: call(function, *items), *iterables)
+    (iterable,) = iterables
+    return generated(
+        iterable, lambda one: map(functools.partial(call, function), one), None, None, functools.partial(call, function)
+    )
 
 
 @implements(filter)
 def filter_(function: Callable | None, iterable: Iterable) -> Any:
-    if _is_of_open_length(iterable):
-        return mapped(_itself, rows_of(iterable), function or _itself)
-    return filter(None if function is None else (lambda item: call(function, item)), iterable)
+    test = _itself if function is None else functools.partial(call, function)
+    return generated(iterable, lambda one: filter(test, one), None, test, _itself)
 
 
 def _itself(value: Any) -> Any:
@@ -206,6 +210,8 @@ implements(builtins.min)(_extreme(builtins.min, np.min, lambda one, other: one <
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim >= 1 and type(start) is int and start == 0:
         return np.sum(iterable, axis=0)
+    if isinstance(iterable, Generated) and iterable.opened():
+        return folded(iterable, start, lambda one, other: one + other)
     items = _elements((iterable,)) if is_captured(iterable) else iterable
     return total(items, start) if is_open_list(items) else sum(items, start)
 
@@ -214,6 +220,8 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
 def any_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return np.any(iterable)
+    if isinstance(iterable, Generated) and iterable.opened():
+        return folded(iterable, False, lambda _, value: bool_(value), bool_)
     items = _elements((iterable,))
     if is_open_list(items):
         return truths("any", items)
@@ -224,6 +232,8 @@ def any_(iterable: Any) -> Any:
 def all_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return np.all(iterable)
+    if isinstance(iterable, Generated) and iterable.opened():
+        return folded(iterable, True, lambda _, value: bool_(value), not_)
     items = _elements((iterable,))
     if is_open_list(items):
         return truths("all", items)

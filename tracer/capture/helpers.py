@@ -16,6 +16,8 @@ from .attributes import delattr_, getattr_, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import condition, decide, truth
 from .calls import call
+from .comprehensions import Loop as inner
+from .comprehensions import generated, listed
 from .items import delitem, getitem, note_contents, setitem
 from .list_runs import is_open_list
 from .loops import for_, while_
@@ -28,8 +30,9 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delattr", "delitem", "differ", "equal", "for_", "getattr", "getitem", "if_", "is_none", "made", "not_", "note_contents",
-    "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_", "unpacked", "value", "while_",
+    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "inner", "is_none", "listed",
+    "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_", "unpacked",
+    "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice

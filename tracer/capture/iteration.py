@@ -49,6 +49,14 @@ class Rows:
         return max(0, length)
 
 
+class Lazy:
+    """Something that is gone over once, and may give all of its elements as rows."""
+
+    def rows(self) -> Rows | None:
+        """None where Python is to ask for one element after the other."""
+        raise NotImplementedError
+
+
 class TracedRange(Rows):
     """``range`` with traced bounds."""
 
@@ -221,6 +229,8 @@ def rows_of(iterable: Any) -> Rows | None:
     """What a loop over this goes over position by position, None where it has to ask for one element after the other."""
     if isinstance(iterable, Rows):
         return iterable
+    if isinstance(iterable, Lazy):
+        return iterable.rows()
     if isinstance(iterable, range):
         return KnownRange(iterable)
     if is_open_list(iterable):
@@ -234,4 +244,6 @@ def rows_of(iterable: Any) -> Rows | None:
 
 def is_captured(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, so that zip and the like must not ask for its elements at once."""
+    if isinstance(iterable, Lazy):
+        return iterable.rows() is not None
     return isinstance(iterable, (Rows, TracedArray)) or is_open_list(iterable)

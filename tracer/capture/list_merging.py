@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from ..recording import pytree
 from ..recording.trace import Trace
 from .list_elements import ElementType, joined_type, not_one_type
 from .list_runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
@@ -57,8 +56,7 @@ def _aligned_lists(traces: Sequence[Trace], first: list, second: list, reopened:
     prefix, sides = first[:count], [first[count:], second[count:]]
     if len(sides[0]) == len(sides[1]) and not any(map(is_open_list, sides)):
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(*sides)]
-        if all(pytree.flatten(one)[1] == pytree.flatten(other)[1] for one, other in pairs):
-            return [*prefix, *[one for one, _ in pairs]], [*prefix, *[other for _, other in pairs]]
+        return [*prefix, *[one for one, _ in pairs]], [*prefix, *[other for _, other in pairs]]
     heads: list[list[Run]] = [[], []]
     if any(side and type(side[0]) is Run and side[0].form.place is not None for side in sides):
         heads = _aligned_heads(traces, sides, reopened)
@@ -132,12 +130,7 @@ def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState
         return None
     if isinstance(before, (tuple, list)) and len(before) == len(end) and not is_open_list(before) and not is_open_list(end):
         children = tuple([state_of(one, other, place, rounds) for one, other in zip(before, end)])
-        fits = isinstance(before, tuple) or all(
-            child is not None or pytree.flatten(one)[1] == pytree.flatten(other)[1]
-            for child, one, other in zip(children, before, end)
-        )
-        if fits:
-            return ContainerState(children) if any(children) else None
+        return ContainerState(children) if any(children) else None
     if isinstance(before, dict) and list(before) == list(end):
         children = tuple([state_of(before[key], end[key], place, rounds) for key in before])
         return ContainerState(children) if any(children) else None

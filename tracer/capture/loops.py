@@ -64,7 +64,7 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     count = len(rows)
     decided = trace.root.long_loops
     if (body.__code__, count) not in decided:
-        size = _size_of_a_round(trace, lambda: body(rows.element(0)), (body,), names)
+        size = size_of_a_round(trace, lambda: body(rows.element(0)), (body,), names)
         decided[body.__code__, count] = size is None or size * count > LARGEST_UNROLLED
     return decided[body.__code__, count]
 
@@ -220,7 +220,7 @@ class _Dropped(Exception):
     pass
 
 
-def _size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
+def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
     """How many instructions a round records; nothing of it stays. None where it cannot be told."""
     scratch = Trace("round", trace, PackedInputs())
     size = None
@@ -261,5 +261,5 @@ def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:
         elif outcome is None or outcome is CONTINUE:
             found = truth(condition(test())) is None
 
-    _size_of_a_round(trace, round_, (test, body), names)
+    size_of_a_round(trace, round_, (test, body), names)
     return found

@@ -18,7 +18,7 @@ from ..recording.errors import StaleCapture, TracerError
 from ..recording.trace import Storage, Trace
 from .branches import decide, inside_try
 from .outcomes import END_CODE, Mixed, possible_codes
-from .places import Names, local_names
+from .places import LocalName, Names, journal, local_names, note
 from .printing import Deferred
 
 Block = Callable[..., Any]
@@ -151,9 +151,10 @@ class _Sequence:
                 places = local_names(self.sharing, (*self.names[0], *self.names[1]))
                 before = [(place, place.get()) for place in places]
                 written: dict[Storage, hlo.Instruction] = {}
-                with trace.logging_writes(written):
+                with trace.logging_writes(written), journal() as changed:
                     outcome = block()
                 if len(trace.root.error_messages) > known:
+                    before += changed.values()
                     return self._checked(trace, outcome, blocks[position + 1 :], before, written)
             if outcome is not None:
                 self.possible = possible_codes(outcome)
@@ -173,6 +174,7 @@ class _Sequence:
         def undo() -> None:
             for place, value in before:
                 if place.get() is not value:
+                    note(place) if not isinstance(place, LocalName) else None
                     place.set(value)
             inner = current_trace()
             for storage, kept in old.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .comprehensions import can_be_captured, parts_of
 from .names import binds_within_expression
 
 HELPERS = "_phlox"  # the free variable that holds the helpers
@@ -142,13 +143,20 @@ class Expressions(ast.NodeTransformer):
         bound = {name.id for generator in node.generators for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
         outside = self.unbound
         self.unbound = {name for name in outside if name.id not in bound}
+        is_captured = isinstance(node, ast.ListComp | ast.GeneratorExp) and can_be_captured(node)
+        tests: list[ast.expr | None] = []
         for generator in node.generators:
             generator.iter = self.visit(generator.iter)
-            generator.ifs = [helper("concrete_truth", test, self.visit(test)) for test in generator.ifs]
+            visited = [self.visit(test) for test in generator.ifs]
+            tests.append(_all_of(visited) if visited else None)
+            generator.ifs = [helper("concrete_truth", test, test) for test in visited]
         for name in ("elt", "key", "value"):
             if hasattr(node, name):
                 setattr(node, name, self.visit(getattr(node, name)))
         self.unbound = outside
+        if is_captured:
+            name = "listed" if isinstance(node, ast.ListComp) else "generated"
+            return helper(name, node, *[located(part, node) for part in parts_of(node, node.elt, tests)])
         return node if isinstance(node, ast.GeneratorExp) else helper("made", node, node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
@@ -160,6 +168,10 @@ def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         if isinstance(element, ast.Starred):
             element.value = helper("spread", element.value, element.value)
     return node
+
+
+def _all_of(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else helper("and_", tests[0], tests[0], *map(later, tests[1:]))
 
 
 def _is_none(node: ast.expr) -> bool:

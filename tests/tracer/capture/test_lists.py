@@ -331,6 +331,45 @@ def deleted(x):
     return out
 
 
+@program
+def comprehensions(x):
+    kept = [i for i, value in enumerate(x) if value > 0]
+    pairs = [a * b for a in kept for b in kept if a < b]
+    nested = [(i, j) for i in range(3) for j in range(3) if x[i] > x[j]]
+    return kept, [x[k] for k in kept], pairs, nested, [i for i in range(10) if i % 2]
+
+
+@program
+def generator_expressions(x):
+    kept = []
+    for i in range(len(x)):
+        if all(abs(x[i] - x[j]) >= 1.5 for j in kept):
+            kept.append(i)
+    return kept, sum(k for k in kept), any(x[k] > 3 for k in kept), sorted(v for v in x if v < 3), max(v for v in kept)
+
+
+@program
+def mapped_and_filtered(x):
+    large = list(filter(lambda v: v > 1, x))
+    return large, list(map(lambda v: v * 2, large)), sum(map(lambda v: v * v, large))
+
+
+@program
+def changed_in_a_statement_that_fails(x):
+    steps = []
+    try:
+        steps.append(1.0)
+        if x[0] < 1:
+            raise ValueError
+        steps.append(2.0)
+        return steps
+    except ValueError:
+        steps.append(3.0)
+        return steps
+    finally:
+        steps.append(4.0)
+
+
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_as_undecorated(function):
     check(function)

@@ -1,0 +1,170 @@
+"""Comprehensions over what the program decides about: the number of elements, or which of them there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from . import places
+from .branches import condition, decide, truth
+from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
+from .list_access import unpacked
+from .list_runs import is_open_list
+from .loops import for_, size_of_a_round
+from .outcomes import BREAK
+from .places import NO_NAMES
+
+
+class Loop:
+    """One ``for`` of a comprehension: what it goes over, how an element is unpacked, and functions of what it is unpacked to.
+
+    The function gives the value, or a further loop.
+    """
+
+    def __init__(self, iterable: Any, pattern: Any, test: Callable | None, function: Callable, is_outer: bool = False) -> None:
+        self.iterable, self.pattern, self.test, self.function = iterable, pattern, test, function
+        self.is_outer = is_outer
+
+    def run(self, take: Callable[[Any], Any]) -> None:
+        """Give all values to ``take``, which may break the innermost loop."""
+
+        def body(item: Any) -> Any:
+            given = _unpacked(item, self.pattern)
+
+            def take_one() -> Any:
+                value = self.function(*given)
+                return value.run(take) if self.is_outer else take(value)
+
+            return take_one() if self.test is None else _if(self.test(*given), take_one)
+
+        for_(self.iterable, body, None, NO_NAMES)
+
+    def is_open(self) -> bool:
+        """Whether the program decides how many values there are."""
+        rows = rows_of(self.iterable) if is_captured(self.iterable) else None
+        if rows is not None and isinstance(rows.length, TracedArray) and rows.length.known_value is None:
+            return True
+        if is_open_list(self.iterable):
+            return True
+        if self.test is None and not self.is_outer:
+            return False
+        first = _first_of(rows_of(self.iterable) or self.iterable)
+        return first is not _NONE and self._decides(first)
+
+    def _decides(self, item: Any) -> bool:
+        found = False
+
+        def probe() -> None:
+            nonlocal found
+            given = _unpacked(item, self.pattern)
+            if self.test is not None:
+                found = truth(condition(self.test(*given))) is None
+            found = found or self.is_outer and self.function(*given).is_open()
+
+        size_of_a_round(current_trace(), probe, (self.function,), NO_NAMES)
+        return found
+
+
+_NONE = object()
+
+
+def _first_of(iterable: Any) -> Any:
+    if isinstance(iterable, Rows):
+        return iterable.element(0) if len(iterable) else _NONE
+    if isinstance(iterable, (list, tuple)):
+        return iterable[0] if iterable else _NONE
+    return _NONE
+
+
+def _unpacked(item: Any, pattern: Any) -> list[Any]:
+    if pattern is None:
+        return [item]
+    parts = unpacked(item, len(pattern), None) if is_open_list(item) else list(item)
+    if len(parts) != len(pattern):
+        few = "not enough" if len(parts) < len(pattern) else "too many"
+        raise ValueError(f"{few} values to unpack (expected {len(pattern)})")
+    return [found for part, one in zip(parts, pattern) for found in _unpacked(part, one)]
+
+
+def _if(test: Any, body: Callable[[], Any]) -> Any:
+    test = condition(test)
+    holds = truth(test)
+    if holds is None:
+        return decide(test, (body, None))
+    return body() if holds else None
+
+
+def _list_of(loop: Loop) -> list[Any]:
+    found: list[Any] = []
+    places.note_made(found)
+
+    def append(value: Any) -> None:
+        places.note(places.Contents(found))
+        found.append(value)
+
+    loop.run(append)
+    return found
+
+
+def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> list[Any]:
+    """A list comprehension; ``whole`` is the comprehension as a function of the iterable."""
+    if current_trace() is None:
+        return whole(iterable)
+    loop = Loop(iterable, *parts)
+    found = _list_of(loop) if loop.is_open() else whole(iterable)
+    places.note_made(found)
+    return found
+
+
+class Generated(Lazy):
+    """A generator expression while a function is traced."""
+
+    def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
+        self.whole, self.loop = whole, loop
+        self.is_open: bool | None = None
+        self.iterator: Iterator[Any] | None = None
+        self.found: list[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.iterator is None:
+            self.iterator = self.whole(self.loop.iterable)
+        return next(self.iterator)
+
+    def opened(self) -> bool:
+        """Whether the program decides how many values there are."""
+        if self.is_open is None:
+            self.is_open = self.iterator is None and self.loop.is_open()
+        return self.is_open
+
+    def rows(self) -> Rows | None:
+        if not self.opened():
+            return None
+        if self.found is None:
+            self.found = _list_of(self.loop)
+        return ListRows(self.found)
+
+
+def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any) -> Any:
+    """As `listed`, of a generator expression."""
+    if current_trace() is None:
+        return whole(iterable)
+    return Generated(whole, Loop(iterable, *parts))
+
+
+def folded(values: Generated, start: Any, step: Callable[[Any, Any], Any], ends: Callable[[Any], Any] | None = None) -> Any:
+    """What ``step(result, value)`` makes of all values, one after the other, until it ``ends``."""
+    result = [start]
+    places.note_made(result)
+
+    def take(value: Any) -> Any:
+        places.note(places.Contents(result))
+        result[0] = step(result[0], value)
+        return None if ends is None else _if(ends(result[0]), lambda: BREAK)
+
+    values.loop.run(take)
+    return result[0]

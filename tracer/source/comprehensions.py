@@ -1,0 +1,61 @@
+"""Comprehensions, written anew: helpers get them as they are, and their parts as functions, by which a loop may be captured.
+
+``[f(a) for a in x if a > 0]`` becomes ``_phlox.listed(x, lambda it: [f(a) for a in it if a > 0], ..., lambda a: a > 0,
+lambda a: f(a))``; where there are further loops, the last function returns what ``_phlox.inner`` makes of the next one's parts.
+"""
+
+from __future__ import annotations
+
+import ast
+
+_ITERABLE = "_phlox_iterable"
+# What may be evaluated when the names that it uses have gone on to the next element, or binds names around it.
+_LATER = (ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+Comprehension = ast.ListComp | ast.GeneratorExp
+
+
+def can_be_captured(node: Comprehension) -> bool:
+    parts = [node.elt, *[test for one in node.generators for test in one.ifs], *[one.iter for one in node.generators[1:]]]
+    late = any(isinstance(inner, _LATER) for part in parts for inner in ast.walk(part))
+    targets = [inner for one in node.generators for inner in ast.walk(one.target)]
+    plain = all(isinstance(inner, ast.Name | ast.Tuple | ast.Store) for inner in targets)
+    names = [name for one in node.generators for name in _names(one.target)]
+    return plain and not late and not any(one.is_async for one in node.generators) and len(set(names)) == len(names)
+
+
+def parts_of(node: Comprehension, element: ast.expr, tests: list[ast.expr | None]) -> list[ast.expr]:
+    """The first iterable, the comprehension as a function of it, and of the loop the pattern, the test, and the function.
+
+    element, tests: those of the node, which has been written anew; a test for each of the loops, None for none. The last
+    part says whether the function gives a further loop.
+    """
+    first, *others = node.generators
+    around = ast.comprehension(first.target, ast.Name(_ITERABLE, ast.Load()), first.ifs, 0)
+    whole = type(node)(node.elt, [around, *others])
+    return [first.iter, _function([_ITERABLE], whole), *_loop(node.generators, tests, element)]
+
+
+def _loop(generators: list[ast.comprehension], tests: list[ast.expr | None], element: ast.expr) -> list[ast.expr]:
+    target, names = generators[0].target, _names(generators[0].target)
+    if len(generators) > 1:
+        inner = ast.Attribute(ast.Name("_phlox", ast.Load()), "inner", ast.Load())
+        element = ast.Call(inner, [generators[1].iter, *_loop(generators[1:], tests[1:], element)], [])
+    test = ast.Constant(None) if tests[0] is None else _function(names, tests[0])
+    return [_pattern(target), test, _function(names, element), ast.Constant(len(generators) > 1)]
+
+
+def _function(names: list[str], body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, []), body)
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Tuple):
+        return [name for part in target.elts for name in _names(part)]
+    return [target.id] if isinstance(target, ast.Name) else []
+
+
+def _pattern(target: ast.expr) -> ast.expr:
+    """How an element is unpacked: None for a name, a tuple for several."""
+    if isinstance(target, ast.Tuple):
+        return ast.Tuple([_pattern(part) for part in target.elts], ast.Load())
+    return ast.Constant(None)
