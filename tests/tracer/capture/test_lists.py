@@ -351,7 +351,13 @@ def generator_expressions(x):
 @program
 def mapped_and_filtered(x):
     large = list(filter(lambda v: v > 1, x))
-    return large, list(map(lambda v: v * 2, large)), sum(map(lambda v: v * v, large))
+    return large, list(map(lambda v: v * 2, large)), sum(map(lambda v: v * v, large), 0.5)
+
+
+def root(a):
+    if a < 1:
+        raise ValueError("less than 1")
+    return a**0.5
 
 
 @program
@@ -359,15 +365,13 @@ def changed_in_a_statement_that_fails(x):
     steps = []
     try:
         steps.append(1.0)
-        if x[0] < 1:
-            raise ValueError
+        steps.append(root(x[0]))
         steps.append(2.0)
-        return steps
     except ValueError:
         steps.append(3.0)
-        return steps
     finally:
         steps.append(4.0)
+    return steps
 
 
 @pytest.mark.parametrize("function", PROGRAMS)
