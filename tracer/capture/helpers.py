@@ -31,8 +31,8 @@ from .tries import try_
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
     "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "inner", "is_none", "listed",
-    "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_", "unpacked",
-    "value", "while_",
+    "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_",
+    "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
