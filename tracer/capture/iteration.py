@@ -200,6 +200,16 @@ class Reversed(Rows):
         return self.rows.element(self.length - 1 - position)
 
 
+class Tail(Rows):
+    """The rows from a known position on."""
+
+    def __init__(self, rows: Rows, first: int) -> None:
+        self.rows, self.first, self.length = rows, first, len(rows) - first
+
+    def element(self, position: Any) -> Any:
+        return self.rows.element(position + self.first)
+
+
 class Pairs(Rows):
     """Two elements at a time; a last one without another is left out."""
 

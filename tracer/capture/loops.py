@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ...hlo.operation import GIVEN, TUPLING
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -14,7 +15,7 @@ from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Trace
 from .branches import condition, decide, truth
 from .captured_loop import Aliased, CapturedLoop
-from .iteration import ListItems, Pairs, Rows, rows_of
+from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 from .outcomes import (
     BREAK,
     BREAK_CODE,
@@ -56,7 +57,36 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
             if count > _MOST_ROUNDS:
                 raise
             trace.root.long_loops[body.__code__, count] = False
-    return _one_by_one(iter(rows), body, orelse, names)
+    return _one_by_one(_Rounds(rows), body, orelse, names)
+
+
+class _Rounds:
+    """Rows one after the other; where a round has turned out to hold loops, those behind it are left in ``rest``."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.count, self.position = rows, len(rows), 0
+        self.rest: Rows | None = None
+        self.trace, self.recorded = None, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.position >= self.count or self.rest is not None or self._are_long():
+            raise StopIteration
+        self.position += 1
+        return self.rows.element(self.position - 1)
+
+    def _are_long(self) -> bool:
+        before, recorded, self.trace = self.trace, self.recorded, current_trace()
+        self.recorded = len(self.trace.builder.instructions)
+        remaining = self.count - self.position
+        if before is not self.trace or remaining < 2 or isinstance(self.rows, Tail):
+            return False
+        round_ = self.trace.builder.instructions[recorded:]
+        if any(one.opcode == "while" for one in round_) and _size(round_) * remaining > LARGEST_UNROLLED:
+            self.rest = Tail(self.rows, self.position)
+        return self.rest is not None
 
 
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
@@ -145,7 +175,7 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
                 continue
             return _if_it_goes_on(outcome, lambda: _one_by_one(elements, body, orelse, names), names, (body, orelse))
         return None if outcome is BREAK else outcome
-    if isinstance(elements, ListItems) and elements.rest is not None:
+    if isinstance(elements, (ListItems, _Rounds)) and elements.rest is not None:
         return _over(elements.rest, body, orelse, names)
     return None if orelse is None else orelse()
 
@@ -229,7 +259,7 @@ def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Bl
         nonlocal size
         with scratch, scratch.running:
             run()
-            size = _size(scratch)
+            size = _size(scratch.builder.instructions)
         raise _Dropped
 
     try:
@@ -239,8 +269,8 @@ def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Bl
     return size
 
 
-def _size(trace: Trace) -> int:
-    pending, size = list(trace.builder.instructions), 0
+def _size(instructions: Sequence[hlo.Instruction]) -> int:
+    pending, size = list(instructions), 0
     while pending:
         instruction = pending.pop()
         size += instruction.operation.traits.isdisjoint({GIVEN, TUPLING})
