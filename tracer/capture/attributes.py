@@ -5,8 +5,11 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import importlib.util
 import os
+import sys
 import types
+from collections import namedtuple
 from typing import Any
 
 from ..outside.guards import SameFunction, SameObject
@@ -17,10 +20,14 @@ from ..recording.errors import TracerError
 from . import outside_streams, places
 from .calls import call, implements
 from .outside_containers import OutsideDict, OutsideList
+from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings
 
 _NOTHING_GIVEN = object()
-_PLAIN = {super, OutsideDict, OutsideList, set, int, float, str, tuple}  # have nothing that is looked into
+_PLAIN = {super, OutsideDict, OutsideList, OutsideDeque, set, int, float, str, tuple}  # have nothing that is looked into
+
+
+_FIELDS = (types.MemberDescriptorType, type(namedtuple("Fields", "field").field))
 
 
 class _OutsideAttribute(places.Place):
@@ -65,7 +72,7 @@ def getattr_(holder: Any, name: str) -> Any:
     if kind in _PLAIN or isinstance(holder, TracedArray):
         return getattr(holder, name)
     surroundings = current_surroundings()
-    if surroundings is None:
+    if surroundings is None or isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
     if kind is types.ModuleType or isinstance(holder, type):
@@ -98,7 +105,9 @@ def getattr_(holder: Any, name: str) -> Any:
 
 
 def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, found: Any) -> Any:
-    """What an object that the function has made has of its class."""
+    """What an object that the function has made has of its class; what its slots and its named fields hold is its own."""
+    if isinstance(found, _FIELDS):
+        return getattr(holder, name)
     base = next(base for base in kind.__mro__ if name in base.__dict__)
     path = surroundings.path_of(base)
     if path is not None and not isinstance(holder, enum.Enum):
@@ -107,6 +116,14 @@ def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, fo
         same = SameFunction if type(found) is types.FunctionType else SameObject
         surroundings.guard(same(Item(Attribute(path, "__dict__"), name), found))
     return getattr(holder, name)
+
+
+def imported(module: str, name: str, value: Any) -> Any:
+    """``from module import name``, which is done: the value, as it is at each call."""
+    if current_surroundings() is None:
+        return value
+    holder = sys.modules.get(importlib.util.resolve_name(module, sys._getframe(1).f_globals.get("__package__")))
+    return getattr_(holder, name) if hasattr(holder, name) else value
 
 
 def _guard_class(surroundings: Surroundings, path: Path | None, kind: type, name: str, found: Any) -> None:

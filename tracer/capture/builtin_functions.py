@@ -26,6 +26,7 @@ from .list_access import items_of
 from .list_functions import extreme, mapped, sorted_list, total, truths
 from .list_runs import is_open_list, length_of
 from .merging import Maybe
+from .outside_objects import class_of
 from .outside_streams import OutsideIterator
 
 
@@ -278,7 +279,7 @@ def type_(*args: Any) -> Any:
     if not others and type(value) is Maybe:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if others or not isinstance(value, TracedArray):
-        return type(*args)
+        return class_of(type(*args))
     if not value.is_scalar:
         return np.ndarray
     if value.weak_type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
 import sys
 import types
@@ -24,6 +25,7 @@ from ..source.rewriting import reason_against, rewritten
 from . import places
 from .list_runs import is_open_list
 from .merging import without_maybes
+from .outside_kinds import OUTSIDE_CONTAINERS
 from .surroundings import current_surroundings
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
@@ -197,6 +199,8 @@ def _leaves_no_traces(function: Any) -> bool:
     if isinstance(function, (type, np.ufunc)):
         return True
     holder = getattr(function, "__self__", None)
+    if isinstance(holder, OUTSIDE_CONTAINERS):
+        return True
     if holder is not None and not isinstance(holder, types.ModuleType):
         changes = isinstance(holder, np.ndarray) and function.__name__ in _CHANGING_ARRAYS
         return isinstance(holder, _HARMLESS_TYPES) and not changes
@@ -231,6 +235,10 @@ def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(call, function)
 
 
+def _decimal_context() -> str:
+    return repr(decimal.getcontext())
+
+
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__`` is captured if it is the user's."""
     initialize = kind.__init__
@@ -238,6 +246,8 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)
+            if kind is decimal.Decimal:
+                look(_decimal_context)
         made = kind(*args, **kwargs)
         places.note_made(made)
         return made

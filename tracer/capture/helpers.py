@@ -12,7 +12,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import list_access, places
-from .attributes import delattr_, getattr_, note_global, setattr_
+from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import condition, decide, truth
 from .calls import call
@@ -30,9 +30,9 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "inner", "is_none", "listed",
-    "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then", "try_",
-    "unpacked", "value", "while_",
+    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_none",
+    "listed", "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then",
+    "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice

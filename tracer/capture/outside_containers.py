@@ -95,7 +95,10 @@ class OutsideDict(dict):
         if value is not MISSING:
             return value
         if self.default_factory is None:
-            raise KeyError(key)
+            missing = getattr(type(self), "__missing__", None)
+            if missing is None:
+                raise KeyError(key)
+            return missing(self, key)
         made = self.default_factory()
         self[key] = made
         return made

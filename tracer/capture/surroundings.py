@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any
 
@@ -22,13 +24,14 @@ from ..outside.guards import (
     SameLength,
     SameMethod,
     SameObject,
+    SameState,
     SameType,
     SameValue,
     is_number,
     is_open_to_others,
 )
 from ..outside.ownership import belongs_to_the_user
-from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Global, Item, Objects, Path
+from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -37,7 +40,8 @@ from ..recording.intervals import SMALL
 from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
 from ..recording.trace import Capture, Trace
 from . import outside_streams
-from .outside_containers import KINDS, OutsideDict, OutsideList
+from .namespaces import Namespace
+from .outside_kinds import OUTSIDE_CONTAINERS, container_for
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _VALUES = (
@@ -45,57 +49,24 @@ _VALUES = (
     enum.Enum, PurePath,
 )  # fmt: skip
 _HELPERS = "_phlox"
-_OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__builtins__", "__path__")
-
-
-class Namespace(dict):
-    """The globals of a function while it is traced: what has been read, and what it has set."""
-
-    def __init__(self, surroundings: Surroundings, original: dict) -> None:
-        super().__init__({name: original[name] for name in _OWN_NAMES if name in original})
-        self.surroundings, self.original = surroundings, original
-        self.as_read: dict[str, Any] = dict(self)
-
-    def __missing__(self, name: str) -> Any:
-        value = self.original.get(name, MISSING)
-        if self.surroundings.is_finished:
-            if value is MISSING:
-                raise KeyError(name)
-            return value
-        value = self.surroundings.convert(value, Global(self.original, name))
-        if value is MISSING:
-            raise KeyError(name)
-        self.as_read[name] = self[name] = value
-        return value
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
-
-    def __contains__(self, name: Any) -> bool:
-        try:
-            self[name]
-        except KeyError:
-            return False
-        return True
-
-    def effects(self) -> Iterator[tuple[str, Path, Any]]:
-        for name, value in self.items():
-            if name not in self.as_read or self.as_read[name] is not value:
-                yield "write", Global(self.original, name), value
 
 
 class Surroundings:
     """What a trace knows of the world around the traced function.
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
-    once the function has returned.
+    once the function has returned. ``follow`` is `outside_objects.followed`.
     """
+
+    follow: Callable[[Any], Any]
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
         self.guards: dict[Any, Guard] = {}
         self.is_finished = False
         self._holders: dict[int, tuple[Any, Path]] = {}
+        self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
+        self._originals: dict[int, Any] = {}  # the other way round
         self._namespaces: dict[int, Namespace] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType, Any, Path]] = {}
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
@@ -104,7 +75,7 @@ class Surroundings:
         self._attributes: dict[tuple[int, str], Any] = {}
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}
-        self._containers: dict[int, tuple[Any, OutsideDict | OutsideList | set]] = {}
+        self._containers: dict[int, tuple[Any, Any]] = {}
         self._sets: list[tuple[Path, set, set]] = []
 
     # --- arguments ---
@@ -221,37 +192,69 @@ class Surroundings:
                 self._remember(value.__self__, bound_to)
             else:
                 self.convert(value.__self__, bound_to)
+            if id(value.__self__) in self._followed:
+                return types.MethodType(value.__func__, self._followed[id(value.__self__)])
         elif kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_fields"):
             self.guard(SameType(path, kind))
             self.guard(SameLength(path, len(value)))
             items = [self.convert(item, Item(path, position)) for position, item in enumerate(value)]
             return value if all(map(_is, items, value)) else tuple(items) if kind is tuple else kind._make(items)
-        elif kind in KINDS or kind is set:
+        elif kind is set or isinstance(value, (dict, list, deque)):
             return self._container(value, path)
         elif kind is frozenset:
             self.guard(SameContents(path, value))
         elif isinstance(value, TracedArray):
             raise LeakedArrayError(value)
+        elif isinstance(value, (bytearray, array)):
+            return self._opaque(value, path)
         elif isinstance(path, Argument):
             self.guard(SameType(path, kind))
-            self._remember(value, path)
+            return self._object(value, path)
         else:
             self.guard(SameObject(path, value))
             if (stream := outside_streams.seen(value, path)) is not None:
                 return stream
             if _is_looked_into(value):
-                self._remember(value, path)
+                return self._object(value, path)
         return value
 
     def _function(self, value: types.FunctionType, path: Path) -> None:
         """A function among the arguments may be made anew for each call, and do the same."""
         may_be_another = is_open_to_others(value) and path.root_is_argument
         self.guard(SameFunction(path, value, may_be_another))
+        self._remember(value, path)
         if may_be_another:
-            self._remember(value, path)
             for other, place in list(self._holders.values()):
                 if other is not value and isinstance(other, types.FunctionType) and other.__code__ is value.__code__:
                     self.guards[path.key, Distinct, place.key] = Distinct(path, place)
+
+    def _object(self, value: Any, path: Path) -> Any:
+        """An object whose attributes are looked at when they are asked for."""
+        self._remember(value, path)
+        if id(value) not in self._followed:
+            made = self.follow(value)
+            if made is None:
+                return self._opaque(value, path)
+            if made is value:
+                return value
+            self._followed[id(value)], self._originals[id(made)] = made, value
+            self._holders[id(made)] = made, path
+        return self._followed[id(value)]
+
+    def _opaque(self, value: Any, path: Path) -> Any:
+        """An object that is read where nobody sees it."""
+        self.guard(SameObject(path, value))
+        self._remember(value, path)
+        self.guard_state(value)
+        return value
+
+    def guard_state(self, value: Any) -> None:
+        """What an object holds stays the same; for what is read where nobody sees it."""
+        self.guard(SameState(self._holders[id(value)][1], self.original(value)))
+
+    def original(self, value: Any) -> Any:
+        """The user's own object, for one that may stand for it."""
+        return self._originals.get(id(value), value)
 
     def _remember(self, value: Any, path: Path) -> None:
         known = self._holders.get(id(value))
@@ -273,10 +276,7 @@ class Surroundings:
 
     def _array(self, value: np.ndarray, path: Path) -> Any:
         if value.dtype.kind not in "biufcV" or type(value) is not np.ndarray and not isinstance(value, PLAIN_SUBCLASSES):
-            self.guard(SameObject(path, value))
-            if value.dtype.kind in "SU":
-                self.guard(SameContents(path, value))
-            return value
+            return self._opaque(value, path)
         try:
             hlo.element_type_of(value.dtype)
         except TypeError:
@@ -319,14 +319,14 @@ class Surroundings:
         if known is not None:
             self.guard(SameAs(path, self._holders[id(value)][1]))
             return known[1]
-        if isinstance(value, dict):
-            made: Any = OutsideDict(self, value, path)
-        elif isinstance(value, list):
-            made = OutsideList(self, value, path)
-        else:
+        if type(value) is set:
             self.guard(SameContents(path, value))
-            made = set(value)
+            made: Any = set(value)
             self._sets.append((path, set(value), made))
+        else:
+            made = container_for(self, value, path)
+            if made is None:
+                return self._opaque(value, path)
         self._containers[id(value)] = value, made
         self._holders[id(value)] = value, path
         self._holders[id(made)] = made, path
@@ -336,6 +336,7 @@ class Surroundings:
 
     def attribute(self, holder: Any, path: Path, name: str) -> Any:
         """An attribute of an object from outside. Raises AttributeError."""
+        holder = self.original(holder)
         key = id(holder), name
         if key in self._attributes:
             value = self._attributes[key]
@@ -356,7 +357,7 @@ class Surroundings:
         if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) and value.__self__ is holder:
             return value  # a method of a type that is not Python's to change
         if not isinstance(value, types.MethodType) and getattr(holder, path.name, MISSING) is not value:
-            if _is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, *KINDS)):
+            if _is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, dict, list)):
                 self.guard(SameType(path, type(value)))  # made anew whenever it is read
                 self._remember(value, path)
                 return value
@@ -364,13 +365,13 @@ class Surroundings:
 
     def set_attribute(self, holder: Any, path: Path, name: str, value: Any) -> None:
         """MISSING deletes it."""
-        key = id(holder), name
+        key = id(self.original(holder)), name
         self._attributes_set[key] = Attribute(path, name)
         self._attributes[key] = value
 
     def has_attribute(self, holder: Any, name: str) -> bool:
         """Whether an attribute has been read or set."""
-        return (id(holder), name) in self._attributes
+        return (id(self.original(holder)), name) in self._attributes
 
     # --- what becomes of it ---
 
@@ -393,6 +394,12 @@ class Surroundings:
         for _, made in list(self._containers.values()):
             if not isinstance(made, set):
                 found += made.effects()
+        for guard in list(self.guards.values()):
+            if isinstance(guard, SameState) and guard.difference(self.objects) is not None:
+                raise TracerError(
+                    f"{guard.path.text} is changed while the function is traced, and would not be changed at each call. Change "
+                    "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"
+                )
         for path, before, made in self._sets:
             if made != before:
                 found.append(("contents", path, list(made)))
@@ -428,11 +435,12 @@ class Surroundings:
 
     def require_followed(self, holder: Any) -> None:
         """Raises TracerError for a container from outside that is about to be changed, if its kind is not followed."""
-        path = None if isinstance(holder, (TracedArray, OutsideDict, OutsideList, set)) else self.path_of(holder)
+        is_followed = isinstance(holder, (TracedArray, *OUTSIDE_CONTAINERS, set)) or id(holder) in self._originals
+        path = None if is_followed else self.path_of(holder)
         if path is not None:
             raise TracerError(
-                f"{path.text}, a {type(holder).__name__}, is changed by the traced function: that is followed for lists, dicts "
-                "and sets alone. Use one of these, or return the new value and change it outside"
+                f"{path.text}, a {type(holder).__name__}, is changed by the traced function: that is followed for lists, "
+                "dicts, sets and deques alone. Use one of these, or return the new value and change it outside"
             )
 
     def keep_apart(self, changed: Capture, captures: Iterable[Capture]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from .paths import MISSING, Objects, Path
@@ -19,6 +20,9 @@ def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
             holder.extend(value)
         elif isinstance(holder, list):
             holder[:] = value
+        elif isinstance(holder, deque):
+            holder.clear()
+            holder.extend(value)
         else:
             holder.clear()
             holder.update(value)

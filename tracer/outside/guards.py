@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from array import array
+from collections import deque
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -135,10 +137,10 @@ class SameLength(Guard):
     length: int
 
     def holds(self, found: Any) -> bool:
-        return isinstance(found, (list, tuple)) and len(found) == self.length
+        return isinstance(found, (list, tuple, deque)) and len(found) == self.length
 
     def words(self, found: Any) -> str:
-        return f"{self.path.text}: length {self.length} -> {len(found) if isinstance(found, (list, tuple)) else short(found)}"
+        return f"{self.path.text}: length {self.length} -> {len(found) if hasattr(found, '__len__') else short(found)}"
 
 
 @dataclass(eq=False, slots=True)
@@ -161,6 +163,48 @@ class SameContents(Guard):
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other contents"
+
+
+@dataclass(eq=False, slots=True)
+class SameState(Guard):
+    """All that an object holds."""
+
+    value: InitVar[Any]
+    state: Any = field(init=False)
+
+    def __post_init__(self, value: Any) -> None:
+        self.state = state_of(value)
+
+    def holds(self, found: Any) -> bool:
+        return state_of(found) == self.state
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: other contents"
+
+
+def state_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
+    """What an object holds, such that what is equal is as good: itself where that is not known."""
+    kind = type(value)
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        return kind, repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return kind, value.dtype, value.shape, value.tobytes()
+    if isinstance(value, (types.FunctionType, types.ModuleType, type)) or id(value) in seen:
+        return kind, id(value)
+    within = (*seen, id(value))
+    parts: list[Any] = [kind, id(value)]
+    if isinstance(value, dict):
+        parts += [(state_of(key, within), state_of(item, within)) for key, item in dict.items(value)]
+    elif isinstance(value, (list, tuple, deque, np.ndarray)):
+        parts += [state_of(item, within) for item in value]
+    elif isinstance(value, (set, frozenset)):
+        parts.append(frozenset(state_of(item, within) for item in value))
+    elif isinstance(value, (bytearray, array)):
+        parts.append(bytes(value))
+    slots = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ()) if name != "__dict__"]
+    attributes = {**getattr(value, "__dict__", {}), **{name: getattr(value, name, MISSING) for name in slots}}
+    parts += [(name, state_of(item, within)) for name, item in attributes.items()]
+    return tuple(parts)
 
 
 @dataclass(eq=False, slots=True)

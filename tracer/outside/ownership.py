@@ -33,6 +33,8 @@ def belongs_to_the_user(holder: types.ModuleType | type) -> bool:
     """Whether a module or a class is the user's, whose attributes may change."""
     if isinstance(holder, types.ModuleType):
         file = getattr(holder, "__file__", None)
-        return holder.__name__ == "__main__" or file is not None and is_of_the_user(file)
+        if file is None:  # one that a program has made
+            return holder.__name__ == "__main__" or getattr(holder, "__spec__", None) is None
+        return holder.__name__ == "__main__" or is_of_the_user(file)
     module = sys.modules.get(holder.__module__)
     return holder.__module__ == "__main__" or module is not None and belongs_to_the_user(module)

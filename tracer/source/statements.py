@@ -367,6 +367,16 @@ class Statements(Assignments):
         statement.test = helper("asserted", statement.test, statement.test, text)
         return [statement], True
 
+    def _importfrom(self, statement: ast.ImportFrom, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """What is imported is read of the module, as attributes are."""
+        module, made = "." * statement.level + (statement.module or ""), [statement]
+        for alias in statement.names if statement.names[0].name != "*" else ():
+            name = alias.asname or alias.name
+            arguments = ast.Constant(module), ast.Constant(alias.name), ast.Name(name, ast.Load())
+            value = helper("imported", statement, *arguments)
+            made.append(located(ast.Assign([ast.Name(name, ast.Store())], value), statement))
+        return made, True
+
     # --- definitions ---
 
     def _functiondef(self, statement: ast.FunctionDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:

@@ -1,0 +1,49 @@
+"""The globals of functions while they are traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..outside.paths import MISSING, Global, Path
+
+if TYPE_CHECKING:
+    from .surroundings import Surroundings
+
+_OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__builtins__", "__path__")
+
+
+class Namespace(dict):
+    """The globals of a function while it is traced: what has been read, and what it has set."""
+
+    def __init__(self, surroundings: Surroundings, original: dict) -> None:
+        super().__init__({name: original[name] for name in _OWN_NAMES if name in original})
+        self.surroundings, self.original = surroundings, original
+        self.as_read: dict[str, Any] = dict(self)
+
+    def __missing__(self, name: str) -> Any:
+        value = self.original.get(name, MISSING)
+        if self.surroundings.is_finished:
+            if value is MISSING:
+                raise KeyError(name)
+            return value
+        value = self.surroundings.convert(value, Global(self.original, name))
+        if value is MISSING:
+            raise KeyError(name)
+        self.as_read[name] = self[name] = value
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __contains__(self, name: Any) -> bool:
+        try:
+            self[name]
+        except KeyError:
+            return False
+        return True
+
+    def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        for name, value in self.items():
+            if name not in self.as_read or self.as_read[name] is not value:
+                yield "write", Global(self.original, name), value

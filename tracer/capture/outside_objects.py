@@ -1,0 +1,122 @@
+"""Objects from outside whose classes have special methods of the user's: operators, iteration, items, context managers.
+
+Python calls these without being asked to. While a function is traced it sees, in place of such an object, one of a subclass
+that shares its attributes, and whose special methods are called, and attributes are read, as rewritten functions do it.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..outside.guards import SameFunction
+from ..outside.ownership import belongs_to_the_user, is_of_the_user
+from ..outside.paths import Attribute, Fixed, Item
+from ..recording.array import TracedArray
+from .attributes import getattr_
+from .calls import call, implements
+from .surroundings import Surroundings, current_surroundings
+
+_classes: weakref.WeakKeyDictionary[type, type | None] = weakref.WeakKeyDictionary()
+# These are called otherwise, or not while a function is traced.
+_OTHERS = frozenset({
+    "__new__", "__init__", "__post_init__", "__del__", "__call__", "__getattribute__", "__getattr__", "__setattr__",
+    "__delattr__", "__hash__", "__repr__", "__str__", "__dir__", "__init_subclass__", "__class_getitem__", "__subclasshook__",
+    "__set_name__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__",
+    "__replace__", "__get__", "__set__", "__delete__", "__sizeof__",
+})  # fmt: skip
+# What Python takes of these has to be known.
+_OF_PYTHON: dict[str, Callable[[TracedArray], Any]] = {
+    "__bool__": bool, "__contains__": bool, "__int__": int, "__float__": float, "__complex__": complex,
+    "__index__": TracedArray.__index__, "__len__": TracedArray.__index__, "__length_hint__": TracedArray.__index__,
+    "__array__": lambda array: np.asarray(array) if array.known_value is None else np.array(array.known_value),
+}  # fmt: skip
+
+
+def followed(value: Any) -> Any:
+    """What stands for an object from outside while a function is traced.
+
+    The object itself where its class has no special methods; None where nothing can stand for it.
+    """
+    kind = type(value)
+    if isinstance(value, (type, types.ModuleType)) or not belongs_to_the_user(kind):
+        return value
+    if kind not in _classes:
+        names = {
+            name for base in kind.__mro__ for name, method in base.__dict__.items()
+            if name.startswith("__") and name.endswith("__") and name not in _OTHERS and type(method) is types.FunctionType
+            and is_of_the_user(method.__code__.co_filename)
+        }  # fmt: skip
+        _classes[kind] = _following(kind, names) if names else kind
+    made_of = _classes[kind]
+    if made_of is kind or made_of is None:
+        return value if made_of is kind else None
+    made = object.__new__(made_of)
+    object.__setattr__(made, "__dict__", object.__getattribute__(value, "__dict__"))
+    return made
+
+
+def _following(kind: type, names: set[str]) -> type | None:
+    """A class like this one whose methods with these names are followed; None where there can be none."""
+    if type(kind) not in (type, abc.ABCMeta) or any("__init_subclass__" in base.__dict__ for base in kind.__mro__[:-1]):
+        return None
+    if kind.__basicsize__ != _Plain.__basicsize__ or kind.__dictoffset__ == 0 or kind.__itemsize__:
+        return None
+    methods: dict[str, Any] = {name: _method(kind, name) for name in names}
+    methods |= {"__getattribute__": _getattribute, "__hash__": kind.__hash__, "__qualname__": kind.__qualname__}
+    methods |= {"__module__": kind.__module__, "followed_class": kind}
+    try:
+        return type(kind)(kind.__name__, (kind,), methods)
+    except TypeError:  # a class that is final
+        return None
+
+
+class _Plain:
+    pass
+
+
+def _method(kind: type, name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        function = getattr(kind, name)
+        surroundings = current_surroundings()
+        if surroundings is not None and not surroundings.is_finished:
+            base = next(base for base in kind.__mro__ if name in base.__dict__)
+            surroundings.guard(SameFunction(Item(Attribute(Fixed(base, base.__name__), "__dict__"), name), function))
+        found = call(function, self, *args, **kwargs)
+        return found if name not in _OF_PYTHON or not isinstance(found, TracedArray) else _OF_PYTHON[name](found)
+
+    return method
+
+
+def _getattribute(self: Any, name: str) -> Any:
+    surroundings = current_surroundings()
+    if name.startswith("__") or surroundings is None or surroundings.is_finished:
+        return super(object.__getattribute__(self, "followed_class"), self).__getattribute__(name)
+    return getattr_(self, name)
+
+
+def class_of(kind: type) -> type:
+    """The user's own class, of one that may be such a subclass."""
+    return kind.__dict__.get("followed_class", kind)
+
+
+def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
+    def implementation(value: Any, *args: Any) -> Any:
+        surroundings = current_surroundings()
+        if surroundings is not None and surroundings.path_of(value) is not None and class_of(type(value)) is not type(value):
+            surroundings.guard_state(value)
+            value = surroundings.original(value)
+        return function(value, *args)
+
+    return implementation
+
+
+for _function in (copy.copy, copy.deepcopy):
+    implements(_function)(_copied(_function))
+Surroundings.follow = staticmethod(followed)
