@@ -51,8 +51,9 @@ Step: TypeAlias = str | Pass | FixedPoint
 
 PASSES: dict[str, Pass] = {}
 
-# These stand at the beginning of a pipeline: the first takes any module, the second dynamic dimensions, no other pass does.
+# These stand at the beginning of a pipeline: the first takes any module, the others dynamic dimensions, no other pass does.
 NORMALIZE_LAYOUTS = "normalize-layouts"
+COMPACT_SELECTIONS = "compact-selections"
 PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"
 
 

@@ -12,6 +12,7 @@ from ..hlo import Module
 from . import (  # noqa: F401  (importing a pass registers it)
     canonicalization,
     common_subexpression_elimination,
+    compaction,
     conditional_simplification,
     constant_folding,
     copy_insertion,
@@ -25,7 +26,16 @@ from . import (  # noqa: F401  (importing a pass registers it)
     verification,
 )
 from .expansion import collectives  # noqa: F401
-from .pass_manager import NORMALIZE_LAYOUTS, PAD_DYNAMIC_DIMENSIONS, PASSES, FixedPoint, Pass, Step, run_passes
+from .pass_manager import (
+    COMPACT_SELECTIONS,
+    NORMALIZE_LAYOUTS,
+    PAD_DYNAMIC_DIMENSIONS,
+    PASSES,
+    FixedPoint,
+    Pass,
+    Step,
+    run_passes,
+)
 from .traversal import has_dynamic_shapes
 
 
@@ -51,7 +61,7 @@ def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:
     """All passes, by name, in alphabetical order; with those that are made for this pipeline.
 
     >>> list(available_passes())[:2]
-    ['canonicalize', 'cse']
+    ['canonicalize', 'compact-selections']
     """
     steps = (each for step in pipeline for each in (step.passes if isinstance(step, FixedPoint) else (step,)))
     return dict(sorted((PASSES | {step.name: step for step in steps if isinstance(step, Pass)}).items()))
@@ -74,7 +84,8 @@ def run_named_passes(module: Module, names: Iterable[str], pipeline: Iterable[St
     for name in wanted:
         if name not in known:
             raise ValueError(f"no pass is named {name!r}; there are {', '.join(known)}")
-    if wanted and wanted[0] != PAD_DYNAMIC_DIMENSIONS and has_dynamic_shapes(module):
+    rest = [name for name in wanted if name != COMPACT_SELECTIONS]
+    if rest and rest[0] != PAD_DYNAMIC_DIMENSIONS and has_dynamic_shapes(module):
         first = f"pass {PAD_DYNAMIC_DIMENSIONS} must run before all others"
         raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")
     return run_passes(module, [known[name] for name in (NORMALIZE_LAYOUTS, *wanted)])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import TupleShape
-from ..hlo.ops.known_calls import IDENTITY_TARGETS, NUMPY_FAILURES
+from ..hlo.ops.known_calls import COMPRESS, IDENTITY_TARGETS, NUMPY_FAILURES
 from .custom_calls import PythonTarget, Target, register_family
 from .lapack import find_lapack
 
@@ -37,9 +37,19 @@ def top_k(x: np.ndarray, *, shape: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(x, indices, -1), indices.astype(shape.elements[1].dtype)
 
 
+def compress(mask: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+    """The selected elements, or the positions of these, and then zeros."""
+    selected = np.flatnonzero(mask).astype(np.int64) if values is None else values[mask]
+    result = np.zeros(mask.shape + selected.shape[1:], selected.dtype)
+    result[: len(selected)] = selected
+    return result
+
+
 def _find_standard(name: str) -> Target | None:
     if name in IDENTITY_TARGETS:
         return PythonTarget(name, _identity)
+    if name == COMPRESS:
+        return PythonTarget(name, compress)
     if name in ("TopK", "mhlo.topk"):
         return PythonTarget(name, top_k)
     if name in _CALLBACKS:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from llvmlite import ir
 
 from ...hlo import TOKEN, Instruction
+from ...hlo.ops.known_calls import COMPRESS
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
 from ...runtime.custom_calls import NativeTarget
@@ -16,6 +17,7 @@ from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
+from .regions.compaction import compaction
 
 
 @emits_host_calls
@@ -23,6 +25,8 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":
         target = instruction.attributes["custom_call_target"]
+        if target == COMPRESS:
+            return compaction(frame, instruction, values)
         if isinstance(find_target(target), NativeTarget):
             return _emit_native_call(frame, instruction, values, target)
     b = frame.builder

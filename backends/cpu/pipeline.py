@@ -23,7 +23,13 @@ _LOOP_NESTS: tuple[Step, ...] = (
 
 # A program. Its arrays become row-major and of one size, and its repetitions loops, so that what follows takes the time of
 # what differs in it.
-PIPELINE: tuple[Step, ...] = ("normalize-layouts", "pad-dynamic-dimensions", rolling_pass(FUSION_POLICY), *_LOOP_NESTS)
+PIPELINE: tuple[Step, ...] = (
+    "normalize-layouts",
+    "compact-selections",
+    "pad-dynamic-dimensions",
+    rolling_pass(FUSION_POLICY),
+    *_LOOP_NESTS,
+)
 
 # A computation that a program applies to each element of an array; the program has been padded.
 CALLED_PIPELINE: tuple[Step, ...] = ("normalize-layouts", *_LOOP_NESTS)

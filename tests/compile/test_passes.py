@@ -351,7 +351,7 @@ def test_a_pipeline_that_changes_nothing_returns_the_same_module():
 def test_unknown_pass_is_named():
     b = XlaBuilder("f")
     module = b.build_module(b.parameter(Shape(F32)))
-    with pytest.raises(ValueError, match="no pass is named 'inline'; there are canonicalize, cse, dce"):
+    with pytest.raises(ValueError, match="no pass is named 'inline'; there are canonicalize, compact-selections, cse, dce"):
         run_named_passes(module, ["inline"])
 
 
@@ -372,7 +372,8 @@ def test_every_pass_is_documented_and_used():
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES.keys())
 def test_passes_stand_behind_those_that_make_arrays_simple(pipeline):
     """All others know row-major arrays of static shapes only; a backend that takes programs as they are has none."""
-    assert names_of(pipeline) == ["verify"] or names_of(pipeline)[:2] == ["normalize-layouts", "pad-dynamic-dimensions"]
+    first = [name for name in names_of(pipeline) if name != "compact-selections"][:2]
+    assert first in (["verify"], ["normalize-layouts", "pad-dynamic-dimensions"])
 
 
 def test_steps_hand_on_what_they_leave():

@@ -103,8 +103,8 @@ truth:
   ret ptr %made_truth
 }
 
-; The array that was made for a result, or, if its size along the first dimension turned out smaller, an array of that size
-; in its place. NULL with an exception set if there is no memory.
+; The array that was made for a result, of the size along its first dimension that it turned out to have; if that is less than
+; half of the bound a new array in its place, so that no more memory is kept. NULL with an exception set if there is no memory.
 define internal ptr @of_size(ptr %record, ptr %array, ptr %frame) {
   %dimensions = alloca [64 x i64]
   %size_offset = field i64 %record, Result_size
@@ -118,6 +118,17 @@ define internal ptr @of_size(ptr %record, ptr %array, ptr %frame) {
 full:
   ret ptr %array
 smaller:
+  ; One row would be contiguous in both orders.
+  %double = shl i64 %size, 1
+  %is_most = icmp uge i64 %double, %bound
+  %are_rows = icmp ugt i64 %size, 1
+  %keeps_memory = and i1 %is_most, %are_rows
+  br i1 %keeps_memory, label %shrink, label %replace
+shrink:
+  %own_dimensions = field ptr %array, ARRAY_DIMENSIONS
+  store i64 %size, ptr %own_dimensions
+  ret ptr %array
+replace:
   %rank = field i32 %record, Result_rank
   %wide_rank = zext i32 %rank to i64
   %shape_size = shl i64 %wide_rank, 3

@@ -1,0 +1,127 @@
+"""Selected elements are moved together by one operation of its own, where they were by a running count and a scatter.
+
+The count says where each element goes; what lies behind the last selected one is unspecified once the size is set.
+"""
+
+from __future__ import annotations
+
+from ..hlo import S32, Computation, Instruction, Module, Shape, make_instruction, rebuild, scalar_computation
+from ..hlo.ops.known_calls import COMPRESS
+from .pass_manager import COMPACT_SELECTIONS, module_pass
+from .traversal import on_operands, transform_computations
+
+
+@module_pass(COMPACT_SELECTIONS)
+def compact_selections(module: Module) -> Module:
+    """Scatters to the places that a running count of a mask gives as custom-calls; last counts as reductions."""
+    return transform_computations(module, _compacted)
+
+
+def _compacted(computation: Computation) -> Computation:
+    users: dict[Instruction, int] = {}
+    for instruction in computation.instructions:
+        for operand in instruction.operands:
+            users[operand] = users.get(operand, 0) + 1
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        if _is_last_count(instruction):
+            return _reduction(_mask_of_count(operands[0].operands[0]))
+        if instruction.opcode == "set-dimension-size" and instruction.attributes["dimensions"] == (0,):
+            scatter, size = instruction.operands
+            if users[scatter] == 1 and _is_compaction(scatter, size):
+                return instruction.with_operands((_compress(operands[0]), operands[1]))
+        return on_operands(instruction, operands)
+
+    return rebuild(computation, transform)
+
+
+def _is_last_count(instruction: Instruction) -> bool:
+    """Whether this is the last element of a running count."""
+    if instruction.opcode != "reshape" or instruction.shape.rank or instruction.operands[0].opcode != "slice":
+        return False
+    part = instruction.operands[0]
+    (count,) = part.operands[0].shape.dimensions if part.operands[0].shape.rank == 1 else (0,)
+    return part.attributes["slice"] == ((count - 1, count, 1),) and _mask_of_count(part.operands[0]) is not None
+
+
+def _mask_of_count(instruction: Instruction) -> Instruction | None:
+    """The mask of which this is the running count."""
+    if instruction.opcode != "get-tuple-element" or instruction.attributes["index"] != 0:
+        return None
+    scan = instruction.operands[0]
+    if scan.opcode != "scan" or len(scan.operands) != 2 or scan.attributes["is_reverse"]:
+        return None
+    converted, initial = scan.operands
+    if (
+        not _is_constant(initial, 0)
+        or converted.opcode != "convert"
+        or converted.shape != Shape(S32, converted.shape.dimensions)
+    ):
+        return None
+    mask = converted.operands[0]
+    if mask.shape.rank != 1 or mask.shape.element_type.name != "pred" or not _is_running_sum(scan.attributes["to_apply"]):
+        return None
+    return mask
+
+
+def _is_running_sum(step: Computation) -> bool:
+    root = step.root
+    if root.opcode != "tuple" or len(root.operands) != 2 or root.operands[0] is not root.operands[1]:
+        return False
+    total = root.operands[0]
+    return total.opcode == "add" and set(total.operands) == set(step.parameters)
+
+
+def _is_compaction(scatter: Instruction, size: Instruction) -> bool:
+    """Whether each selected element goes to the place that the count of those before it says."""
+    if scatter.opcode != "scatter" or len(scatter.operands) != 3 or not _is_last_count(size):
+        return False
+    counts = size.operands[0].operands[0]
+    places, values = scatter.operands[1:]
+    rank = values.shape.rank
+    expected = {
+        "update_window_dims": tuple(range(1, rank)),
+        "inserted_window_dims": (0,),
+        "scatter_dims_to_operand_dims": (0,),
+        "input_batching_dims": (),
+        "index_vector_dim": 1,
+    }
+    if any(scatter.attributes.get(name, value) != value for name, value in expected.items()):
+        return False
+    combine = scatter.attributes["to_apply"]
+    if combine.root is not combine.parameters[1] or scatter.shape != values.shape or values.shape.has_dynamic_dimensions:
+        return False
+    mask = _mask_of_count(counts)
+    if rank == 1:
+        return places.opcode == "subtract" and places.operands[0] is counts and _is_converted(places.operands[1], mask)
+    if places.opcode != "select" or places.operands[0] is not mask:
+        return False
+    selected, others = places.operands[1:]
+    before = selected.opcode == "subtract" and selected.operands[0] is counts and _is_constant(selected.operands[1], 1)
+    return before and _is_constant(others, values.shape.dimensions[0])
+
+
+def _is_converted(instruction: Instruction, mask: Instruction | None) -> bool:
+    return instruction.opcode == "convert" and instruction.operands[0] is mask
+
+
+def _is_constant(instruction: Instruction, value: int) -> bool:
+    while instruction.opcode == "broadcast":
+        (instruction,) = instruction.operands
+    return instruction.opcode == "constant" and bool((instruction.attributes["literal"] == value).all())
+
+
+def _reduction(mask: Instruction) -> Instruction:
+    """How many elements of a mask are true."""
+    counts = make_instruction("convert", (mask,), {}, Shape(S32, mask.shape.dimensions), source=mask.source)
+    zero = make_instruction("constant", (), {"literal": S32.dtype.type(0)}, source=mask.source)
+    attributes = {"dimensions": (0,), "to_apply": scalar_computation("add", S32)}
+    return make_instruction("reduce", (counts, zero), attributes, source=mask.source)
+
+
+def _compress(scatter: Instruction) -> Instruction:
+    """The call that moves the selected elements, or the positions of these, together."""
+    places, values = scatter.operands[1:]
+    mask = places.operands[0] if places.opcode == "select" else places.operands[1].operands[0]
+    operands = (mask,) if values.opcode == "iota" and values.shape.element_type.name == "s64" else (mask, values)
+    return make_instruction("custom-call", operands, {"custom_call_target": COMPRESS}, values.shape, source=scatter.source)
