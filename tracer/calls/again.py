@@ -60,7 +60,10 @@ def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, unless Python makes a call again in which this has been called already."""
     subject = args[0] if function is next else None
     if _thread.remaining and _thread.remaining[0][0] is subject:
-        _, value, error = _thread.remaining.popleft()
+        done = _thread.remaining.popleft()
+        if _thread.noted is not None:
+            _thread.noted.append(done)
+        _, value, error = done
         if error is not None:
             raise error
         return value

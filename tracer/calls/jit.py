@@ -6,6 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -92,6 +93,7 @@ class JittedFunctionBase:
         self._specializations: dict[Any, list[Specialization]] = {}
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
+        self._outgrown = ""  # why the code for the next call is made, where it is for a size beyond its bound
         self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line
         self._hits = self._misses = 0
 
@@ -160,14 +162,18 @@ class JittedFunctionBase:
             return variant(values, objects)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
-                self._guessed_bounds[stale.place] = min(8 * self._guessed_bounds[stale.place], 2**31 - 1)
+                bound = self._guessed_bounds[stale.place]
+                self._guessed_bounds[stale.place] = min(8 * bound, 2**31 - 1)
+                self._outgrown = f"{stale.place}: a size is larger than {bound}"
             elif isinstance(stale, IntegerOverflow):
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 if specialization.has_effects or not call.narrow_all():
                     raise
                 return self._call(args, kwargs)
             self._forget(specialization)
-        return self._call(args, kwargs)
+            beginning = stale.beginning
+        with beginning.repeating() if beginning is not None else nullcontext():
+            return self._call(args, kwargs)
 
     def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
@@ -208,7 +214,8 @@ class JittedFunctionBase:
         """Compile a recording, and let calls like this one bypass Python where they can."""
         structure = structure_words(form.structures)
         outside = min([other.differences(objects) for other in others], key=len, default=[])
-        reason = "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
+        outgrown, self._outgrown = self._outgrown, ""
+        reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
         specialization = Specialization(recording, self._compile(recording))
         native = install(specialization, self, form, call)
         integers = static_integers(form.leaves, form.integers)

@@ -14,7 +14,7 @@ from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
-from ..recording.errors import RaisedBehindChanges, StaleCapture
+from ..recording.errors import RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
 from .traced_function import Output, Recording
@@ -37,6 +37,7 @@ class Specialization:
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self._changes_anything = self.changes_arrays or bool(recording.effects)
+        self._is_repeated = self._changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
@@ -80,14 +81,17 @@ class Specialization:
             self._require_writeable(values, captured if self._captures else ())
         beginning = None
         try:
-            if recording.host_functions and self._changes_anything:
+            if recording.host_functions and self._is_repeated:
                 beginning = Beginning(recording.generators)
                 with beginning.noting():
                     results = self.executable(*arguments)
             else:
                 results = self.executable(*arguments)
+        except StaleCapture as stale:
+            stale.beginning = beginning
+            raise
         except Exception as error:
-            if not self._changes_anything or isinstance(error, StaleCapture):
+            if not self._changes_anything:
                 raise
             raise RaisedBehindChanges(error, beginning=beginning) from None
         if self._single:
@@ -96,7 +100,9 @@ class Specialization:
             return results
         if recording.error_messages and (code := int(results[-1])):
             error = self.error(code)
-            if self._changes_anything and not isinstance(error, StaleCapture):
+            if isinstance(error, StaleCapture):
+                error.beginning = beginning
+            elif self._changes_anything:
                 raise RaisedBehindChanges(error, beginning=beginning)
             raise error
         count = recording.result_count

@@ -19,6 +19,7 @@ from ..recording.array import TracedArray
 from ..recording.errors import TracerError
 from . import outside_streams, places
 from .calls import call, implements
+from .list_runs import require_own
 from .outside_containers import OutsideDict, OutsideList
 from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings
@@ -142,6 +143,7 @@ def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: s
 def setattr_(holder: Any, name: str, value: Any) -> None:
     """``holder.name = value``"""
     surroundings = current_surroundings()
+    require_own(holder)
     if surroundings is None or isinstance(holder, TracedArray):
         setattr(holder, name, value)
         return

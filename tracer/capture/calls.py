@@ -23,7 +23,7 @@ from ..recording.function_tables import filling
 from ..recording.operands import has_traced
 from ..source.rewriting import reason_against, rewritten
 from . import places
-from .list_runs import is_open_list
+from .list_runs import is_open_list, require_own
 from .merging import without_maybes
 from .outside_kinds import OUTSIDE_CONTAINERS
 from .surroundings import current_surroundings
@@ -81,6 +81,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
         holder = function.__self__
+        if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
+            require_own(holder)
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and _is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():

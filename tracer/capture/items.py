@@ -12,7 +12,7 @@ from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import list_access, places
 from .creation import traced_constant
-from .list_runs import is_open_list
+from .list_runs import is_open_list, require_own
 from .merging import without_maybes
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
@@ -106,6 +106,7 @@ def delitem(holder: Any, index: Any) -> None:
 
 def note_contents(holder: Any) -> None:
     """An object is about to be changed in place. Raises TracerError where a loop or a branch cannot carry that."""
+    require_own(holder)
     if not places.is_journaling():
         return
     if isinstance(holder, (OutsideDict, OutsideList)):

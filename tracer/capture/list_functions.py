@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,7 +112,7 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
     if type_of_items(items) is None or default:
         raise NotImplementedError(f"{name}() with a default, of a list whose length the program decides, is not implemented")
     if not isinstance(length, int):
-        fail_where(hlo.le(instruction_of(length), 0), ValueError(f"{name}() iterable argument is empty"))
+        fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     keys = ordered(settled(items if key is None else _keys(items, key)))
     if len(keys.columns) == 1 and keys.columns[0].ndim == 1:
         rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
@@ -130,6 +131,14 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
             else order[TracedArray.from_instruction(require_trace(), hlo.subtract(instruction_of(length), 1))]
         )
     return item_at(items, position)
+
+
+def _empty(name: str) -> ValueError:
+    """What Python raises, whose words differ by its version."""
+    try:
+        (builtins.max if name == "max" else builtins.min)([])
+    except ValueError as error:
+        return ValueError(*error.args)
 
 
 # --- sums ---
@@ -168,8 +177,8 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
         array = array_of_list(args[0])
         if function is np.stack or function is np.vstack and array.ndim == 2:
             return array
-        if array.ndim == 2:
-            return array.reshape(-1)
+        if array.ndim >= 2:
+            return array.reshape((-1, *array.shape[2:]))
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()))))
     return call(function, *_with_arrays(args), **given)
 

@@ -17,6 +17,7 @@ from ... import hlo
 from ...hlo.source_lines import user_location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import dynamic
 from ..recording.errors import SizeBeyondBound, TracerError
 from ..recording.trace import Trace
@@ -270,7 +271,31 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
         return TracedArray.view_of(run.columns[place], number.shape.dimensions, _Read(row), _write_refused)
 
     trace = require_trace()
-    return element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
+    found = element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
+    if not is_copied and not isinstance(found, TracedArray):
+        _note_copies(trace, found)
+    return found
+
+
+def _note_copies(trace: Trace, value: Any) -> None:
+    """What is changed in such a value would not be changed in the list."""
+    leaves, structure = pytree.flatten(value, lambda part: part is not value)
+    if structure is pytree.LEAF:
+        return
+    if not isinstance(value, tuple):
+        trace.root.copies[id(value)] = value
+    for leaf in leaves:
+        _note_copies(trace, leaf)
+
+
+def require_own(holder: Any) -> None:
+    """To be called with a container that is about to be changed."""
+    trace = current_trace()
+    if trace is not None and id(holder) in trace.root.copies:
+        raise TracerError(
+            f"a {type(holder).__name__} that is an element of a list is changed, where the program decides which one it is, "
+            "or how many there are. Fix: put another one there (x[i] = x[i] + [value])"
+        )
 
 
 class _Read:

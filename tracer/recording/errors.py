@@ -48,7 +48,12 @@ class LeakedArrayError(TracerError):
 
 
 class StaleCapture(Exception):
-    """What the code was compiled for has changed: a captured array's shape, dtype or memory order, or a mask's contents."""
+    """What the code was compiled for has changed: a captured array's shape, dtype or memory order, or a mask's contents.
+
+    ``beginning``, if there is one, says what the program has done outside until then (of `calls.again`).
+    """
+
+    beginning: Any = None
 
 
 class SizeBeyondBound(StaleCapture):

@@ -1,10 +1,11 @@
 """Lists whose length the program decides: what decorated functions return is what they return undecorated."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 
 RISING, FALLING = np.arange(6.0), np.arange(6.0)[::-1] - 2
 VALUES = [(RISING,), (FALLING,), (np.array([3.0, -1.0, 3.0, 0.5, 7.0, -2.0]),), (np.full(6, -9.0),)]
@@ -402,3 +403,53 @@ def test_lists_that_a_round_appends_to_and_reads(function):
     jitted = jit(function)
     for x in (1.5, -0.25):
         assert jitted(x) == pytest.approx(function(x), rel=1e-12)
+
+
+def test_what_was_printed_is_not_printed_again_when_a_list_outgrows_its_capacity(capsys):
+    def noisy(count):
+        out = []
+        while len(out) < count:
+            if len(out) % 500 == 0:
+                print("at", len(out))
+            out.append(len(out))
+        return len(out)
+
+    decorated = jit(noisy)
+    assert decorated(np.int64(3000)) == 3000
+    assert capsys.readouterr().out == "".join(f"at {i}\n" for i in range(0, 3000, 500))
+    assert "a size is larger than" in str(decorated.cache_info())
+    misses = decorated.cache_info().misses
+    assert decorated(np.int64(10)) == 10
+    assert decorated.cache_info().misses == misses
+
+
+def test_a_list_chosen_by_the_program_cannot_be_changed_unnoticed():
+    @jit
+    def buckets(x):
+        found = [[], [], []]
+        for value in x:
+            found[int(value) % 3].append(value)
+        return found
+
+    with pytest.raises(TracerError, match="an element of a list is changed"):
+        buckets(RISING)
+
+
+def test_the_time_of_a_round_does_not_depend_on_the_capacity():
+    """Pushing and popping moves no other elements: the program has no loop over a column."""
+
+    @jit
+    def collatz(n):
+        stack, total = [n], 0
+        while stack:
+            value = stack.pop()
+            total += value
+            if value > 1:
+                stack.append(value // 2)
+                if value % 3 == 0:
+                    stack.append(value // 3)
+        return total
+
+    body = collatz.lower(27).compile().as_text().partition("%while_body")[2].partition("ENTRY")[0]
+    wide = [line for line in body.splitlines() if re.search(r"= s64\[257\]", line)]
+    assert wide and all("get-tuple-element" in line or "dynamic-update-slice" in line or "parameter" in line for line in wide)
