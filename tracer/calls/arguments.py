@@ -167,6 +167,11 @@ class ArgumentReader:
             static_leaf(value, name)  # raises with the name
             raise
 
+    def named(self, names: frozenset[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with these names."""
+        given = zip((*map(self.position_name, range(len(args))), *map(self.keyword_name, kwargs)), (*args, *kwargs.values()))
+        return {name: value for name, value in given if name in names}
+
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """A call, read. Raises TypeError where the arguments do not fit the function."""
         _, leaves, containers = self.read(args, kwargs)

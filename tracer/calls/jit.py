@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
+from ..capture.argument_containers import require_distinct
 from ..capture.calls import captured_callable, reason_not_captured
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
@@ -148,6 +149,10 @@ class JittedFunctionBase:
             self._hits += 1
             if specialization.is_met_again():
                 self._install(specialization, Call(self._reader, args, kwargs, leaves, containers))
+        if specialization.recording.containers:
+            objects = {**objects, **self._reader.named(specialization.recording.containers, args, kwargs)}
+            if specialization.changes_containers:
+                require_distinct((*args, *kwargs.values()))
         values = leaves if known.selection is None else [leaves[index] for index in known.selection]
         try:
             same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None

@@ -11,7 +11,7 @@ from ...backends.registry import Executable
 from ...compile.traversal import has_effects
 from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
-from ..outside.paths import NO_OBJECTS, Objects
+from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import RaisedBehindChanges, SizeBeyondBound, StaleCapture
@@ -38,6 +38,7 @@ class Specialization:
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self._changes_anything = self.changes_arrays or bool(recording.effects)
         self._is_repeated = self._changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
+        self.changes_containers = any(isinstance(effect.path.root, Argument) for effect in recording.effects)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects

@@ -107,6 +107,8 @@ class Compiled(Stage):
             raise TypeError(f"{self.name} was compiled for other arguments: {what}")
         if changed := self._specialization.differences(objects):
             raise TypeError(f"{self.name} was compiled for something else outside: {'; '.join(changed)}")
+        if self._recording.containers:
+            objects = {**objects, **self._reader.named(self._recording.containers, args, kwargs)}
         leaves = [leaf for argument in call.canonical for leaf in argument.leaves]
         values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
         if self._specialization.may_meet_aliases and self._specialization.same_arrays(values, objects) is not None:

@@ -19,7 +19,7 @@ from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import is_open, raise_later
 from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
-from ..outside.paths import MISSING, Objects, Path
+from ..outside.paths import MISSING, Argument, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -100,7 +100,7 @@ class Recording:
     results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
     ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
     the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
-    calls ``host_functions``, and takes random numbers of ``generators``.
+    calls ``host_functions``, and takes random numbers of ``generators``. Outputs and effects need the arguments ``containers``.
     """
 
     module: hlo.Module
@@ -117,6 +117,7 @@ class Recording:
     guards: list[Guard] = field(default_factory=list)
     host_functions: list[HostFunction] = field(default_factory=list)
     generators: list[Any] = field(default_factory=list)
+    containers: frozenset[str] = frozenset()
 
 
 def record(
@@ -190,8 +191,9 @@ def _record(
         unique = list(dict.fromkeys(handle.storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
         args, kwargs = form.put_together(values)
-        given = [*args, *kwargs.values()]
-        before = _container_leaves(form, given, values)
+        for (name, structure), argument in zip(form.structures, (*args, *kwargs.values())):
+            if structure is not pytree.LEAF:
+                surroundings.containers.add(name, argument)
         try:
             result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
@@ -203,7 +205,6 @@ def _record(
             result = raise_later(error)
         if trace.unproven is not None:  # the function has kept it from passing
             raise trace.unproven
-        _check_containers(form, given, before)
         return _finish(trace, result, function, leaves, unique, parameters)
 
 
@@ -219,38 +220,6 @@ def _is_raised_behind_changes(
         return True
     pairs = [*zip(storages, parameters), *[(capture.storage, capture.parameter) for capture in trace.captures.values()]]
     return any(storage.instruction is not parameter for storage, parameter in pairs)
-
-
-def _container_leaves(form: CallForm, arguments: list[Any], values: list[Any]) -> dict[int, list[Any]]:
-    """The leaves of the arguments that are containers, unless taking them apart makes new objects."""
-    found, start = {}, 0
-    for position, (_, structure) in enumerate(form.structures):
-        stop = start + len(pytree.leaf_paths(structure))
-        if structure is not pytree.LEAF:
-            leaves, _ = pytree.flatten(arguments[position])
-            if len(leaves) == stop - start and all(leaf is value for leaf, value in zip(leaves, values[start:stop])):
-                found[position] = leaves
-        start = stop
-    return found
-
-
-def _check_containers(form: CallForm, arguments: list[Any], before: dict[int, list[Any]]) -> None:
-    """Containers reach the traced function as copies, so that a function that rebinds their elements cannot do what it says."""
-    for position, leaves in before.items():
-        name, expected = form.structures[position]
-        now, structure = pytree.flatten(arguments[position])
-        if structure != expected:
-            raise TracerError(
-                f"argument {name} had the structure {pytree.structure_text(expected)} and was changed into "
-                f"{pytree.structure_text(structure)} by the traced function, which got a copy of the container; return a new "
-                "one instead"
-            )
-        for path, old, new in zip(pytree.leaf_paths(structure, name), leaves, now):
-            if old is not new:
-                raise TracerError(
-                    f"{path} is rebound by the traced function, which got a copy of the container {name}: the caller would not "
-                    f"see it. Return the new value, or change the array in place ({path}[...] = value)"
-                )
 
 
 def _finish(
@@ -301,8 +270,15 @@ def _finish(
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
-        trace.host_functions, list(trace.generators.values()),
+        trace.host_functions, list(trace.generators.values()), _containers_needed(collected, effects),
     )  # fmt: skip
+
+
+def _containers_needed(collected: _Outputs, effects: list[Effect]) -> frozenset[str]:
+    """The arguments that are returned, or set, without being leaves."""
+    paths = [output.value for output in collected.outputs if output.kind == "outside"] + [effect.path for effect in effects]
+    roots = {path.root for path in paths}
+    return frozenset(root.name for root in roots if isinstance(root, Argument))
 
 
 def as_traced_leaf(value: Any) -> Any:
@@ -334,7 +310,7 @@ class _Outputs:
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
             found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.is_reachable(leaf):
-            found = Output("outside", value=surroundings.path_of(leaf))
+            found = Output("outside", value=surroundings.place_of(leaf))
         elif takes_objects and not _holds_traced(leaf):
             found = Output("value", value=leaf)
         else:

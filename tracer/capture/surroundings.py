@@ -40,6 +40,7 @@ from ..recording.intervals import SMALL
 from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
 from ..recording.trace import Capture, Trace
 from . import outside_streams
+from .argument_containers import ArgumentContainers
 from .namespaces import Namespace
 from .outside_kinds import OUTSIDE_CONTAINERS, container_for
 
@@ -63,6 +64,7 @@ class Surroundings:
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
         self.guards: dict[Any, Guard] = {}
+        self.containers = ArgumentContainers()
         self.is_finished = False
         self._holders: dict[int, tuple[Any, Path]] = {}
         self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
@@ -220,7 +222,7 @@ class Surroundings:
 
     def _function(self, value: types.FunctionType, path: Path) -> None:
         """A function among the arguments may be made anew for each call, and do the same."""
-        may_be_another = is_open_to_others(value) and path.root_is_argument
+        may_be_another = is_open_to_others(value) and isinstance(path.root, Argument)
         self.guard(SameFunction(path, value, may_be_another))
         self._remember(value, path)
         if may_be_another:
@@ -394,6 +396,7 @@ class Surroundings:
         for _, made in list(self._containers.values()):
             if not isinstance(made, set):
                 found += made.effects()
+        found += self.containers.effects()
         for guard in list(self.guards.values()):
             if isinstance(guard, SameState) and guard.difference(self.objects) is not None:
                 raise TracerError(
@@ -451,7 +454,12 @@ class Surroundings:
 
     def is_reachable(self, value: Any) -> bool:
         """Whether this is an object from outside, or a copy of a container from outside."""
-        return id(value) in self._holders
+        return self.place_of(value) is not None
+
+    def place_of(self, value: Any) -> Path | None:
+        """Where it is found, None for another object."""
+        found = self._holders.get(id(value))
+        return self.containers.path_of(value) if found is None else found[1]
 
 
 def _is(one: Any, other: Any) -> bool:

@@ -37,9 +37,9 @@ class Path:
         raise NotImplementedError
 
     @property
-    def root_is_argument(self) -> bool:
-        """Whether it begins at an argument."""
-        return False
+    def root(self) -> Path:
+        """Where the way to this place begins."""
+        return self
 
     def __repr__(self) -> str:
         return f"<path {self.text}>"
@@ -95,10 +95,6 @@ class Argument(Path):
         self.name = name
         self.text, self.key = name, ("argument", name)
 
-    @property
-    def root_is_argument(self) -> bool:
-        return True
-
     def read(self, objects: Objects) -> Any:
         return objects.get(self.name, MISSING)
 
@@ -126,8 +122,8 @@ class Attribute(Path):
         self.text, self.key = f"{holder.text}.{name}", (holder.key, "attribute", name)
 
     @property
-    def root_is_argument(self) -> bool:
-        return self.holder.root_is_argument
+    def root(self) -> Path:
+        return self.holder.root
 
     def read(self, objects: Objects) -> Any:
         holder = self.holder.read(objects)
@@ -151,8 +147,8 @@ class Item(Path):
         self.text, self.key = f"{holder.text}[{index!r}]", (holder.key, "item", type(index), index)
 
     @property
-    def root_is_argument(self) -> bool:
-        return self.holder.root_is_argument
+    def root(self) -> Path:
+        return self.holder.root
 
     def read(self, objects: Objects) -> Any:
         holder = self.holder.read(objects)
