@@ -12,7 +12,7 @@ import numpy as np
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
 from ..device_memory import Buffer, execute_on_host
-from .call import CallSignature, ResultSpec
+from .call import CallSignature, ResultSpec, Step
 from .executable import NativeExecutable
 from .native_program import NativeProgram, Padding
 
@@ -64,7 +64,7 @@ class PaddedExecutable:
         ]
         return arrays + sizes
 
-    def install(self, instance: Any, signature: CallSignature, **options: Any) -> bool:
+    def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
         """As `NativeExecutable.install`; for results whose first dimension alone is dynamic, and no such arguments."""
         padding, sizes = self.program.padding, len(signature.results)
         if self._takes_sizes or any(any(shape.dynamic_dimensions[1:]) for shape in padding.results):
@@ -75,8 +75,9 @@ class PaddedExecutable:
         for size, number in enumerate(dynamic, sizes):
             results[number] = replace(results[number], size=size)
         results += [hidden] * (len(dynamic) + 1)
-        changed = replace(signature, results=tuple(results), errors=(*signature.errors, len(results) - 1))
-        return self.padded.install(instance, changed, **options)
+        errors = (*signature.errors, len(results) - 1)
+        changed = replace(signature, results=tuple(results), errors=errors, result_structure="steps")
+        return self.padded.install(instance, changed, steps=steps or _steps(signature), **options)
 
     @property
     def optimized(self) -> Module:
@@ -99,6 +100,14 @@ class PaddedExecutable:
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of the padded ``arguments``, ``results`` and ``temporaries``."""
         return self.padded.memory_analysis()
+
+
+def _steps(signature: CallSignature) -> list[Step]:
+    """What puts together the results of a signature without steps."""
+    results = [Step("result", number) for number in range(len(signature.results))]
+    return {"none": [Step("object")], "single": results, "tuple": [*results, Step("tuple", len(results))]}[
+        signature.result_structure
+    ]
 
 
 def executable_of(program: NativeProgram) -> NativeExecutable | PaddedExecutable:

@@ -95,6 +95,8 @@ CASES = {
     "none changed": (lambda x, y: x + 1, lambda: np.zeros(0), lambda: np.zeros(0)),
     "selection": (lambda x: x[x > 2], rows),
     "selection of rows": (lambda x: (x[x.sum(axis=1) > 5], x[x > 100]), rows),
+    "sizes within": (lambda x: np.sort(x[x > 2]).sum(), rows),
+    "nothing but an error": (lambda x: None if np.sort(x[x > 2]).sum() else None, rows),
     "size": (lambda x: (x[x > 2].shape[0], np.nonzero(x[0])[0]), rows),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ...backends import registry
-from ...compile.traversal import runs_effects
+from ...compile.traversal import has_dynamic_shapes, runs_effects
 from ..outside import guards as outside
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING
@@ -55,9 +55,8 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
 
 def _require_repeatable(recording: Recording) -> None:
     """A call that finds an error is made again, by way of Python."""
-    entry = recording.module.entry
-    may_fail = recording.error_messages or any(shape.has_dynamic_dimensions for shape in hlo.leaves(entry.shape))
-    if may_fail and runs_effects(entry):
+    may_fail = recording.error_messages or has_dynamic_shapes(recording.module)
+    if may_fail and runs_effects(recording.module.entry):
         raise NotNative
 
 

@@ -37,7 +37,6 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
         errors.append(len(shapes) - 1)
         results[-1] = around.types.ResultSpec(shapes[-1].dtype, (), form="hidden")
     is_plain = not changed and not errors and not recording.effects and set(forms) == {"new"}
-    is_plain = is_plain and not any(shape.has_dynamic_dimensions for shape in shapes)
     structure = _plain_structure(recording) if is_plain else None
     if structure is not None:
         return results, errors, structure, []
