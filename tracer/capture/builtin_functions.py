@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,6 +21,7 @@ from . import places
 from .branches import truth
 from .calls import call, implements
 from .comprehensions import Generated, folded, generated
+from .deques import TracedDeque
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from .list_access import items_of
@@ -100,6 +102,11 @@ def list_(*args: Any) -> Any:
 @implements(range)
 def range_(*bounds: Any) -> Any:
     return TracedRange(*bounds) if any(map(_is_open, bounds)) else range(*bounds)
+
+
+@implements(tuple)
+def tuple_(*args: Any) -> tuple:
+    return tuple(_elements(args)) if args and isinstance(args[0], (list, Lazy, Rows)) else tuple(*args)
 
 
 @implements(zip)
@@ -269,7 +276,9 @@ def abs_(value: Any) -> Any:
 
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
-    return issubclass(type_(value), kinds) if isinstance(value, (TracedArray, Maybe)) else isinstance(value, kinds)
+    if isinstance(value, (TracedArray, Maybe, TracedDeque)):
+        return issubclass(type_(value), kinds)
+    return isinstance(value, kinds)
 
 
 @implements(builtins.type)
@@ -279,7 +288,7 @@ def type_(*args: Any) -> Any:
     if not others and type(value) is Maybe:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if others or not isinstance(value, TracedArray):
-        return class_of(type(*args))
+        return deque if not others and type(value) is TracedDeque else class_of(type(*args))
     if not value.is_scalar:
         return np.ndarray
     if value.weak_type:

@@ -40,6 +40,9 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener) 
         return first, second
     if isinstance(first, list):
         return _aligned_lists(traces, first, second, reopened)
+    if kind is tuple and (is_open_list(first) or is_open_list(second)):
+        sides = _aligned_lists(traces, list(first), list(second), reopened)
+        return tuple(sides[0]), tuple(sides[1])
     if kind is tuple and len(first) == len(second):
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
         return tuple([one for one, _ in pairs]), tuple([other for _, other in pairs])
@@ -134,7 +137,7 @@ def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState
     if isinstance(before, dict) and list(before) == list(end):
         children = tuple([state_of(before[key], end[key], place, rounds) for key in before])
         return ContainerState(children) if any(children) else None
-    if not isinstance(before, list):
+    if not isinstance(before, list) and not is_open_list(before) and not is_open_list(end):
         return None
     kind = _joined(before, end)
     if kind is None:
@@ -157,8 +160,8 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
         return value
     if isinstance(state, ListState):
         if len(value) == 1 and type(value[0]) is Run and value[0].form == state.form and value[0].type == state.kind:
-            return list(value)
-        return [fitted(value, state.form, state.kind)]
+            return type(value)(value)
+        return type(value)([fitted(value, state.form, state.kind)])
     if isinstance(value, dict):
         return {key: carried_as(value[key], child) for key, child in zip(value, state.children)}
     return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])

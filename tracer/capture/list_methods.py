@@ -53,14 +53,15 @@ def method(name: str) -> Callable:
 def pop(holder: list, index: Any = -1) -> Any:
     items = items_of(holder)
     length = length_of(items)
+    empty = getattr(holder, "empty_message", "pop from empty list")
     if isinstance(length, int) and not length:
-        raise IndexError("pop from empty list")
+        raise IndexError(empty)
     last = isinstance(index, (int, np.integer)) and index == -1
     if last and type(items[-1]) is not Run:
         places.note(places.Contents(holder))
         return list.pop(holder)
     if not isinstance(length, int):
-        fail_where(hlo.le(instruction_of(length), 0), IndexError("pop from empty list"))
+        fail_where(hlo.le(instruction_of(length), 0), IndexError(empty))
     run = settled(items)
     if last:
         position = plus(length, -1)

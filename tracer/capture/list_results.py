@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..recording import pytree
+from .deques import TracedDeque
+from .list_access import items_of
 from .list_runs import Run, is_open_list, parts_of
 
 
 class _Result:
-    """A container in the place of such a list, which a call puts together as a list."""
+    """A container in the place of such a list (or tuple, or deque), which a call puts together as one."""
 
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = items
+    def __init__(self, items: Sequence[Any], kind: type, maxlen: int | None) -> None:
+        self.items, self.kind, self.maxlen = items, kind, maxlen
 
 
 def _taken_apart(result: _Result) -> tuple[list[Any], tuple[Any, ...]]:
@@ -24,17 +26,18 @@ def _taken_apart(result: _Result) -> tuple[list[Any], tuple[Any, ...]]:
         arrays, elements = parts_of(item) if type(item) is Run else ([item], None)
         parts += arrays
         pieces.append((len(arrays), elements))
-    return parts, tuple(pieces)
+    return parts, (result.kind, result.maxlen, tuple(pieces))
 
 
-def _put_together(pieces: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
+def _put_together(auxiliary: tuple[type, int | None, Sequence[Any]], parts: Sequence[Any]) -> Any:
+    kind, maxlen, pieces = auxiliary
     found: list[Any] = []
     begin = 0
     for count, elements in pieces:
         given = list(parts[begin : begin + count])
         found += given if elements is None else elements(given)
         begin += count
-    return found
+    return found if kind is list else kind(found) if kind is tuple else kind(found, maxlen)
 
 
 pytree.register_pytree(_Result, _taken_apart, _put_together)
@@ -42,11 +45,17 @@ pytree.register_pytree(_Result, _taken_apart, _put_together)
 
 def with_results(tree: Any) -> Any:
     """The tree, with what becomes a list of the right length where there are such lists."""
-    leaves, structure = pytree.flatten(tree, is_open_list)
-    if not any(map(is_open_list, leaves)):
+    leaves, structure = pytree.flatten(tree, _is_replaced)
+    if not any(map(_is_replaced, leaves)):
         return tree
-    leaves = [
-        _Result([item if type(item) is Run else with_results(item) for item in leaf]) if is_open_list(leaf) else leaf
-        for leaf in leaves
-    ]
-    return pytree.unflatten(structure, leaves)
+    return pytree.unflatten(structure, [_result(leaf) if _is_replaced(leaf) else leaf for leaf in leaves])
+
+
+def _is_replaced(value: Any) -> bool:
+    return type(value) is TracedDeque or is_open_list(value)
+
+
+def _result(value: Any) -> _Result:
+    items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
+    kind = getattr(type(value), "stands_for", tuple if isinstance(value, tuple) else list)
+    return _Result(items, kind, getattr(value, "maxlen", None))

@@ -118,8 +118,9 @@ pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
 
 
 def is_open_list(value: Any) -> bool:
-    """Whether this is a list whose length the program decides, or whose elements lie in arrays."""
-    return isinstance(value, list) and any(type(item) in (Run, Unread) for item in list.__iter__(value))
+    """Whether this is a list (or a tuple) whose length the program decides, or whose elements lie in arrays."""
+    items = list.__iter__(value) if isinstance(value, list) else value if type(value) is tuple else ()
+    return any(type(item) in (Run, Unread) for item in items)
 
 
 def require_read(items: Iterable[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from collections import deque
 
 import numpy as np
 import pytest
@@ -373,6 +374,67 @@ def changed_in_a_statement_that_fails(x):
     finally:
         steps.append(4.0)
     return steps
+
+
+@program
+def a_tuple_of_it(x):
+    out = []
+    for value in x:
+        if value > 1:
+            out.append(value)
+    return tuple(out), len(tuple(out))
+
+
+@program
+def deque_breadth_first(x):
+    free = np.abs(x).reshape(2, 3) < 2.5
+    seen = np.zeros((2, 3), dtype=bool)
+    queue, order = deque([(0, 0)]), []
+    while queue:
+        r, c = queue.popleft()
+        if seen[r, c]:
+            continue
+        seen[r, c] = True
+        order.append((r, c))
+        for i, j in ((r, c + 1), (r + 1, c), (r, c - 1), (r - 1, c)):
+            if 0 <= i < 2 and 0 <= j < 3 and free[i, j] and not seen[i, j]:
+                queue.append((i, j))
+    return order, seen
+
+
+@program
+def deque_at_both_ends(x):
+    queue = deque([1.0, 2.0, 3.0])
+    for value in x:
+        if value > 1:
+            queue.appendleft(value)
+        elif value < 0:
+            queue.pop()
+        else:
+            queue.extend([value, value])
+    while len(queue) > 4:
+        queue.popleft()
+    return list(queue), queue[0], queue[-1], isinstance(queue, deque)
+
+
+@program
+def deque_with_a_greatest_length(x):
+    recent, sums = deque(maxlen=3), []
+    for value in x:
+        if value > 0:
+            recent.append(value)
+        if len(recent) > 0:
+            sums.append(sum(recent))
+    return recent, sums
+
+
+@program
+def deque_without_elements(x):
+    queue = deque()
+    for value in x:
+        if value > 2:
+            queue.append(value)
+    return queue.popleft()
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

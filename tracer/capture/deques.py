@@ -1,0 +1,115 @@
+"""``collections.deque`` in a traced function: a list with methods for its other end, and perhaps a greatest length."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from ..recording import pytree
+from . import places
+from .calls import LIST_METHODS, call, implements
+from .list_access import change, items_of, sliced
+from .list_runs import is_open_list
+
+
+class TracedDeque(list):
+    """Is returned, and set outside, as a deque. What its methods do stands below."""
+
+    stands_for = deque
+    empty_message = "pop from an empty deque"
+
+    def __init__(self, items: Iterable[Any] = (), maxlen: int | None = None) -> None:
+        super().__init__(items)
+        self.maxlen = maxlen
+
+    def append(self, value: Any) -> None: ...
+
+    def appendleft(self, value: Any) -> None: ...
+
+    def extend(self, values: Any) -> None: ...
+
+    def extendleft(self, values: Any) -> None: ...
+
+    def pop(self) -> Any: ...
+
+    def popleft(self) -> Any: ...
+
+    def rotate(self, count: int = 1) -> None: ...
+
+    def copy(self) -> Any: ...
+
+
+pytree.register_pytree(
+    TracedDeque, lambda value: (tuple(items_of(value)), value.maxlen), lambda m, items: TracedDeque(items, m)
+)
+
+
+@implements(deque)
+def deque_(iterable: Any = (), maxlen: int | None = None) -> TracedDeque:
+    made = TracedDeque((), maxlen)
+    places.note_made(made)
+    _extend(made, iterable)
+    return made
+
+
+def _put(holder: TracedDeque, items: list[Any], kept: slice) -> None:
+    """Give it these contents; of those beyond the greatest length this part is kept."""
+    too_long = holder.maxlen is not None and (is_open_list(items) or len(items) > holder.maxlen)
+    change(holder, sliced(items, kept) if too_long else items)
+
+
+@implements(TracedDeque.append)
+def _append(holder: TracedDeque, value: Any) -> None:
+    _put(holder, [*items_of(holder), value], slice(-holder.maxlen, None) if holder.maxlen else slice(0))
+
+
+@implements(TracedDeque.extend)
+def _extend(holder: TracedDeque, values: Any) -> None:
+    more = call(list, values)
+    _put(holder, [*items_of(holder), *items_of(more)], slice(-holder.maxlen, None) if holder.maxlen else slice(0))
+
+
+@implements(TracedDeque.appendleft)
+def _appendleft(holder: TracedDeque, value: Any) -> None:
+    if is_open_list(holder):
+        LIST_METHODS["insert"](holder, 0, value)
+    else:
+        change(holder, [value, *items_of(holder)])
+    _put(holder, items_of(holder), slice(holder.maxlen))
+
+
+@implements(TracedDeque.extendleft)
+def _extendleft(holder: TracedDeque, values: Any) -> None:
+    for value in values:
+        _appendleft(holder, value)
+
+
+@implements(TracedDeque.pop)
+def _pop(holder: TracedDeque) -> Any:
+    return LIST_METHODS["pop"](holder)
+
+
+@implements(TracedDeque.popleft)
+def _popleft(holder: TracedDeque) -> Any:
+    if is_open_list(holder[:1]) or not holder:
+        return LIST_METHODS["pop"](holder, 0)
+    items = items_of(holder)
+    change(holder, items[1:])
+    return items[0]
+
+
+@implements(TracedDeque.rotate)
+def _rotate(holder: TracedDeque, count: int = 1) -> None:
+    items = items_of(holder)
+    if is_open_list(items):
+        raise NotImplementedError("deque.rotate, where the program decides on the length, is not implemented")
+    count = count % len(items) if items else 0
+    change(holder, items[-count:] + items[:-count] if count else items)
+
+
+@implements(TracedDeque.copy)
+def _copy(holder: TracedDeque) -> TracedDeque:
+    made = TracedDeque(items_of(holder), holder.maxlen)
+    places.note_made(made)
+    return made
