@@ -1,6 +1,11 @@
 """Errors of tracing: each names the variable, the line, and what to do."""
 
 import datetime
+import decimal
+import heapq
+import json
+import re
+import statistics
 from types import SimpleNamespace
 
 import numpy as np
@@ -221,3 +226,45 @@ def test_static_field_of_a_dataclass_must_be_hashable():
 
     with pytest.raises(TracerError, match="argument m: the structure of a container .* hashable"):
         compiled(lambda m: m.w)(Model(1.0, ["a"]))
+
+
+def test_functions_of_libraries_are_named():
+    special = pytest.importorskip("scipy.special")
+    optimize = pytest.importorskip("scipy.optimize")
+    x = np.array([3.0, 1.0, 2.0])
+    for function, name in [
+        (lambda x: optimize.brentq(lambda t: t - x[0], 0, 5), "scipy.optimize.brentq"),
+        (lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), x).x, "scipy.optimize.minimize"),
+        (lambda x: special.jv(1, x), "scipy.special.jv"),
+        (lambda x: np.ma.array(x, mask=[0, 1, 0]).mean(), "np.ma.array"),
+        (lambda x: np.vectorize(lambda v: v)(x), "np.vectorize"),
+        (lambda x: heapq.nsmallest(2, x), "heapq.nsmallest"),
+    ]:
+        with pytest.raises((ConcretizationError, NotImplementedError), match=rf"phlox.host_call\({name}, ") as caught:
+            jit(function)(x)
+        message = str(caught.value)
+        assert not isinstance(caught.value, ConcretizationError) or re.search(rf"is used .* at \S*{HERE}", message)
+
+
+@pytest.mark.parametrize("use", [lambda x: decimal.Decimal(x[0]), lambda x: json.dumps(list(x)), lambda x: statistics.mean(x)])
+def test_errors_of_libraries_have_a_note(use):
+    with pytest.raises(TypeError) as caught:
+        jit(use)(np.ones(2))
+    assert "phlox.host_call(" in caught.value.__notes__[0]
+
+
+def test_errors_of_users_have_none():
+    def f(x):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError) as caught:
+        jit(f)(np.ones(2))
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_what_is_hashed():
+    with pytest.raises(TypeError, match="unhashable type: 'numpy.ndarray'"):
+        jit(lambda x: {x: 1})(np.ones(2))
+    with pytest.raises(ConcretizationError, match="needs a hash"):
+        compiled(lambda x: {x[0]})(np.ones(2))
+    assert compiled(lambda n: len({n, n + 1, 4}))(3) == 2

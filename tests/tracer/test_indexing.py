@@ -348,3 +348,25 @@ def test_handlers_see_what_is_said(capsys):
         expected = capsys.readouterr().out
         jit(f)(np.arange(5.0), i)
         assert capsys.readouterr().out == expected and expected
+
+
+def test_ranges_as_indices():
+    table = np.arange(12.0).reshape(3, 4)
+
+    def write(table, k):
+        table[0, range(k)] = 1
+        table[range(1, k)] += 2
+        table[range(0, 3, 2), 1] = 7
+        return table
+
+    def in_a_loop(table):
+        total = 0.0
+        for k in range(200):
+            total += table[0, range(k % 3)].sum()
+        return total
+
+    for k in (2, 3):
+        np.testing.assert_array_equal(jit(write)(table.copy(), k), write(table.copy(), k))
+        np.testing.assert_array_equal(jit(lambda table, i, k: table[i, range(k)])(table, 1, k), table[1, :k])
+    np.testing.assert_array_equal(jit(lambda table: table[range(2), range(1, 3)])(table), table[range(2), range(1, 3)])
+    assert jit(in_a_loop)(table) == in_a_loop(table)

@@ -26,6 +26,7 @@ from ..recording.array import TracedArray
 from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
+from ..recording.libraries import add_note
 from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
@@ -152,6 +153,8 @@ def record(
         except Exception as error:
             replaced = trace.replaced_concretization(error)
             if replaced is None:
+                if not isinstance(error, (TracerError, RaisedBehindChanges)):
+                    add_note(error)
                 raise
             replaced.outside = trace.surroundings.paths_of(replaced.sources or ())
             raise replaced.with_traceback(error.__traceback__) from None

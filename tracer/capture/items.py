@@ -12,6 +12,7 @@ from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import list_access, places
 from .creation import traced_constant
+from .iteration import TracedRange
 from .list_runs import is_open_list, require_own
 from .merging import without_maybes
 from .outside_containers import OutsideDict, OutsideList
@@ -26,7 +27,7 @@ def getitem(holder: Any, index: Any) -> Any:
         return _grid(holder, index)
     if is_open_list(holder):
         return _item_of_list(holder, without_maybes(index))
-    index = without_maybes(index)
+    index = _with_arrays(without_maybes(index))
     if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -72,6 +73,13 @@ def _known_bounds(part: slice) -> slice:
     return slice(*bounds)
 
 
+def _with_arrays(index: Any) -> Any:
+    """The index with an array in the place of a range between traced bounds."""
+    if type(index) is TracedRange:
+        return np.arange(index.start, index.stop, index.step)
+    return tuple(map(_with_arrays, index)) if type(index) is tuple else index
+
+
 def _needs_values(index: Any) -> bool:
     if isinstance(index, (TracedArray, list)):
         return has_traced(index)
@@ -82,7 +90,7 @@ def _needs_values(index: Any) -> bool:
 
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
-    index, value = without_maybes(index), value if isinstance(holder, (list, dict)) else without_maybes(value)
+    index, value = _with_arrays(without_maybes(index)), value if isinstance(holder, (list, dict)) else without_maybes(value)
     note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)

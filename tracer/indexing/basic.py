@@ -202,7 +202,7 @@ def _forward(r: Range) -> tuple[int, int, int]:
 
 def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
-        if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, bool, np.bool_)) or hasattr(entry, "dtype")):
+        if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, range, bool, np.bool_)) or hasattr(entry, "dtype")):
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
                 "indices"
@@ -297,7 +297,7 @@ def is_mask_entry(entry: Any) -> bool:
     """Whether an entry of an index is a boolean array (or scalar), traced or not."""
     if isinstance(entry, (bool, np.bool_)):
         return True
-    if isinstance(entry, (list, tuple)):
+    if isinstance(entry, (list, tuple, range)):
         return not has_traced(entry) and np.asarray(entry).dtype == bool
     return isinstance(entry, (TracedArray, np.ndarray)) and entry.dtype == np.dtype(bool)
 

@@ -387,7 +387,10 @@ class TracedArray(ArrayMethods, Operators):
         trace = require_trace(self)
         return TracedArray.from_instruction(trace, hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ()))
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        raise ConcretizationError(self, "where Python needs a hash (as the key of a dict, or in a set)")
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""

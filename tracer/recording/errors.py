@@ -6,6 +6,7 @@ import linecache
 from typing import TYPE_CHECKING, Any
 
 from ...hlo.source_lines import user_location
+from . import libraries
 from .current_trace import current_trace
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ class LeakedArrayError(TracerError):
     """A traced array is used after, or outside of, the function in which it was traced."""
 
     def __init__(self, array: TracedArray | Storage | None) -> None:
-        self.array = array
+        self.array, used = array, _used_at(user_location())
         super().__init__(
-            f"{describe(array)} is used outside of the function in which it was traced{_used_at()}. It stands for a value of "
+            f"{describe(array)} is used outside of the function in which it was traced{used}. It stands for a value of "
             "one recorded computation and has no contents of its own. Return it from that function (loop body, branch) instead "
             "of storing it in a global, an attribute or an outer list."
         )
@@ -101,7 +102,9 @@ class ConcretizationError(TracerError):
     outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
-        self.array, self.purpose, self.location = array, purpose, user_location()
+        library, self.location = libraries.caller()
+        self.array, self.purpose = array, purpose
+        hint = libraries.way_out(library) if library else hint or _GENERAL_HINT
         self.sources = None
         trace = current_trace()
         if trace is not None:
@@ -113,8 +116,8 @@ class ConcretizationError(TracerError):
         of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
         computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
         super().__init__(
-            f"{describe(array)} is used {purpose}{_used_at()}, but its contents are not known while the function is "
-            f"traced.{computed_from} {hint or _GENERAL_HINT}"
+            f"{describe(array)} is used {purpose}{_used_at(self.location)}, but its contents are not known while the function "
+            f"is traced.{computed_from} {hint}"
         )
 
 
@@ -138,7 +141,8 @@ HINTS = {
     "array": (
         "NumPy's own arrays cannot hold traced values: make the array with np.zeros_like, np.stack or phlox.numpy "
         "(phlox.numpy.zeros(...) instead of np.zeros(...)). An ndarray takes a traced index as "
-        "phlox.numpy.asarray(array)[index]."
+        "phlox.numpy.asarray(array)[index]. What needs an ndarray can be called by phlox.host_call(function, result_shapes, "
+        "...)."
     ),
 }
 
@@ -177,8 +181,7 @@ def at(location: hlo.SourceLocation | None) -> str:
     return f"{location}" + (f": `{line}`" if line else "")
 
 
-def _used_at() -> str:
-    location = user_location()
+def _used_at(location: hlo.SourceLocation | None) -> str:
     return f" at {at(location)}" if location is not None else ""
 
 

@@ -88,6 +88,8 @@ def name_of(function: Callable) -> str:
     if isinstance(owner := getattr(function, "__objclass__", None), type):
         return f"{owner.__name__}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
+        module = "scipy.special"
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 
 
@@ -121,7 +123,8 @@ def not_implemented(function: Callable) -> NotImplementedError:
     needs = MISSING.get(function)
     because = f": it needs {needs}, which is not there yet" if needs else ""
     return NotImplementedError(
-        f"{name_of(function)} is not implemented for traced arrays{because}. phlox.numpy.gaps() lists all gaps"
+        f"{name_of(function)} is not implemented for traced arrays{because}. phlox.numpy.gaps() lists all gaps. The compiled "
+        f"code can call the function itself: phlox.host_call({name_of(function)}, result_shapes, ...)"
     )
 
 
