@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -288,7 +287,7 @@ def type_(*args: Any) -> Any:
     if not others and type(value) is Maybe:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if others or not isinstance(value, TracedArray):
-        return deque if not others and type(value) is TracedDeque else class_of(type(*args))
+        return class_of(type(*args))
     if not value.is_scalar:
         return np.ndarray
     if value.weak_type:

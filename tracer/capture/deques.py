@@ -16,7 +16,7 @@ from .list_runs import is_open_list
 class TracedDeque(list):
     """Is returned, and set outside, as a deque. What its methods do stands below."""
 
-    stands_for = deque
+    followed_class = deque
     empty_message = "pop from an empty deque"
 
     def __init__(self, items: Iterable[Any] = (), maxlen: int | None = None) -> None:

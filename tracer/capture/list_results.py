@@ -57,5 +57,5 @@ def _is_replaced(value: Any) -> bool:
 
 def _result(value: Any) -> _Result:
     items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
-    kind = getattr(type(value), "stands_for", tuple if isinstance(value, tuple) else list)
+    kind = getattr(type(value), "followed_class", tuple if isinstance(value, tuple) else list)
     return _Result(items, kind, getattr(value, "maxlen", None))
