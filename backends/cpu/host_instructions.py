@@ -94,7 +94,7 @@ class HostCall:
         self._arrays = [_Place(shape) for operand in self._operands for shape in array_leaves(operand)]
         self._results = [_Place(shape) for shape in array_leaves(instruction.shape)]
         self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
-        self._takes_tuples = any(shape.is_tuple for shape in self._operands)
+        self._is_flat = all([list(array_leaves(shape)) == [shape] for shape in self._operands])
         self._evaluate = _evaluation(instruction)
 
     @property
@@ -106,7 +106,7 @@ class HostCall:
         pointers = list(self._table_type.from_address(table))
         count = len(self._arrays)
         operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(pointers, self._arrays)]
-        if self._takes_tuples:
+        if not self._is_flat:
             arrays = iter(operands)
             operands = [pack(shape, arrays) for shape in self._operands]
         try:

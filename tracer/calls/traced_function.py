@@ -17,6 +17,7 @@ from ...runtime.host_functions import HostFunction
 from ..capture.list_results import with_results
 from ..capture.merging import Irreconcilable, Maybe
 from ..capture.printing import is_open, raise_later
+from ..capture.outside_objects import class_of
 from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Argument, Objects, Path
@@ -317,8 +318,9 @@ class _Outputs:
         elif takes_objects and not _holds_traced(leaf):
             found = Output("value", value=leaf)
         else:
+            kind = class_of(type(leaf))
             raise TracerError(
-                f"{place} is a {type(leaf).__module__}.{type(leaf).__qualname__}, which is neither "
+                f"{place} is a {kind.__module__}.{kind.__qualname__}, which is neither "
                 "an array nor a container of arrays; return arrays, numbers, strings or containers of these, or describe the "
                 "type with register_pytree"
             )

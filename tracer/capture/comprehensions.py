@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,6 +121,8 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
 
 class Generated(Lazy):
     """A generator expression while a function is traced."""
+
+    followed_class = types.GeneratorType
 
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
         self.whole, self.loop = whole, loop
