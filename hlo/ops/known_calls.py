@@ -25,8 +25,8 @@ NUMPY_FAILURES = {
     "solve": "Singular matrix", "inv": "Singular matrix", "eigh": "Eigenvalues did not converge",
     "eigvalsh": "Eigenvalues did not converge", "svd": "SVD did not converge", "pinv": "SVD did not converge",
 }  # fmt: skip
-# Elements of the second operand at which the first one, a mask of its leading dimension, is true, moved to the front, or, without
-# a second operand, their positions; what lies behind them is unspecified.
+# Elements of the second operand at which the first one, a mask of its leading dimension, is true, moved to the front, or,
+# without a second operand, their positions; what lies behind them is unspecified.
 COMPRESS = "phlox.compress"
 
 _NAME = re.compile(r"lapack_([sdcz])([a-z0-9]+)_ffi")

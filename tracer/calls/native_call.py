@@ -32,7 +32,7 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
         return False
     recording = specialization.recording
     try:
-        _require_repeatable(recording)
+        _require_repeatable(specialization)
         around = Around(types, _slots(recording), _changed(recording), call.object_values())
         leaves = {leaf.path: leaf for leaf in form.leaves}
         arguments = [
@@ -53,8 +53,11 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
     return installer(instance, signature, statics=statics, around=around.finished(), facts=facts, steps=steps)
 
 
-def _require_repeatable(recording: Recording) -> None:
-    """A call that finds an error is made again, by way of Python."""
+def _require_repeatable(specialization: Specialization) -> None:
+    """A call that finds an error is made again, by way of Python, which also sees what is raised behind changes."""
+    recording = specialization.recording
+    if recording.host_functions and specialization.changes_anything:
+        raise NotNative
     may_fail = recording.error_messages or has_dynamic_shapes(recording.module)
     if may_fail and runs_effects(recording.module.entry):
         raise NotNative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,8 @@ class Around:
                 return self._add("attribute", holder=self.place_of(holder), key=name)
             case paths.Item(holder=holder, index=index):
                 found = holder.read(self.objects)
+                if isinstance(found, MappingProxyType):  # the attributes of a class
+                    return self._add("item", holder=self.place_of(holder), key=index)
                 if type(found) is dict:
                     return self._add("dict item", holder=self._typed(holder, dict), key=index)
                 if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:

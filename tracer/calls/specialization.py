@@ -36,8 +36,8 @@ class Specialization:
         self._captures = [(capture.path, capture.convert) for capture in captures]
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
-        self._changes_anything = self.changes_arrays or bool(recording.effects)
-        self._is_repeated = self._changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
+        self.changes_anything = self.changes_arrays or bool(recording.effects)
+        self._is_repeated = self.changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
         self.changes_containers = any(isinstance(effect.path.root, Argument) for effect in recording.effects)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
@@ -92,7 +92,7 @@ class Specialization:
             stale.beginning = beginning
             raise
         except Exception as error:
-            if not self._changes_anything:
+            if not self.changes_anything:
                 raise
             raise RaisedBehindChanges(error, beginning=beginning) from None
         if self._single:
@@ -103,7 +103,7 @@ class Specialization:
             error = self.error(code)
             if isinstance(error, StaleCapture):
                 error.beginning = beginning
-            elif self._changes_anything:
+            elif self.changes_anything:
                 raise RaisedBehindChanges(error, beginning=beginning)
             raise error
         count = recording.result_count

@@ -16,8 +16,8 @@ from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.list_results import with_results
 from ..capture.merging import Irreconcilable, Maybe
-from ..capture.printing import is_open, raise_later
 from ..capture.outside_objects import class_of
+from ..capture.printing import is_open, raise_later
 from ..capture.surroundings import Surroundings
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Argument, Objects, Path

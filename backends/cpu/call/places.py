@@ -13,10 +13,10 @@ from typing import Any
 from .call_signature import ArgumentGuard
 
 # How the object of a place is found.
-SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "attribute", "cell")
+SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell")
 (
-    SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ATTRIBUTE,
-    SOURCE_CELL,
+    SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ITEM,
+    SOURCE_ATTRIBUTE, SOURCE_CELL,
 ) = range(len(SOURCES))  # fmt: skip
 
 
@@ -57,9 +57,9 @@ class Place:
     """Where an object is found, and what it has to be.
 
     source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
-        ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item" and "attribute"
+        ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
         (``key`` of what stands there), "cell" (the contents of the cell ``key``).
-    guard: None lets everything pass. What items are taken of must have passed a guard of its type.
+    guard: None lets everything pass. What items of tuples, lists and dicts are taken of must have passed a guard of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
     """
 
@@ -83,6 +83,7 @@ FUNCTIONS = (
     "PyDict_Next",
     "PyDict_Size",
     "PyErr_Clear",
+    "PyObject_GetItem",
 )
 
 ASSEMBLY = """
@@ -271,6 +272,7 @@ held:
   switch i64 %source, label %borrowed [ i64 SOURCE_TUPLE_ITEM, label %tuple_item
                                         i64 SOURCE_LIST_ITEM, label %list_item
                                         i64 SOURCE_DICT_ITEM, label %dict_item
+                                        i64 SOURCE_ITEM, label %any_item
                                         i64 SOURCE_ATTRIBUTE, label %attribute ]
 tuple_item:
   %tuple_size = field i64 %holder, TUPLE_SIZE
@@ -291,6 +293,10 @@ dict_item:
   %look_up = load ptr, ptr @PyDict_GetItemWithError
   %found_item = call ptr %look_up(ptr %holder, ptr %key)
   br label %borrowed
+any_item:
+  %get_item = load ptr, ptr @PyObject_GetItem
+  %found_any_item = call ptr %get_item(ptr %holder, ptr %key)
+  br label %owned
 attribute:
   %get = load ptr, ptr @PyObject_GetAttr
   %found_attribute = call ptr %get(ptr %holder, ptr %key)
@@ -301,7 +307,7 @@ borrowed:
   call void @retain(ptr %reference)
   br label %owned
 owned:
-  %object = phi ptr [ %reference, %borrowed ], [ %found_attribute, %attribute ]
+  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ]
   %nothing = icmp eq ptr %object, null
   br i1 %nothing, label %absent, label %check
 check:

@@ -450,6 +450,7 @@ READINGS = {
     "tuple item": ([Place("tuple item", 0, 1)], ("a", HOLDER), ("a",), SizeGuard(tuple, 2)),
     "list item": ([Place("list item", 0, 0)], [HOLDER], [], TypeGuard(list)),
     "dict item": ([Place("dict item", 0, key="x")], {"x": HOLDER}, {"y": HOLDER}, TypeGuard(dict)),
+    "item": ([Place("item", 0, key="x")], {"x": HOLDER}, {"y": HOLDER}, None),
     "attribute": ([Place("attribute", 0, key="value")], Holder(HOLDER), Holder, None),
     "nested": (
         [Place("attribute", 0, key="value"), Place("tuple item", 1, 0)], Holder((HOLDER,)), Holder(()), None,
