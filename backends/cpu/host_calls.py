@@ -11,6 +11,7 @@ from ...hlo.ops.known_calls import COMPRESS
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
 from ...runtime.custom_calls import NativeTarget
+from ..llvm.arrays import Array
 from ..llvm.memory import pointer_table
 from ..llvm.module import declaration
 from ..llvm.types import I32, POINTER
@@ -18,6 +19,7 @@ from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
 from .regions.compaction import compaction
+from .regions.small_solve import is_small, small_solve
 
 
 @emits_host_calls
@@ -29,15 +31,25 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
             return compaction(frame, instruction, values)
         if isinstance(find_target(target), NativeTarget):
             return _emit_native_call(frame, instruction, values, target)
-    b = frame.builder
     outputs = frame.outputs(instruction)
-    arrays = [*frame.operand_arrays(instruction, values), *(output for output in outputs if output is not None)]
+    operands = frame.operand_arrays(instruction, values)
+    if instruction.opcode == "custom-call" and is_small(instruction):
+        is_doubtful = small_solve(frame, instruction, operands, outputs)
+        with frame.builder.if_then(is_doubtful, likely=False):
+            _call_python(frame, instruction, operands, outputs)
+    else:
+        _call_python(frame, instruction, operands, outputs)
+    return frame.loaded(outputs)
+
+
+def _call_python(frame: Frame, instruction: Instruction, operands: list[Array], outputs: list[Array | None]) -> None:
+    b = frame.builder
+    arrays = [*operands, *(output for output in outputs if output is not None)]
     table = pointer_table(b, [array.pointer for array in arrays])
     call_python = declaration(b.module, CALL_PYTHON, I32, [POINTER, POINTER])
     code = b.call(call_python, [frame.module.host_object(instruction), table])
     with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
         frame.return_code(code)
-    return frame.loaded(outputs)
 
 
 def _emit_native_call(frame: Frame, instruction: Instruction, values: Values, target: str) -> list[Leaf]:

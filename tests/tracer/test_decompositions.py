@@ -139,3 +139,40 @@ def test_what_does_not_converge(name):
             jit(function)(broken)
     else:
         np.testing.assert_equal(jit(function)(broken), expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 17, 48, 49])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_small_and_large_systems(size, dtype):
+    random = np.random.default_rng(size)
+    a = random.normal(size=(size, size)).astype(dtype) + 3 * np.eye(size, dtype=dtype)
+    solve, inverse = jit(np.linalg.solve), jit(np.linalg.inv)
+    for shape in [(size,), (size, 1), (size, 5)]:
+        b = random.normal(size=shape).astype(dtype)
+        found = solve(a, b)
+        assert found.shape == shape and found.dtype == dtype
+        np.testing.assert_allclose(a @ found, b, atol=1e-3 if dtype == np.float32 else 1e-11)
+    np.testing.assert_allclose(a @ inverse(a), np.eye(size), atol=1e-3 if dtype == np.float32 else 1e-11)
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_a_matrix_is_singular_where_numpy_says_so(size):
+    random, inverse = np.random.default_rng(size), jit(np.linalg.inv)
+    kinds = set()
+    for _ in range(60):
+        a = random.integers(-5, 6, (size, size)).astype(float)
+        a[-1] = a[0] * 3 - a[-2] * random.integers(0, 2) * 0.1
+        a = a.T.copy() if random.random() < 0.5 else a
+        outcomes = []
+        for function in (np.linalg.inv, inverse):
+            try:
+                outcomes.append(function(a).shape)
+            except np.linalg.LinAlgError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+        kinds.add(outcomes[0])
+    assert len(kinds) == 2 or size == 2
+    nan, infinite = np.full((size, size), np.nan), np.diag(np.full(size, np.inf))
+    np.testing.assert_array_equal(inverse(nan), np.linalg.inv(nan))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(inverse(infinite).diagonal(), np.linalg.inv(infinite).diagonal())
