@@ -22,7 +22,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
 from .list_merging import aligned
-from .list_runs import is_open_list, length_of
+from .list_runs import is_open_list, length_of, note_copies
 from .merging import (
     Irreconcilable,
     Maybe,
@@ -58,6 +58,7 @@ class _Side:
         self.trace = trace
         self.values: dict[Any, Any] = {}
         self.places: dict[Any, tuple[Place, Any]] = {}
+        self.made: dict[int, Any] = {}
         self.outcome: Any = None
         self.raised: Exception | None = None
 
@@ -104,13 +105,28 @@ def decide(
     for place, recipe in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
+        if isinstance(place, _places.LocalName):
+            _note_shared(held, [side.values[place.key] for side in sides], sides, before[place.key])
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise held.error() if type(held) is Irreconcilable else TracerError(f"{place.name} cannot be decided on")
         place.set(held)
     for place in dead:
         if not all(unchanged(before[place.key], side.values[place.key]) for side in sides):
             place.set(UNBOUND)
-    return outcome_of(code(arrays), possible, value(arrays) if RETURN_CODE in possible else UNBOUND)
+    if RETURN_CODE not in possible:
+        return outcome_of(code(arrays), possible, UNBOUND)
+    returned = value(arrays)
+    _note_shared(returned, [returned_value(side.outcome) for side in sides], sides)
+    return outcome_of(code(arrays), possible, returned)
+
+
+def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
+    """A list that is one of two must not be changed, nor those two, if they have other names; ``own`` has had this one."""
+    if not isinstance(held, list) or any(held is end for end in ends):
+        return
+    shared = [end for end, side in zip(ends, sides) if isinstance(end, list) and end is not own and id(end) not in side.made]
+    for one in (held, *shared) if shared else ():
+        note_copies(current_trace(), one)
 
 
 def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], before: dict) -> _Side:
@@ -126,7 +142,7 @@ def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], 
                 side.raised = error
             side.values = {place.key: place.get() for place in places}
             side.values.update({key: place.get() for key, (place, _) in entries.items()})
-            side.places = dict(entries)
+            side.places, side.made = dict(entries), dict(entries.made)
             put_back(entries)
             entries.clear()
     finally:
@@ -195,7 +211,7 @@ class _Merger:
         Where it is ``surely`` bound behind the branch, a side on which it is not goes another way.
         """
         if unchanged(first, second):
-            return lambda arrays: first
+            return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
         for end, other in ((first, second), (second, first)):
             if type(end) is Irreconcilable:
                 return lambda arrays, end=end: end

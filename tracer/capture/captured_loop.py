@@ -205,6 +205,7 @@ class CapturedLoop:
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
             put_back(entries)
             entries.clear()
+        self._require_one_name(ends)
         self._look_for_more(slots, ends, changed, outcome)
         for key, (_, before, end) in changed.items():
             if key in self.growing:
@@ -328,6 +329,28 @@ class CapturedLoop:
             for structure, buffers in stacks:
                 grown.append(pytree.unflatten(structure, [row_of(buffer, number, kind) for kind, buffer in buffers]))
         return grown
+
+    def _require_one_name(self, ends: dict) -> None:
+        """A name may not be bound to a list in a round that is also known by another name, which it would no longer be."""
+        names: dict[int, str] = {}
+        for place in self.places:
+            end = ends[place.key]
+            if isinstance(end, list) and names.setdefault(id(end), place.name) != place.name:
+                if any(one is not ends[key] for key, one in self.before.items() if ends.get(key) is end):
+                    raise CarryTypeError(
+                        f"{names[id(end)]} and {place.name} are names of one list behind a round of {self._place()}. Fix: give "
+                        "one of them a copy (list(...))"
+                    )
+        holders = [
+            place.holder
+            for place in (*[slot.place for slot in self.slots.values()], *self.growing.values())
+            if isinstance(place, Contents)
+        ]
+        for place in self.places:
+            if any(ends[place.key] is holder for holder in holders) and self.before[place.key] is not ends[place.key]:
+                raise CarryTypeError(
+                    f"{place.name} becomes another name of a list that {self._place()} changes. Fix: give it a copy (list(...))"
+                )
 
     def _require_unaliased(self, place: Place, before: Any, end: Any) -> None:
         """A round may not change an array in place whose name it then gives to another one: others see it under other names."""

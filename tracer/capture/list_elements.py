@@ -273,9 +273,12 @@ def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArra
 
 
 def elements_from_arrays(
-    structure: Any, forms: Sequence[LeafForm], columns: Sequence[tuple[np.ndarray, bool]], count: int
+    structure: Any, forms: Sequence[LeafForm], columns: Sequence[tuple[np.ndarray, bool]], count: int, finished: Callable
 ) -> list[Any]:
-    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers."""
+    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
+
+    ``finished`` puts lists in them together.
+    """
     pending = list(columns)
     leaves = []
     for form in forms:
@@ -288,4 +291,5 @@ def elements_from_arrays(
                 values = [np.array(value) for value in values]
         table = [None] * form.is_number + list(map(_constant, form.constants))
         leaves.append([values[row] if form.is_number and not code else table[code] for row, code in enumerate(codes)])
-    return [pytree.unflatten(structure, row) for row in zip(*leaves)] if leaves else [pytree.unflatten(structure, ())] * count
+    rows = zip(*leaves) if leaves else [()] * count
+    return [finished(pytree.unflatten(structure, row)) for row in rows]

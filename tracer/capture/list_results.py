@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,5 +58,5 @@ def _is_replaced(value: Any) -> bool:
 
 def _result(value: Any) -> _Result:
     items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
-    kind = getattr(type(value), "followed_class", tuple if isinstance(value, tuple) else list)
+    kind = deque if type(value) is TracedDeque else tuple if type(value) is tuple else list
     return _Result(items, kind, getattr(value, "maxlen", None))

@@ -274,11 +274,11 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     trace = require_trace()
     found = element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
     if not is_copied and not isinstance(found, TracedArray):
-        _note_copies(trace, found)
+        note_copies(trace, found)
     return found
 
 
-def _note_copies(trace: Trace, value: Any) -> None:
+def note_copies(trace: Trace, value: Any) -> None:
     """What is changed in such a value would not be changed in the list."""
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF:
@@ -286,7 +286,7 @@ def _note_copies(trace: Trace, value: Any) -> None:
     if not isinstance(value, tuple):
         trace.root.copies[id(value)] = value
     for leaf in leaves:
-        _note_copies(trace, leaf)
+        note_copies(trace, leaf)
 
 
 def require_own(holder: Any) -> None:
@@ -294,8 +294,8 @@ def require_own(holder: Any) -> None:
     trace = current_trace()
     if trace is not None and id(holder) in trace.root.copies:
         raise TracerError(
-            f"a {type(holder).__name__} that is an element of a list is changed, where the program decides which one it is, "
-            "or how many there are. Fix: put another one there (x[i] = x[i] + [value])"
+            f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
+            "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"
         )
 
 
@@ -512,6 +512,23 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
         columns = [np.asarray(column)[: form.capacity] for column in given[: len(arrays)]]
         if start:
             columns = [np.roll(column, -start, axis=0) for column in columns]
-        return elements_from_arrays(form.structure, form.leaves, [(c[:length], w) for c, w in zip(columns, weak)], length)
+        given = [(column[:length], one) for column, one in zip(columns, weak)]
+        return elements_from_arrays(form.structure, form.leaves, given, length, _finished)
 
     return [*arrays, *numbers], elements
+
+
+def _finished(value: Any) -> Any:
+    """An element in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
+    if type(value) not in (list, tuple):
+        return value
+    found: list[Any] = []
+    for item in value:
+        if type(item) is not Run:
+            found.append(_finished(item))
+            continue
+        columns = [np.roll(np.asarray(column)[: item.form.capacity], -item.start, axis=0) for column in item.columns]
+        weak = [isinstance(column, list) for column in item.columns]
+        given = [(column[: item.length], one) for column, one in zip(columns, weak)]
+        found += elements_from_arrays(item.form.structure, item.form.leaves, given, int(item.length), _finished)
+    return type(value)(found)

@@ -437,6 +437,28 @@ def deque_without_elements(x):
     return queue.popleft()
 
 
+@program
+def lists_of_other_lengths_as_elements(x):
+    groups, group = [], []
+    for value in x:
+        group.append(value)
+        if value > 2:
+            groups.append(group)
+            group = []
+    return groups, group
+
+
+@program
+def returned_early(x):
+    out = []
+    for value in x:
+        if value > 4:
+            return out
+        if value > 1:
+            out.append(value)
+    return out
+
+
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_as_undecorated(function):
     check(function)
@@ -493,7 +515,7 @@ def test_a_list_chosen_by_the_program_cannot_be_changed_unnoticed():
             found[int(value) % 3].append(value)
         return found
 
-    with pytest.raises(TracerError, match="an element of a list is changed"):
+    with pytest.raises(TracerError, match="one of several, or an element of a list"):
         buckets(RISING)
 
 
@@ -515,3 +537,43 @@ def test_the_time_of_a_round_does_not_depend_on_the_capacity():
     body = collatz.lower(27).compile().as_text().partition("%while_body")[2].partition("ENTRY")[0]
     wide = [line for line in body.splitlines() if re.search(r"= s64\[257\]", line)]
     assert wide and all("get-tuple-element" in line or "dynamic-update-slice" in line or "parameter" in line for line in wide)
+
+
+def either_of_two(x):
+    low, high = [], []
+    for value in x:
+        target = low if value < 0 else high
+        target.append(value)
+    return low, high
+
+
+def one_side_is_another_name(x):
+    first = [1.0]
+    second = first if x[0] > 0 else list(first)
+    second.append(2.0)
+    return first, second
+
+
+def kept_by_another_name(x):
+    best, path = [], [0]
+    for i in range(len(x)):
+        path.append(i)
+        if x[i] > 2:
+            best = path
+    path.append(-1)
+    return best, path
+
+
+def two_names_of_a_new_one(x):
+    first, second, i = [], [], 0
+    while i < x[1] * 100:
+        first = second = [i]
+        i += 1
+    first.append(7)
+    return first, second
+
+
+@pytest.mark.parametrize("function", [either_of_two, one_side_is_another_name, kept_by_another_name, two_names_of_a_new_one])
+def test_a_list_that_would_be_a_copy_is_an_error(function):
+    with pytest.raises(TracerError, match="one of several|names of one list"):
+        jit(function)(RISING)
