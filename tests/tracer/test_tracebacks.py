@@ -139,15 +139,33 @@ def missing_attribute(x):
     return x.shapes
 
 
+def in_parts_of_expressions(x):
+    total = 0.0
+    for k in range(ROUNDS):
+        total += 1.0 if x[k % 3] < 0 else checked(x[k % 3]) + (lambda v: v)(k)
+    return total
+
+
+def in_a_condition(x):
+    return x[0] > 0 and (x[1] < 0 or helper(x)[0])
+
+
+def in_a_lambda(x):
+    f = lambda v: 1.0 if v < 0 else checked(v)  # noqa: E731
+    return f(x[0])
+
+
 FUNCTIONS = [
+    in_parts_of_expressions, in_a_condition, in_a_lambda,
     in_a_helper, element_assigned, raised_while_traced, index_out_of_range, raised_in_loops_and_branches, raised_with_values,
     wrong_shapes_in_a_branch, assertion, unbound, from_a_comprehension, from_a_handler, from_the_host, missing_attribute,
 ]  # fmt: skip
 
 
 def shown(error):
-    """The lines of a traceback, without this file's call of what raised it."""
-    return [(frame.name, frame.line) for frame in traceback.extract_tb(error.__traceback__)[1:]]
+    """The lines of a traceback, without this file's call of what raised it; before 3.12 comprehensions are functions."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    return [(frame.name, frame.line) for frame in frames if frame.name != "<listcomp>"]
 
 
 def caught(function, *arguments, **keywords):

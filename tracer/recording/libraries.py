@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import CodeType, FrameType
 
 import numpy as np
@@ -73,7 +74,7 @@ def is_library(code: CodeType) -> bool:
     return file.startswith((_STANDARD, *_INSTALLED)) or "site-packages" in file
 
 
-def _outwards(frame: FrameType | None):
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from .names import as_function
+
 _ITERABLE = "_phlox_iterable"
 # What may be evaluated when the names that it uses have gone on to the next element, or binds names around it.
 _LATER = (ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
@@ -32,7 +34,7 @@ def parts_of(node: Comprehension, element: ast.expr, tests: list[ast.expr | None
     first, *others = node.generators
     around = ast.comprehension(first.target, ast.Name(_ITERABLE, ast.Load()), first.ifs, 0)
     whole = type(node)(node.elt, [around, *others])
-    return [first.iter, _function([_ITERABLE], whole), *_loop(node.generators, tests, element)]
+    return [first.iter, as_function([_ITERABLE], whole), *_loop(node.generators, tests, element)]
 
 
 def _loop(generators: list[ast.comprehension], tests: list[ast.expr | None], element: ast.expr) -> list[ast.expr]:
@@ -40,12 +42,8 @@ def _loop(generators: list[ast.comprehension], tests: list[ast.expr | None], ele
     if len(generators) > 1:
         inner = ast.Attribute(ast.Name("_phlox", ast.Load()), "inner", ast.Load())
         element = ast.Call(inner, [generators[1].iter, *_loop(generators[1:], tests[1:], element)], [])
-    test = ast.Constant(None) if tests[0] is None else _function(names, tests[0])
-    return [_pattern(target), test, _function(names, element), ast.Constant(len(generators) > 1)]
-
-
-def _function(names: list[str], body: ast.expr) -> ast.Lambda:
-    return ast.Lambda(ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, []), body)
+    test = ast.Constant(None) if tests[0] is None else as_function(names, tests[0])
+    return [_pattern(target), test, as_function(names, element), ast.Constant(len(generators) > 1)]
 
 
 def _names(target: ast.expr) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .comprehensions import can_be_captured, parts_of
-from .names import binds_within_expression
+from .names import as_function, binds_within_expression
 
 HELPERS = "_phlox"  # the free variable that holds the helpers
 _COMPARISONS = {
@@ -34,8 +34,7 @@ def located(node: ast.AST, place: ast.AST) -> ast.AST:
 
 def later(expression: ast.expr) -> ast.Lambda:
     """The expression as a function without parameters."""
-    nothing = ast.arguments([], [], None, [], [], None, [])
-    return located(ast.Lambda(nothing, expression), expression)
+    return located(as_function([], expression), expression)
 
 
 class Expressions(ast.NodeTransformer):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+PART = "_phlox_part"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -195,3 +196,8 @@ def never_ends(statements: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return never_ends(last.body) and never_ends(last.orelse)
     return False
+
+
+def as_function(names: Iterable[str], expression: ast.expr) -> ast.Lambda:
+    """The expression as a function of these names. A parameter that is never given tells it from the user's lambdas."""
+    return ast.Lambda(ast.arguments([], [ast.arg(name) for name in names], ast.arg(PART), [], [], None, []), expression)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 import types
 from typing import Any
 
 from .expressions import HELPERS
-from .names import NotCapturable, copied, nodes_of_scope, suspends
+from .names import PART, NotCapturable, copied, nodes_of_scope, suspends
 from .reading import definition_of
 from .statements import PREFIX, Statements
 
@@ -17,7 +16,6 @@ _FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
 _LOOKS_AT_FRAMES = {"locals", "eval", "exec", "breakpoint", "_getframe", "currentframe"}
 _DOES_SO_WITHOUT_ARGUMENTS = {"vars", "dir"}
 _FACTORY, _FUNCTION = PREFIX + "factory", PREFIX + "function"
-_BLOCK = re.compile(rf"\.<locals>\.{PREFIX}block\d+")
 
 # By identity: code objects of two files may be equal. Each entry keeps its code alive.
 _made: dict[int, tuple[types.CodeType, types.CodeType | str]] = {}
@@ -69,10 +67,9 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
         return str(reason)
     except RecursionError:
         return "it is nested too deeply"
-    base = new.co_qualname
     if not set(new.co_freevars) <= {*code.co_freevars, HELPERS}:
         return f"{code.co_filename} has changed since it was imported"
-    new = _renamed(new, base, code.co_qualname).replace(co_name=code.co_name)
+    new = _renamed(new, code.co_qualname).replace(co_name=code.co_name)
     _remember(new)
     return new
 
@@ -157,17 +154,23 @@ def _find(compiled: types.CodeType, name: str) -> types.CodeType:
     return None
 
 
-def _renamed(code: types.CodeType, base: str, qualname: str) -> types.CodeType:
-    """The code with the names that it has in the source; blocks have that of their function."""
+def _renamed(code: types.CodeType, qualname: str) -> types.CodeType:
+    """The code with the names that it has in the source; blocks and parts of expressions have those of their function."""
+    own = code.co_qualname
 
-    def name_of(text: str) -> str:
-        return _BLOCK.sub("", text).replace(base, qualname, 1)
+    def named(constant: Any) -> Any:
+        if isinstance(constant, types.CodeType):
+            inside = constant.co_qualname.removeprefix(own)
+            return _renamed(constant, qualname if _is_part(constant) else qualname + inside)
+        is_name = isinstance(constant, str) and constant.startswith(_FACTORY) and constant.startswith(own)
+        return qualname + constant.removeprefix(own) if is_name else constant
 
-    constants = tuple([_renamed(one, base, qualname) if isinstance(one, types.CodeType) else one for one in code.co_consts])
-    constants = tuple([name_of(one) if isinstance(one, str) and one.startswith(_FACTORY) else one for one in constants])
-    whole = name_of(code.co_qualname)
-    name = code.co_name if not code.co_name.startswith(PREFIX) else whole.rpartition(".")[2]
-    return code.replace(co_consts=constants, co_qualname=whole, co_name=name)
+    name = qualname.rpartition(".")[2] if _is_part(code) else code.co_name
+    return code.replace(co_consts=tuple(map(named, code.co_consts)), co_qualname=qualname, co_name=name)
+
+
+def _is_part(code: types.CodeType) -> bool:
+    return code.co_name.startswith(PREFIX) or PART in code.co_varnames
 
 
 def _remember(code: types.CodeType) -> None:

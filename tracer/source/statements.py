@@ -16,6 +16,7 @@ from .liveness import Bindings, Liveness
 from .names import (
     NotCapturable,
     all_arguments,
+    as_function,
     binds_within_expression,
     bound_names,
     declared,
@@ -362,8 +363,7 @@ class Statements(Assignments):
         if binds_within_expression(message) or binds_within_expression(statement.test):
             return [self.expressions.generic_visit(statement)], True
         self.expressions.generic_visit(statement)
-        nothing = ast.arguments([], [], None, [], [], None, [])
-        text = ast.Constant(None) if statement.msg is None else ast.Lambda(nothing, statement.msg)
+        text = ast.Constant(None) if statement.msg is None else as_function([], statement.msg)
         statement.test = helper("asserted", statement.test, statement.test, text)
         return [statement], True
 
