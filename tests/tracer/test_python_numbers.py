@@ -1,6 +1,7 @@
 """Python's own numbers under jit have Python's arithmetic: any size, exceptions, types of results."""
 
 import itertools
+import math
 import operator
 
 import numpy as np
@@ -147,3 +148,84 @@ def test_lowered_code_takes_the_values_that_it_was_made_for():
     assert run(6) == 64
     with pytest.raises(TypeError, match="argument n"):
         run(-1)
+
+
+SPECIAL_FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 1e4, -1e4, 1e308, math.inf, -math.inf, math.nan]
+
+
+def is_alike(found, expected):
+    """Whether outcomes are the same, of floats but for rounding."""
+    if isinstance(found, type) or isinstance(expected, type):
+        return found == expected
+    for (kind, one), (expected_kind, other) in zip(found, expected, strict=True):
+        if kind is not expected_kind or one != other and not (kind is float and math.isclose(float(one), float(other))):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", [
+    "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+    "asinh", "acosh", "atanh", "fabs", "degrees", "radians", "isnan", "isinf", "isfinite", "exp2", "cbrt", "erf", "lgamma", "modf",
+])  # fmt: skip
+def test_functions_of_math(name):
+    function = getattr(math, name)
+    jitted = compiled(lambda x: function(x))
+    for x in SPECIAL_FLOATS:
+        assert is_alike(outcome(jitted, x), outcome(function, x)), x
+
+
+@pytest.mark.parametrize("name", ["atan2", "hypot", "pow", "fmod", "copysign", "isclose", "log"])
+def test_functions_of_math_of_two_numbers(name):
+    function = getattr(math, name)
+    jitted = compiled(lambda x, y: function(x, y))
+    for x, y in itertools.product(SPECIAL_FLOATS, SPECIAL_FLOATS):
+        assert is_alike(outcome(jitted, x, y), outcome(function, x, y)), (x, y)
+
+
+@pytest.mark.parametrize("function", [int, round, math.floor, math.ceil])
+def test_floats_become_integers(function):
+    jitted = compiled(lambda x: function(x))
+    for x in (1.5, -2.5, math.nan, math.inf, -math.inf, 7, 2**40, np.float32(2.5), np.int8(-3), np.uint8(200)):
+        assert outcome(jitted, x) == outcome(function, x), x
+    with pytest.raises(OverflowError, match="beyond 64 bits"):
+        jitted(1e30)
+
+
+@pytest.mark.parametrize("digits", [2, 0, 5, 15, -1, -2])
+def test_floats_are_rounded_correctly(digits):
+    rng = np.random.default_rng(0)
+    jitted = compiled(lambda x: round(x, digits))
+    values = [2.675, 1.005, -0.125, 0.125, 1e300, -0.001, 5e-324, 45035996273704.975, 45035996273704.965, 250.0, -150.0, 1e22]
+    values += [*rng.uniform(-1e3, 1e3, 100).tolist(), *(rng.integers(-(10**6), 10**6, 100) / 200).tolist()]
+    values += [
+        *(rng.uniform(-1, 1, 200) * 10.0 ** rng.integers(-5, 17, 200)).tolist(),
+        *(rng.integers(2**52, 2**53, 99) * 1e-2),
+    ]
+    for x in [*map(float, values), math.inf, math.nan]:
+        assert repr(jitted(x)) == repr(round(x, digits)), x
+
+
+def test_integers_are_rounded():
+    jitted = compiled(lambda n: round(n, -2))
+    for n in (150, 250, -250, 149, -151, 50, 0, 2**40 + 50, 10**30 + 50):
+        assert jitted(n) == round(n, -2), n
+
+
+@pytest.mark.parametrize("values", [
+    [1.0, math.nan, 3.0], [math.nan, 1.0, 3.0], [0.0, -0.0], [-0.0, 0.0], [-math.inf, math.nan], [math.nan], [3, 1, 2],
+])  # fmt: skip
+def test_extremes_of_arrays(values):
+    x = np.array(values)
+    for function in (max, min):
+        assert outcome(compiled(lambda x: function(x)), x) == outcome(function, x)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float32, np.int64, np.uint64, np.float16])
+def test_builtins_of_arrays(dtype):
+    x = np.array([3, 200, 100, 0]).astype(dtype)
+    for function in (sum, any, all, max, min):
+        with np.errstate(over="ignore"):
+            assert outcome(compiled(lambda x: function(x)), x) == outcome(function, x), function
+    for reverse in (False, True):
+        found = compiled(lambda x: sorted(x, reverse=reverse))(x)
+        assert [(type(one), one) for one in found] == [(type(one), one) for one in sorted(x, reverse=reverse)]

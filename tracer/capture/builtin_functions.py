@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import builtins
 import functools
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import ConcretizationError
-from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import as_traced, has_traced
 from . import places
-from .branches import truth
 from .calls import call, implements
 from .comprehensions import Generated, folded, generated
+from .conversions import bool_, is_open
 from .deques import TracedDeque
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
@@ -29,59 +26,6 @@ from .list_runs import is_open_list, length_of
 from .merging import Maybe
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
-
-
-def _is_open(value: Any) -> bool:
-    """Whether this is a traced value that is not known."""
-    return isinstance(value, TracedArray) and value.known_value is None
-
-
-def _converted(value: TracedArray, element_type: hlo.ElementType) -> TracedArray:
-    """A Python number of this type; arrays of one element are taken as Python does."""
-    if value.size != 1:
-        raise TypeError("only length-1 arrays can be converted to Python scalars")
-    trace = require_trace(value)
-    scalar = hlo.reshape(value.instruction(trace), ())
-    return TracedArray.from_instruction(trace, hlo.convert(scalar, element_type), weak_type=True)
-
-
-@implements(int)
-def int_(*args: Any, **kwargs: Any) -> Any:
-    if len(args) == 1 and _is_open(args[0]):
-        if args[0].element_type.is_complex:
-            raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'complex'")
-        return _converted(args[0], hlo.S64)
-    return int(*args, **kwargs)
-
-
-@implements(float)
-def float_(*args: Any) -> Any:
-    return _converted(args[0], hlo.F64) if args and _is_open(args[0]) else float(*args)
-
-
-@implements(complex)
-def complex_(*args: Any, **kwargs: Any) -> Any:
-    if len(args) == 2 and (_is_open(args[0]) or _is_open(args[1])):
-        return args[0] + args[1] * 1j
-    return _converted(args[0], hlo.C128) if args and _is_open(args[0]) else complex(*args, **kwargs)
-
-
-@implements(bool)
-def bool_(*args: Any) -> Any:
-    if args and isinstance(args[0], TracedArray) and truth(args[0]) is None:
-        return _converted(not_(not_(args[0])), hlo.PRED)
-    return bool(*args)
-
-
-@implements(round)
-def round_(number: Any, ndigits: int | None = None) -> Any:
-    if not _is_open(number):
-        return round(number) if ndigits is None else round(number, ndigits)
-    if ndigits is None:
-        return number if number.element_type.is_integer else _converted(np.rint(number), hlo.S64)
-    rounded = np.round(number, ndigits)
-    rounded.weak_type = number.weak_type
-    return rounded
 
 
 @implements(len)
@@ -100,7 +44,7 @@ def list_(*args: Any) -> Any:
 
 @implements(range)
 def range_(*bounds: Any) -> Any:
-    return TracedRange(*bounds) if any(map(_is_open, bounds)) else range(*bounds)
+    return TracedRange(*bounds) if any(map(is_open, bounds)) else range(*bounds)
 
 
 @implements(tuple)
@@ -165,7 +109,7 @@ def _itself(value: Any) -> Any:
 
 def _is_of_open_length(iterable: Any) -> bool:
     rows = rows_of(iterable) if is_captured(iterable) else None
-    return rows is not None and _is_open(rows.length)
+    return rows is not None and is_open(rows.length)
 
 
 def _elements(args: tuple) -> list[Any]:
@@ -180,7 +124,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
     def implementation(*args: Any, key: Callable | None = None, **default: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], TracedArray) and key is None and args[0].ndim == 1:
             if args[0].is_dynamic or args[0].size:
-                return reduction(args[0])
+                return _of_array(args[0], reduction)
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
         items = _elements(args)
@@ -205,6 +149,18 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
     return implementation
 
 
+def _of_array(array: TracedArray, reduction: Callable) -> Any:
+    """The first of its elements than which none is greater, or less, in Python's order: NaN counts only if it is the first."""
+    if not array.element_type.is_float:
+        return reduction(array)
+    position = (np.argmax if reduction is np.max else np.argmin)(array)
+    if array.is_dynamic:
+        return array[position]
+    least = -np.inf if reduction is np.max else np.inf
+    position = (np.argmax if reduction is np.max else np.argmin)(np.where(np.isnan(array), least, array))
+    return np.where(np.isnan(array[0]), array[0], array[position])[()]
+
+
 def _chosen(test: Any, first: Any, second: Any) -> Any:
     return choose(test, lambda: first, lambda: second)
 
@@ -216,7 +172,9 @@ implements(builtins.min)(_extreme(builtins.min, np.min, lambda one, other: one <
 @implements(builtins.sum)
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim >= 1 and type(start) is int and start == 0:
-        return np.sum(iterable, axis=0)
+        if not iterable.is_dynamic and not len(iterable):
+            return 0
+        return np.sum(iterable, axis=0, dtype=(0 + np.zeros((), iterable.dtype)).dtype)
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, start, lambda one, other: one + other)
     items = _elements((iterable,)) if is_captured(iterable) else iterable
@@ -226,7 +184,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
 @implements(builtins.any)
 def any_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
-        return np.any(iterable)
+        return bool_(np.any(iterable))
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, False, lambda _, value: bool_(value), bool_)
     items = _elements((iterable,))
@@ -238,7 +196,7 @@ def any_(iterable: Any) -> Any:
 @implements(builtins.all)
 def all_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
-        return np.all(iterable)
+        return bool_(np.all(iterable))
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, True, lambda _, value: bool_(value), not_)
     items = _elements((iterable,))
@@ -258,14 +216,27 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
-    values = np.stack([as_traced(item) for item in keys])
-    order = np.argsort(-values if reverse else values, kind="stable")
+    order = _order(keys, reverse)
+    kinds = {type_(item) for item in items}
+    if len(kinds) > 1:
+        given = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise NotImplementedError(f"sorted of traced values of different types, {given}, is not implemented")
     whole = np.stack([as_traced(item) for item in items])[order]
     found = [whole[position] for position in range(len(items))]
-    if all(type_(item) in (bool, int, float) for item in items):
-        for item in found:
-            item.weak_type = True
+    for item in found:
+        item.weak_type = kinds <= {bool, int, float}
     return found
+
+
+def _order(keys: list[Any], reverse: bool) -> TracedArray:
+    """The positions in the order of the keys; where it is reversed, equal ones keep theirs."""
+    values = np.stack([as_traced(item) for item in (reversed(keys) if reverse else keys)])
+    if values.element_type.is_float:
+        trace = require_trace(values)
+        unordered = np.any(np.isnan(values)).instruction(trace)
+        trace.add_error_flag(unordered, NotImplementedError, "sorted of traced values, one of which is NaN, is not implemented")
+    order = np.argsort(values, kind="stable")
+    return len(keys) - 1 - order[::-1] if reverse else order
 
 
 @implements(builtins.abs)
@@ -298,61 +269,3 @@ def type_(*args: Any) -> Any:
 @implements(builtins.callable)
 def callable_(value: Any) -> bool:
     return callable(value)
-
-
-# --- math ---
-
-_MATH = {
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "expm1": np.expm1,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.abs,
-    "atan2": np.arctan2, "hypot": np.hypot, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign, "degrees": np.degrees,
-    "radians": np.radians, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-}  # fmt: skip
-_INTEGERS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
-# Where math raises ValueError on a number.
-_DOMAINS: dict[str, Callable[[Any], Any]] = {
-    "sqrt": lambda x: x < 0, "log": lambda x: x <= 0, "log2": lambda x: x <= 0, "log10": lambda x: x <= 0,
-    "log1p": lambda x: x <= -1, "asin": lambda x: abs(x) > 1, "acos": lambda x: abs(x) > 1, "acosh": lambda x: x < 1,
-    "atanh": lambda x: abs(x) >= 1,
-}  # fmt: skip
-
-
-def _of_math(name: str, ufunc: np.ufunc) -> Callable:
-    function = getattr(math, name)
-
-    def implementation(*args: Any) -> Any:
-        if not any(map(_is_open, args)):
-            return function(*args)
-        numbers = [_converted(one, hlo.F64) if isinstance(one, TracedArray) else one for one in args]
-        if name in _DOMAINS:
-            trace = require_trace(*numbers)
-            trace.add_error_flag(_DOMAINS[name](numbers[0]).instruction(trace), ValueError, "math domain error")
-        if name == "log" and len(numbers) == 2:
-            return np.log(numbers[0]) / np.log(numbers[1])
-        found = ufunc(*numbers)
-        found.weak_type = True
-        return _converted(found, hlo.S64) if name in _INTEGERS else found
-
-    return implementation
-
-
-def _special(name: str) -> Callable:
-    """A function of math that is a ufunc of SciPy, which may not be there."""
-    function, kernel = getattr(math, name), SPECIAL_KERNELS[name if name != "lgamma" else "gammaln"]
-
-    def implementation(number: Any) -> Any:
-        if not _is_open(number):
-            return function(number)
-        trace = require_trace(number)
-        found = kernel.emit(_converted(number, hlo.F64).instruction(trace))
-        return TracedArray.from_instruction(trace, found, weak_type=True)
-
-    return implementation
-
-
-for _name in ("erf", "erfc", "gamma", "lgamma"):
-    if _name in SPECIAL_KERNELS or _name == "lgamma" and "gammaln" in SPECIAL_KERNELS:
-        implements(getattr(math, _name))(_special(_name))
-for _name, _ufunc in (_MATH | _INTEGERS).items():
-    implements(getattr(math, _name))(_of_math(_name, _ufunc))

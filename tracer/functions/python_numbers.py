@@ -88,20 +88,17 @@ def _error(operate: Callable, *numbers: Any) -> Exception:
 def _integer(ufunc: np.ufunc, numbers: tuple, found: Interval, overflows: Callable[..., hlo.Instruction]) -> TracedArray:
     """The ufunc's result, which lies in the interval ``found``; where 64 bits do not hold that, ``overflows`` tells."""
     trace = require_trace(*numbers)
-    if not within(found, INT64) or not all(map(_fits_or_is_traced, numbers)):
+    if not all(map(_fits_or_is_traced, numbers)):
+        require(trace, numbers, lambda: hlo.constant(True), IntegerOverflow(IntegerOverflow.MESSAGE))
+        return _as_number(hlo.constant(0, hlo.S64))
+    if not within(found, INT64):
         require(trace, numbers, lambda: overflows(*_integers(numbers)), IntegerOverflow(IntegerOverflow.MESSAGE))
         found = INT64
-    return _as_number(_by_ufunc(ufunc, *_within_64_bits(numbers)).instruction(trace), found)
+    return _as_number(_by_ufunc(ufunc, *numbers).instruction(trace), found)
 
 
 def _integers(numbers: tuple) -> list[hlo.Instruction]:
-    return [_in_type(number, hlo.S64) for number in _within_64_bits(numbers)]
-
-
-def _within_64_bits(numbers: tuple) -> tuple:
-    if not all(map(_fits_or_is_traced, numbers)):
-        raise IntegerOverflow(IntegerOverflow.MESSAGE)
-    return numbers
+    return [_in_type(number, hlo.S64) for number in numbers]
 
 
 def _fits_or_is_traced(number: Any) -> bool:

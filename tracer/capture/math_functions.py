@@ -1,0 +1,252 @@
+"""The functions of ``math`` and ``cmath``: they take and return Python's numbers, and raise where NumPy has NaN, infinities."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import SPECIAL_KERNELS
+from .calls import implements
+from .conversions import converted, integer_of, is_open
+
+_MATH = {
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "expm1": np.expm1,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.abs,
+    "atan2": np.arctan2, "hypot": np.hypot, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign, "degrees": np.degrees,
+    "radians": np.radians, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "exp2": np.exp2, "cbrt": np.cbrt,
+}  # fmt: skip
+_INTEGERS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+_CMATH = {
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log10": np.log10, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "phase": np.angle, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite,
+}  # fmt: skip
+
+
+def _is_infinite(x: hlo.Instruction) -> hlo.Instruction:
+    return hlo.eq(hlo.abs(x), np.inf)
+
+
+def _became_infinite(value: hlo.Instruction, *numbers: hlo.Instruction) -> hlo.Instruction:
+    found = _is_infinite(value)
+    for number in numbers:
+        found = hlo.and_(found, hlo.is_finite(number))
+    return found
+
+
+def _became_nan(value: hlo.Instruction, *numbers: hlo.Instruction) -> hlo.Instruction:
+    found = hlo.ne(value, value)
+    for number in numbers:
+        found = hlo.and_(found, hlo.eq(number, number))
+    return found
+
+
+# Where math raises, by the result and the numbers: of numbers that raise the error, and when they do.
+_ERRORS: dict[str, list[tuple[tuple[float, ...], Callable[..., hlo.Instruction]]]] = {
+    "sqrt": [((-1.0,), lambda _, x: hlo.lt(x, 0.0))],
+    "log1p": [((-1.0,), lambda _, x: hlo.le(x, -1.0))],
+    "acosh": [((0.0,), lambda _, x: hlo.lt(x, 1.0))],
+    "atanh": [((1.0,), lambda _, x: hlo.ge(hlo.abs(x), 1.0))],
+    "pow": [
+        ((0.0, -1.0), lambda _, x, y: hlo.and_(hlo.eq(x, 0.0), hlo.and_(hlo.lt(y, 0.0), hlo.is_finite(y)))),
+        ((-1.0, 0.5), _became_nan),
+        ((10.0, 400.0), _became_infinite),
+    ],
+    "fmod": [((1.0, 0.0), _became_nan)],
+    **{name: [((0.0,), lambda _, x: hlo.le(x, 0.0))] for name in ("log", "log2", "log10")},
+    **{name: [((2.0,), lambda _, x: hlo.gt(hlo.abs(x), 1.0))] for name in ("asin", "acos")},
+    **{name: [((math.inf,), lambda _, x: _is_infinite(x))] for name in ("sin", "cos", "tan")},
+    **{name: [((1e4,), _became_infinite)] for name in ("exp", "exp2", "expm1", "sinh", "cosh")},
+    "gamma": [
+        ((-1.0,), lambda _, x: hlo.or_(hlo.eq(x, -np.inf), hlo.and_(hlo.le(x, 0.0), hlo.eq(x, hlo.floor(x))))),
+        ((200.0,), _became_infinite),
+    ],
+    "lgamma": [
+        ((-1.0,), lambda _, x: hlo.and_(hlo.is_finite(x), hlo.and_(hlo.le(x, 0.0), hlo.eq(x, hlo.floor(x))))),
+        ((1e308,), _became_infinite),
+    ],
+}
+
+
+def _error(function: Callable, *numbers: Any) -> Exception:
+    """What the interpreter raises for these numbers."""
+    try:
+        function(*numbers)
+    except (ArithmeticError, ValueError) as error:
+        return type(error)(*error.args)
+    raise AssertionError((function, numbers))
+
+
+def _floats(numbers: tuple) -> list[hlo.Instruction]:
+    trace = require_trace()
+    found = []
+    for one in numbers:
+        if isinstance(one, TracedArray):
+            if one.element_type.is_complex:
+                raise TypeError("must be real number, not complex")
+            found.append(converted(one, hlo.F64).instruction(trace))
+        else:
+            found.append(hlo.constant(float(one), hlo.F64))
+    return found
+
+
+def _number(instruction: hlo.Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def _checked(name: str, value: Any, numbers: list[hlo.Instruction]) -> Any:
+    """The value of a function of math; where it has none the call raises what the interpreter does."""
+    trace = require_trace()
+    for example, test in _ERRORS.get(name, ()):
+        trace.add_raise(test(value.instruction(trace), *numbers), _error(getattr(math, name), *example))
+    return value
+
+
+def _of_math(name: str, ufunc: np.ufunc) -> Callable:
+    function = getattr(math, name)
+
+    def implementation(*args: Any) -> Any:
+        if not any(map(is_open, args)):
+            return function(*args)
+        numbers = _floats(args[:1] if name == "log" else args)
+        found = ufunc(*map(_number, numbers))
+        found.weak_type = True
+        found = _checked(name, found, numbers)
+        if name == "log" and len(args) == 2:
+            return found / (implementation(args[1]) if is_open(args[1]) else math.log(args[1]))
+        return found
+
+    return implementation
+
+
+def _to_integer(name: str, ufunc: np.ufunc) -> Callable:
+    function = getattr(math, name)
+
+    def implementation(number: Any) -> Any:
+        if not is_open(number):
+            return function(number)
+        return integer_of(number if number.element_type.is_integer else ufunc(number))
+
+    return implementation
+
+
+def _special(name: str) -> Callable:
+    """A function of math that is a ufunc of SciPy, which may not be there."""
+    function, kernel = getattr(math, name), SPECIAL_KERNELS[name if name != "lgamma" else "gammaln"]
+
+    def implementation(number: Any) -> Any:
+        if not is_open(number):
+            return function(number)
+        numbers = _floats((number,))
+        return _checked(name, _number(kernel.emit(*numbers)), numbers)
+
+    return implementation
+
+
+@implements(math.gcd)
+def gcd(*integers: Any) -> Any:
+    if not any(map(is_open, integers)):
+        return math.gcd(*integers)
+    found: Any = 0
+    for one in integers:
+        if isinstance(one, TracedArray) and not one.element_type.is_integer:
+            raise TypeError(f"'{one.element_type.kind}' object cannot be interpreted as an integer")
+        found = np.gcd(found, one)
+    found.weak_type = True
+    return found
+
+
+@implements(math.isclose)
+def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    if not is_open(a) and not is_open(b):
+        return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+    x, y = _floats((a, b))
+    difference = hlo.abs(hlo.subtract(x, y))
+    relative = hlo.multiply(hlo.maximum(hlo.abs(x), hlo.abs(y)), float(rel_tol))
+    near = hlo.le(difference, hlo.maximum(relative, float(abs_tol)))
+    return _number(hlo.or_(hlo.eq(x, y), hlo.and_(near, hlo.is_finite(difference))))
+
+
+@implements(math.modf)
+def modf(number: Any) -> Any:
+    if not is_open(number):
+        return math.modf(number)
+    (x,) = _floats((number,))
+    parts = np.modf(_number(x))
+    for part in parts:
+        part.weak_type = True
+    return parts
+
+
+# --- cmath ---
+
+
+def _complex(value: Any) -> TracedArray:
+    if isinstance(value, TracedArray):
+        return converted(value, hlo.C128)
+    return _number(hlo.constant(complex(value), hlo.C128))
+
+
+def _is_nan(z: hlo.Instruction) -> hlo.Instruction:
+    return hlo.ne(z, z)
+
+
+def _of_cmath(name: str, ufunc: Callable) -> Callable:
+    function = getattr(cmath, name)
+
+    def implementation(z: Any, *base: Any) -> Any:
+        if not is_open(z) and not any(map(is_open, base)):
+            return function(z, *base)
+        number = _complex(z)
+        found = ufunc(number)
+        found.weak_type = True
+        if found.element_type.is_complex:
+            _check_complex(name, number, found)
+        return found / implementation(*base) if base else found
+
+    return implementation
+
+
+def _check_complex(name: str, number: TracedArray, found: TracedArray) -> None:
+    trace = require_trace()
+    z, value = number.instruction(trace), found.instruction(trace)
+    finite = hlo.and_(hlo.is_finite(hlo.real(z)), hlo.is_finite(hlo.imag(z)))
+    infinite = hlo.or_(_is_infinite(hlo.real(value)), _is_infinite(hlo.imag(value)))
+    overflows = name in ("exp", "sin", "cos", "sinh", "cosh")
+    error = _error(cmath.exp, 1e4) if overflows else _error(cmath.log, 0)
+    trace.add_raise(hlo.and_(finite, infinite), error)
+    if overflows:
+        trace.add_raise(hlo.and_(_is_nan(value), hlo.not_(_is_nan(z))), _error(cmath.exp, complex(0, math.inf)))
+
+
+@implements(cmath.polar)
+def polar(z: Any) -> Any:
+    return (abs(_complex(z)), cmath_phase(z)) if is_open(z) else cmath.polar(z)
+
+
+@implements(cmath.rect)
+def rect(r: Any, phi: Any) -> Any:
+    if not is_open(r) and not is_open(phi):
+        return cmath.rect(r, phi)
+    length, angle = _floats((r, phi))
+    return _number(hlo.complex(hlo.multiply(length, hlo.cosine(angle)), hlo.multiply(length, hlo.sine(angle))))
+
+
+for _name in ("erf", "erfc", "gamma", "lgamma"):
+    if _name in SPECIAL_KERNELS or _name == "lgamma" and "gammaln" in SPECIAL_KERNELS:
+        implements(getattr(math, _name))(_special(_name))
+for _name, _ufunc in _MATH.items():
+    implements(getattr(math, _name))(_of_math(_name, _ufunc))
+for _name, _ufunc in _INTEGERS.items():
+    implements(getattr(math, _name))(_to_integer(_name, _ufunc))
+for _name, _ufunc in _CMATH.items():
+    implements(getattr(cmath, _name))(_of_cmath(_name, _ufunc))
+cmath_phase = _of_cmath("phase", np.angle)
