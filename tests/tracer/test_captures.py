@@ -251,10 +251,9 @@ def test_overlapping_arguments():
         x[0] = 1
         return x + y
 
-    memory = np.arange(5.0)
-    with pytest.raises(ValueError, match="arguments x and y share part of their memory, and x is changed"):
-        compiled(f)(memory[1:], memory[:-1])
-    np.testing.assert_array_equal(memory, np.arange(5.0))
+    memory, plain = np.arange(5.0), np.arange(5.0)
+    np.testing.assert_array_equal(compiled(f)(memory[1:], memory[:-1]), f(plain[1:], plain[:-1]))
+    np.testing.assert_array_equal(memory, [0, 1, 2, 3, 4])
     np.testing.assert_array_equal(compiled(f)(memory[:4:2], memory[1::2]), [1 + 1, 2 + 3])  # interleaved
 
 
@@ -274,9 +273,9 @@ def test_changed_argument_that_is_also_captured():
     np.testing.assert_array_equal(jitted(np.zeros(3)), [1, 0, 0])
     np.testing.assert_array_equal(jitted(table), [2, 0, 0])
     np.testing.assert_array_equal(table, [1, 0, 0])
-    with pytest.raises(ValueError, match="x and closure variable table share part of their memory"):
-        jitted(table[::-1])
-    np.testing.assert_array_equal(jitted(np.zeros(3)), [2, 0, 0])
+    np.testing.assert_array_equal(jitted(table[::-1]), [2, 0, 2])
+    np.testing.assert_array_equal(table, [1, 0, 1])
+    np.testing.assert_array_equal(jitted(np.zeros(3)), [2, 0, 1])
 
 
 def test_arguments_keep_what_was_changed_before_an_index_error():

@@ -123,8 +123,8 @@ def test_other_containers_are_noticed():
 def test_an_argument_that_is_changed_and_shares_memory():
     jitted = twice_natively(changes, rows, rows)
     whole, other = np.arange(9.0), np.arange(9.0)
-    with pytest.raises(ValueError, match="share part of their memory"):
-        jitted(whole[:6].reshape(2, 3), whole[3:].reshape(2, 3))
+    jitted(whole[:6].reshape(2, 3), whole[3:].reshape(2, 3))
+    changes(other[:6].reshape(2, 3), other[3:].reshape(2, 3))
     np.testing.assert_array_equal(whole, other)
     x, y = rows(), rows()
     changes(x, x)

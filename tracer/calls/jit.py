@@ -27,7 +27,8 @@ from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
 from .leaves import TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
-from .specialization import Specialization
+from .shared_memory import Place, gathered, spread
+from .specialization import Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
 from .traced_function import CallForm, Recording, record
 
@@ -162,9 +163,7 @@ class JittedFunctionBase:
             if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 variant = self._variant(specialization, same, call.form(), objects)
-            values = [value for index, value in enumerate(values) if same[index] == index]
-            variant.same_arrays(values, objects)
-            return variant(values, objects)
+            return self._with_shared_memory(specialization, variant, same, values, objects)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
                 bound = self._guessed_bounds[stale.place]
@@ -276,18 +275,19 @@ class JittedFunctionBase:
         self._policy.known |= error.outside
         return True
 
-    def _variant(
-        self, specialization: Specialization, same: tuple[int, ...], form: CallForm, objects: Objects
-    ) -> Specialization:
-        """The code that treats the arguments, and the arrays from outside, that are one array as one."""
+    def _variant(self, specialization: Specialization, same: Sharing, form: CallForm, objects: Objects) -> Specialization:
+        """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""
         count = len(specialization.leaves)
         captured = specialization.captured_arrays(objects)
-        aliases = {id(captured[index]): same[count + index] for index in range(len(captured)) if same[count + index] < count}
-        if any(count <= same[count + index] < count + index for index in range(len(captured))):
-            raise ValueError(
-                f"{self.__name__} changes an array from outside in place, and uses it as two objects with the same memory; "
-                "use one of them"
-            )
+        aliases: dict[int, int | Place] = {}
+        for index, (array, first) in enumerate(zip(captured, same[count:]), count):
+            if isinstance(first, Place) or first < count:
+                aliases[id(array)] = first
+            elif first < index:
+                raise ValueError(
+                    f"{self.__name__} changes an array from outside in place, and uses it as two objects with the same memory; "
+                    "use one of them"
+                )
         recording = record(
             self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
         )
@@ -295,6 +295,27 @@ class JittedFunctionBase:
             variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
             self._misses += 1
         return variant
+
+    def _with_shared_memory(
+        self, specialization: Specialization, variant: Specialization, same: Sharing, values: Sequence[Any], objects: Objects
+    ) -> Any:
+        """Call the code that was made for this sharing: an array stands for memory that arrays share in part."""
+        members: dict[int, list[tuple[Any, Place]]] = {}
+        for value, place in zip((*values, *specialization.captured_arrays(objects)), same):
+            if isinstance(place, Place):
+                members.setdefault(place.memory, []).append((value, place))
+        memories = {number: gathered(*zip(*found)) for number, found in members.items()}
+        given = []
+        for index, (value, place) in enumerate(zip(values, same)):
+            if index in memories:
+                given.append(memories[index])
+            elif not isinstance(place, Place) and place == index:
+                given.append(value)
+        variant.same_arrays(given, objects)
+        found = variant(given, objects)
+        for number, memory in memories.items():
+            spread(memory, *zip(*members[number]))
+        return found
 
     def _forget(self, specialization: Specialization) -> None:
         self._entries.pop(specialization, None)

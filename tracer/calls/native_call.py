@@ -17,6 +17,7 @@ from ...compile.traversal import has_dynamic_shapes, runs_effects
 from ..outside import guards as outside
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING
+from ..recording import pytree
 from ..recording.ndarrays import array_form
 from .arguments import Call
 from .native_places import Around, NotNative
@@ -33,7 +34,10 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
     recording = specialization.recording
     try:
         _require_repeatable(specialization)
-        around = Around(types, _slots(recording), _changed(recording), call.object_values())
+        if specialization.changes_containers:  # which may stand at two places
+            raise NotNative
+        containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
+        around = Around(types, _slots(recording), _changed(recording), {**call.object_values(), **containers})
         leaves = {leaf.path: leaf for leaf in form.leaves}
         arguments = [
             around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)

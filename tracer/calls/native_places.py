@@ -50,8 +50,8 @@ class Around:
                 self._leaves[name] = self._add("argument", index=position)
             return self._leaf(leaf, value), self.slots.get(name)
         guard = self._container(structure, value)
-        if structure[2]:
-            self._parts(self._add("argument", index=position), name, structure, value, leaves)
+        place = self._leaves[name] = self._add("argument", index=position)
+        self._parts(place, name, structure, value, leaves)
         return guard, None
 
     def place_of_leaf(self, name: str, position: int | None) -> int:

@@ -17,7 +17,11 @@ from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
+from .shared_memory import Place, overlap, places_of
 from .traced_function import Output, Recording
+
+# For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
+Sharing = tuple[int | Place, ...]
 
 
 class Specialization:
@@ -28,7 +32,7 @@ class Specialization:
 
     def __init__(self, recording: Recording, executable: Executable) -> None:
         self.recording, self.executable = recording, executable
-        self.variants: dict[tuple[int, ...], Specialization] = {}
+        self.variants: dict[Sharing, Specialization] = {}
         self._calls_by_python = 0
         leaves, captures = recording.leaves, recording.captures
         self.leaves: list[TracedLeaf] = leaves
@@ -38,7 +42,8 @@ class Specialization:
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
         self._is_repeated = self.changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
-        self.changes_containers = any(isinstance(effect.path.root, Argument) for effect in recording.effects)
+        roots = [effect.path.root for effect in recording.effects]
+        self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
@@ -166,34 +171,49 @@ class Specialization:
         """The arrays and numbers from outside, as they are now."""
         return [path.read(objects) for path, _ in self._captures]
 
-    def same_arrays(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> tuple[int, ...] | None:
-        """For each leaf, and then each captured array, the first one that is the same memory, None if all differ.
+    def same_arrays(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Sharing | None:
+        """For each leaf, and then each captured array, the first one that is the same memory; None if all differ.
 
-        Only for functions that change arrays in place. Raises ValueError where one of those shares part of its memory with
-        another argument or a captured array.
+        Where one that is changed shares part of its memory with others, these have places in that. Only for functions that
+        change arrays in place. Raises ValueError where such arrays are no views of one array.
         """
         recording = self.recording
         values = [*values, *self.captured_arrays(objects)]
         count = len(self.leaves)
-        names = [leaf.path for leaf in self.leaves] + [capture.path.text for capture in recording.captures]
         mutated = [*recording.mutated, *[count + index for index in recording.mutated_captures]]
-        first = list(range(len(values)))
-        places: dict[Any, int] = {}
         arrays = [(index, value) for index, value in enumerate(values) if isinstance(value, np.ndarray)]
         if not _may_overlap(arrays, mutated):
             return None
+        first: list[int | Place] = list(range(len(values)))
+        places: dict[Any, int] = {}
         for index, value in arrays:
             first[index] = places.setdefault((value.ctypes.data, value.shape, value.strides, value.dtype), index)
         for index in {first[index] for index in mutated}:
-            for other, value in arrays:
-                if first[other] != index and _overlap(values[index], value):
-                    both = f"{names[index]} and {names[other]}"
-                    if max(index, other) < count:
-                        both = f"arguments {names[index]} and {names[other]}"
-                    raise ValueError(
-                        f"{both} share part of their memory, and {names[index]} is changed in place; use a copy of one of them"
-                    )
+            if not isinstance(first[index], Place):
+                self._divide_memory(index, arrays, first)
         return tuple(first) if first != list(range(len(values))) else None
+
+    def _divide_memory(self, index: int, arrays: Sequence[tuple[int, np.ndarray]], first: list[int | Place]) -> None:
+        """Where this array shares part of its memory with others, give all that hang together their places in it."""
+        by_index = dict(arrays)
+        together, pending = {index}, [index]
+        while pending:
+            one = by_index[pending.pop()]
+            found = [other for other, value in arrays if other not in together and overlap(one, value)]
+            together.update(found)
+            pending += found
+        if len({first[other] for other in together}) == 1:
+            return
+        members = sorted(together)
+        places = places_of([by_index[other] for other in members], members[0])
+        if places is None or members[0] >= len(self.leaves):
+            names = [leaf.path for leaf in self.leaves] + [capture.path.text for capture in self.recording.captures]
+            raise ValueError(
+                f"{' and '.join(names[other] for other in members)} share part of their memory, and {names[index]} is changed "
+                "in place; use a copy of one of them"
+            )
+        for other, place in zip(members, places):
+            first[other] = place
 
 
 def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bool:
@@ -211,12 +231,3 @@ def _like(error: Exception) -> Exception:
     made.__dict__.update(error.__dict__)
     made.__cause__, made.__suppress_context__ = error.__cause__, True
     return made
-
-
-def _overlap(first: np.ndarray, second: np.ndarray) -> bool:
-    if not np.may_share_memory(first, second):
-        return False
-    try:
-        return np.shares_memory(first, second, max_work=10_000)
-    except np.exceptions.TooHardError:
-        return True

@@ -32,6 +32,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 from .outside_state import while_traced
+from .shared_memory import Place, view
 
 # Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
 CONSTANT_BYTES = 4096
@@ -129,15 +130,15 @@ def record(
     policy: Policy,
     objects: Objects,
     guessed_bounds: dict[str, int],
-    same_as: Sequence[int] | None = None,
-    aliases: Mapping[int, int] | None = None,
+    same_as: Sequence[int | Place] | None = None,
+    aliases: Mapping[int, int | Place] | None = None,
 ) -> Recording:
     """Trace the function for this form of call.
 
     objects: the arguments that are objects, by their names. guessed_bounds: those of sizes that are known at run time only, by
-    place; new ones are added. same_as: for each traced leaf the number of the first leaf that is the same array; by default all
-    differ. aliases: the numbers of leaves that are arrays from outside, by the arrays' ids. Raises what the function raises,
-    and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
+    place; new ones are added. same_as: for each traced leaf the number of the first leaf that is the same array, or its place
+    in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
+    function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
     while True:
         trace = Trace(identifier(name))
@@ -163,21 +164,34 @@ def record(
 
 @calls_users
 def _record(
-    trace: Trace, function: Callable[..., Any], form: CallForm, same_as: Sequence[int] | None, aliases: Mapping[int, int]
+    trace: Trace,
+    function: Callable[..., Any],
+    form: CallForm,
+    same_as: Sequence[int | Place] | None,
+    aliases: Mapping[int, int | Place],
 ) -> Recording:
     surroundings = trace.surroundings
     with trace, trace.running:
         values: list[Any] = []
         leaves: list[TracedLeaf] = []
         handles: list[TracedArray] = []
+        memories: dict[int, TracedArray] = {}
         for leaf in form.leaves:
             if not isinstance(leaf, TracedLeaf):
                 static = while_traced(leaf.value) if isinstance(leaf, StaticLeaf) else None
                 values.append(surroundings.argument(leaf.path, static))
                 continue
             number = len(handles)
-            if same_as is not None and same_as[number] != number:
-                handles.append(handles[same_as[number]])
+            place = number if same_as is None else same_as[number]
+            if isinstance(place, Place):
+                if place.memory not in memories:
+                    shape = hlo.Shape(leaf.shape.element_type, (place.size,))
+                    leaves.append(TracedLeaf(f"the memory of {leaf.path}", shape, "array"))
+                    parameter = trace.builder.parameter(shape, "memory")
+                    memories[place.memory] = TracedArray.from_instruction(trace, parameter, is_scalar=False)
+                handles.append(view(memories[place.memory], place))
+            elif place != number:
+                handles.append(handles[place])
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
                 trace.argument_names[parameter] = leaf.path
@@ -191,8 +205,11 @@ def _record(
                 )
                 leaves.append(leaf)
             values.append(handles[-1])
-        surroundings.aliases = {array: handles[number] for array, number in aliases.items()}
-        unique = list(dict.fromkeys(handle.storage for handle in handles))
+        surroundings.aliases = {
+            array: view(memories[place.memory], place) if isinstance(place, Place) else handles[place]
+            for array, place in aliases.items()
+        }
+        unique = list(dict.fromkeys(handle.root_storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
         args, kwargs = form.put_together(values)
         for (name, structure), argument in zip(form.structures, (*args, *kwargs.values())):
@@ -279,10 +296,11 @@ def _finish(
 
 
 def _containers_needed(collected: _Outputs, effects: list[Effect]) -> frozenset[str]:
-    """The arguments that are returned, or set, without being leaves."""
+    """The arguments that are containers, and are returned or changed themselves."""
     paths = [output.value for output in collected.outputs if output.kind == "outside"] + [effect.path for effect in effects]
     roots = {path.root for path in paths}
-    return frozenset(root.name for root in roots if isinstance(root, Argument))
+    objects = collected.trace.surroundings.objects
+    return frozenset(root.name for root in roots if isinstance(root, Argument) and root.name not in objects)
 
 
 def as_traced_leaf(value: Any) -> Any:

@@ -1,0 +1,141 @@
+"""Arguments, and arrays from outside, that share a part of their memory, one of which the function changes."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+MEMORY = np.zeros((5, 6))
+VIEWS = {
+    "all": lambda m: m,
+    "rows": lambda m: m[1:4],
+    "columns": lambda m: m[:, 2:5],
+    "block": lambda m: m[1:4, 1:4],
+    "every other column": lambda m: m[:, ::2],
+    "every other row": lambda m: m[::2, 1:],
+    "backwards": lambda m: m[::-1, ::-1],
+    "transposed": lambda m: m.T,
+    "transposed block": lambda m: m[1:3, 2:].T,
+    "row": lambda m: m[2],
+    "column": lambda m: m[:, 3],
+    "column backwards": lambda m: m[::-1, 3],
+    "diagonal": lambda m: m.ravel()[::7],
+    "flat": lambda m: m.ravel()[3:20],
+    "element": lambda m: m[2:3, 3:4],
+    "more axes": lambda m: m.reshape(5, 2, 3)[1:4, :, ::2],
+    "new axis": lambda m: m[1:, None, 2],
+}
+
+
+def change_first(x, y):
+    x += 1
+    x[0] *= 2
+    before = y.sum()
+    x[...] = x + before
+    return y * 1.0
+
+
+def change_both(x, y):
+    x *= 2
+    y += x.sum()
+    x -= 1
+    return x.sum(), y.sum()
+
+
+def in_a_loop(x, y):
+    for i in range(len(x)):
+        x[i] += y.sum() / 64
+        y[0] -= 1
+
+
+def change_outside(x, y):
+    MEMORY[1:3] += x.sum()
+    x += 1
+    return y.sum(), MEMORY.sum()
+
+
+def numbers(found):
+    """All of what a function has returned and changed, one array after the other."""
+    result, memory = found
+    return [*(result if isinstance(result, tuple) else [] if result is None else [result]), memory]
+
+
+@pytest.mark.parametrize("function", [change_first, change_both, in_a_loop, change_outside])
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_views_of_one_array(function, backend):
+    jitted = jit(function, backend=backend)
+    rng = np.random.default_rng(3)
+    names = list(VIEWS)
+    pairs = [(one, names[(number * 5 + 3 + shift) % len(names)]) for number, one in enumerate(names) for shift in (0, 7)]
+    for first, second in pairs if backend == "cpu" else pairs[::5]:
+        for _ in range(2):
+            start = rng.integers(0, 9, MEMORY.shape).astype(float)
+            found = []
+            for called in (function, jitted):
+                MEMORY[...] = start
+                result = called(VIEWS[first](MEMORY), VIEWS[second](MEMORY))
+                found.append((result, MEMORY.copy()))
+            for one, other in zip(numbers(found[0]), numbers(found[1])):
+                np.testing.assert_allclose(other, one, rtol=1e-12, err_msg=f"{first}, {second}")
+
+
+def test_one_trace_for_each_arrangement():
+    def add(x, y):
+        x += y
+
+    f = jit(add)
+    memory = np.arange(100.0)
+    for size, distance in ((50, 1), (50, 1), (50, 2), (40, 1), (50, 1)):
+        plain = memory.copy()
+        add(plain[distance : distance + size], plain[:size])
+        f(memory[distance : distance + size], memory[:size])
+        np.testing.assert_array_equal(memory, plain)
+    assert f.cache_info().misses == 5  # two for arguments of other shapes
+
+
+def test_three_that_hang_together():
+    def f(x, y, z):
+        y += 1
+        return x.sum() + z.sum()
+
+    for called in (f, jit(f)):
+        memory = np.arange(8.0)
+        assert called(memory[:4], memory[2:6], memory[5:]) == 6 + 2 + 18 + 1
+        np.testing.assert_array_equal(memory, [0, 1, 3, 4, 5, 6, 6, 7])
+
+
+def test_an_error_behind_changes():
+    def f(x, y, i):
+        x += 1
+        y[i] = 7
+        x += 1
+
+    found = []
+    for called in (f, jit(f)):
+        memory = np.arange(6.0)
+        called(memory[1:], memory[:-1], np.int64(2))
+        with pytest.raises(IndexError):
+            called(memory[1:], memory[:-1], np.int64(9))
+        found.append(memory.tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        lambda m: (m, m.view(np.int64)),
+        lambda m: (np.lib.stride_tricks.sliding_window_view(m, 3, writeable=True), m),
+        lambda m: (m[1:], m[:-1].view(np.complex128)),
+    ],
+)
+def test_what_is_no_view_of_one_array_is_refused(views):
+    memory = np.arange(7.0)
+    x, y = views(memory)
+
+    @jit
+    def f(x, y):
+        x[0] = 1
+        return y * 1
+
+    with pytest.raises(ValueError, match="share part of their memory"):
+        f(x, y)
+    np.testing.assert_array_equal(memory, np.arange(7.0))
