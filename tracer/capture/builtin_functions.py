@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import functools
+import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -179,6 +181,13 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         return folded(iterable, start, lambda one, other: one + other)
     items = _elements((iterable,)) if is_captured(iterable) else iterable
     return total(items, start) if is_open_list(items) else sum(items, start)
+
+
+@implements(math.prod)
+def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
+    if _is_of_open_length(iterable):
+        return folded(generated(iterable, iter, None, None, _itself), start, operator.mul)
+    return functools.reduce(operator.mul, iterable, start)
 
 
 @implements(builtins.any)

@@ -23,6 +23,9 @@ class TracedDeque(list):
         super().__init__(items)
         self.maxlen = maxlen
 
+    def __repr__(self) -> str:
+        return repr(deque(self, self.maxlen))
+
     def append(self, value: Any) -> None: ...
 
     def appendleft(self, value: Any) -> None: ...

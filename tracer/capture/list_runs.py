@@ -26,7 +26,6 @@ from .list_elements import (
     LeafForm,
     constant_columns,
     element_of,
-    elements_from_arrays,
     joined_type,
     joined_types,
     not_one_type,
@@ -476,7 +475,7 @@ def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
     return Run(form, run.columns, length, start)
 
 
-# --- as arrays, and as results ---
+# --- as arrays ---
 
 
 def array_of(run: Run) -> Any:
@@ -496,39 +495,3 @@ def array_of(run: Run) -> Any:
     if isinstance(run.length, int):
         return array[: run.length]
     return dynamic(trace, array, {0: hlo.convert(instruction_of(run.length), hlo.S32)})
-
-
-def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
-    """The arrays that a run consists of, and what gives a list of its elements, of the arrays' contents when it has run."""
-    form, kind = run.form, run.type
-    arrays = list(run.columns)
-    numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
-    weak = [column.weak_type for column in kind.columns]
-
-    def elements(given: Sequence[Any]) -> list[Any]:
-        others = [int(number) for number in given[len(arrays) :]]
-        length = run.length if isinstance(run.length, int) else others.pop(0)
-        start = others.pop(0) if others else 0
-        columns = [np.asarray(column)[: form.capacity] for column in given[: len(arrays)]]
-        if start:
-            columns = [np.roll(column, -start, axis=0) for column in columns]
-        given = [(column[:length], one) for column, one in zip(columns, weak)]
-        return elements_from_arrays(form.structure, form.leaves, given, length, _finished)
-
-    return [*arrays, *numbers], elements
-
-
-def _finished(value: Any) -> Any:
-    """An element in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
-    if type(value) not in (list, tuple):
-        return value
-    found: list[Any] = []
-    for item in value:
-        if type(item) is not Run:
-            found.append(_finished(item))
-            continue
-        columns = [np.roll(np.asarray(column)[: item.form.capacity], -item.start, axis=0) for column in item.columns]
-        weak = [isinstance(column, list) for column in item.columns]
-        given = [(column[: item.length], one) for column, one in zip(columns, weak)]
-        found += elements_from_arrays(item.form.structure, item.form.leaves, given, int(item.length), _finished)
-    return type(value)(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,10 @@ from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from .calls import TEXT_METHODS, implements
-from .list_runs import Run, is_open_list, parts_of
+from .deques import TracedDeque
+from .list_access import items_of
+from .list_results import parts_of
+from .list_runs import Run, is_open_list
 from .merging import Maybe
 
 
@@ -74,9 +78,13 @@ def _prepared(value: Any, arrays: list[TracedArray]) -> Callable[[list[Any]], An
     if isinstance(value, Deferred):
         parts = [_prepared(part, arrays) for part in value.values]
         return lambda given: value.function(*[part(given) for part in parts])
+    if type(value) is TracedDeque:
+        whole = _prepared(items_of(value), arrays)
+        return lambda given: deque(whole(given), value.maxlen)
     if is_open_list(value):
         pieces = [_prepared_run(item, arrays) if type(item) is Run else _prepared([item], arrays) for item in value]
-        return lambda given: [item for piece in pieces for item in piece(given)]
+        kind = tuple if type(value) is tuple else list
+        return lambda given: kind([item for piece in pieces for item in piece(given)])
     if isinstance(value, BaseException):
         arguments = [_prepared(argument, arrays) for argument in value.args]
         return lambda given: type(value)(*[argument(given) for argument in arguments])

@@ -1,6 +1,7 @@
 """Lists whose length the program decides: what decorated functions return is what they return undecorated."""
 
 import copy
+import math
 import re
 from collections import deque
 
@@ -505,6 +506,22 @@ def test_what_was_printed_is_not_printed_again_when_a_list_outgrows_its_capacity
     misses = decorated.cache_info().misses
     assert decorated(np.int64(10)) == 10
     assert decorated.cache_info().misses == misses
+
+
+def test_lists_are_printed_as_they_are(capsys):
+    def shown(x):
+        ints, recent = [1, 2], deque([1, 2], maxlen=3)
+        for value in x:
+            if value > 0:
+                ints.append(int(value))
+                recent.append(int(value))
+        print(ints, tuple(ints), recent, deque([1]), f"{len(ints)}: {ints}")
+        return math.prod(ints), math.prod([2, 3])
+
+    expected = shown(RISING)
+    printed = capsys.readouterr().out
+    assert jit(shown)(RISING) == expected
+    assert capsys.readouterr().out == printed
 
 
 def test_a_list_chosen_by_the_program_cannot_be_changed_unnoticed():
