@@ -7,6 +7,7 @@ from .calls.host_call import host_call
 from .calls.jit import jit
 from .calls.leaves import ShapeDtype
 from .calls.stages import Compiled, Lowered, Traced
+from .control_flow.associative_scan import associative_scan
 from .control_flow.branches import cond, switch
 from .control_flow.loops import fori_loop, while_loop
 from .control_flow.scan import map, scan
@@ -15,6 +16,6 @@ from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",
-    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "cond", "custom_call", "fori_loop", "host_call", "jit", "map",
-    "register_pytree", "scan", "switch", "tree_map", "while_loop",
+    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond", "custom_call", "fori_loop",
+    "host_call", "jit", "map", "register_pytree", "scan", "switch", "tree_map", "while_loop",
 ]  # fmt: skip

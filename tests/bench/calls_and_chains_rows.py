@@ -20,7 +20,7 @@ try:
 except ImportError:
     numba = None
 
-from phlox import fori_loop
+from phlox import associative_scan, fori_loop
 
 LARGE = 10_000_000
 
@@ -137,6 +137,14 @@ def small_loop(x):
     return fori_loop(0, 1000, lambda i, v: 0.5 * v + i, x)
 
 
+def prefix_products(m):
+    return associative_scan(np.matmul, m)
+
+
+def jax_prefix_products(m):
+    return jax.lax.associative_scan(jax.numpy.matmul, m)
+
+
 def jax_small_loop(x):
     return jax.lax.fori_loop(0, 1000, lambda i, v: 0.5 * v + i, x)
 
@@ -173,6 +181,7 @@ def run_rows(compiled):
     square = uniform(512, 512), uniform(512, 512)
     square64 = uniform(512, 512, dtype=np.float64), uniform(512, 512, dtype=np.float64)
     wide = uniform(4000, 1000)
+    matrices = (np.random.default_rng(0).uniform(0, 0.5, (10_000, 3, 3)),)
     return [
         row("call: add, 8 f32", add, small, add, numpy_function=np.add),
         row("chain of 9 operations, 10 M f32", chain, large, numba_chain, bytes=12 * LARGE),
@@ -187,6 +196,7 @@ def run_rows(compiled):
         row("matrix product, 512 f64", product, square64, product, operations=2 * 512**3),
         row("fori_loop, one f64: an iteration", small_loop, (np.float64(1),), None, jax_small_loop, per=1000),
         row("fori_loop, 8 f64: an iteration", small_loop, small64, numba_small_loop, jax_small_loop, per=1000),
+        row("associative_scan, a product of 3 x 3 f64", prefix_products, matrices, None, jax_prefix_products, per=10_000),
     ]
 
 
