@@ -33,7 +33,6 @@ HERE = r"test_errors\.py:\d+"
         (lambda x: complex(x[0]), "needs a complex", "astype"),
         (lambda x: range(x.astype(int)[0]), "needs an integer", "fori_loop"),
         (lambda x: np.asarray(x), "needs an ndarray", "zeros_like"),
-        (lambda x: x.tolist(), "tolist", "Iterate"),
         (lambda x: 3.0 in x, "`in`", "np.any"),
     ],
 )

@@ -70,7 +70,9 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
     kind = type(holder)
-    if kind in _PLAIN or isinstance(holder, TracedArray):
+    if isinstance(holder, TracedArray):
+        return _of_traced(holder, name)
+    if kind in _PLAIN:
         return getattr(holder, name)
     surroundings = current_surroundings()
     if surroundings is None or isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
@@ -102,6 +104,17 @@ def getattr_(holder: Any, name: str) -> Any:
         return surroundings.attribute(holder, path, name)
     if found is not MISSING and name not in getattr(holder, "__dict__", ()):
         return _of_class(surroundings, holder, kind, name, found)
+    return getattr(holder, name)
+
+
+def _of_traced(holder: TracedArray, name: str) -> Any:
+    """Numbers have no attributes of arrays."""
+    kind = holder.run_time_type
+    if name == "__class__":
+        return kind
+    if holder.is_scalar and not hasattr(kind, name):
+        shown = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
+        raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
     return getattr(holder, name)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import ConcretizationError
 from ..recording.operands import as_traced, has_traced
@@ -253,6 +253,16 @@ def abs_(value: Any) -> Any:
     return abs(value)
 
 
+@implements(builtins.pow)
+def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+    """With a modulus the numbers have to be known, as the power has any size before it is reduced."""
+    return base**exp if mod is None else pow(*map(_known_integer, (base, exp, mod)))
+
+
+def _known_integer(number: Any) -> Any:
+    return as_index(number, "in pow() with a modulus") if isinstance(number, TracedArray) else number
+
+
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
     if isinstance(value, (TracedArray, Maybe, TracedDeque)):
@@ -268,11 +278,12 @@ def type_(*args: Any) -> Any:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if others or not isinstance(value, TracedArray):
         return class_of(type(*args))
-    if not value.is_scalar:
-        return np.ndarray
-    if value.weak_type:
-        return {"pred": bool, "signed": int, "unsigned": int, "float": float, "complex": complex}[value.element_type.kind]
-    return value.dtype.type
+    return value.run_time_type
+
+
+@implements(np.isscalar)
+def isscalar(element: Any) -> bool:
+    return element.is_scalar if isinstance(element, TracedArray) else np.isscalar(element)
 
 
 @implements(builtins.callable)

@@ -24,15 +24,15 @@ from .loops import for_, while_
 from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
-from .printing import is_open, raise_later
+from .printing import is_open, percent, raise_later
 from .printing import text as text_of_parts
 from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
     "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_none",
-    "listed", "made", "not_", "note_contents", "note_global", "or_", "setattr", "setitem", "slice", "spread", "text", "then",
-    "try_", "unpacked", "value", "while_",
+    "listed", "made", "not_", "note_contents", "note_global", "or_", "percent", "setattr", "setitem", "slice", "spread", "text",
+    "then", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -119,18 +119,34 @@ def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
     if is_open_list(container):
         return list_access.holds(container, item)
-    if isinstance(container, TracedArray) and container.known_value is None:
-        return np.any(container == item)
-    if isinstance(item, TracedArray) and item.known_value is None and isinstance(container, (tuple, list, set, dict, range)):
-        if isinstance(container, range) and container.step == 1:
-            return and_(item >= container.start, lambda: item < container.stop)
-        found = False
-        for other in container:
-            found = found | (item == other) if isinstance(other, (int, float, complex, np.generic, TracedArray)) else found
-        return found
-    if isinstance(item, TracedArray) and isinstance(container, np.ndarray):
-        return np.any(item == container)
-    return item in container
+    if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
+        return _as_bool(np.any(container == item))
+    if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
+        return item in container
+    if isinstance(container, range):
+        if not _is_traced(item) or not item.element_type.is_integer:
+            return item in container
+        inside = (item >= min(container)) & (item <= max(container)) if container else False
+        return _as_bool(inside if abs(container.step) == 1 else inside & ((item - container.start) % container.step == 0))
+    if not _is_traced(item) and not any(map(_is_traced, container)):
+        return item in container
+    found: Any = False
+    for other in container:
+        if isinstance(other, (int, float, complex, np.generic, TracedArray)):
+            found = found | _as_bool(item == other)
+    return found
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, TracedArray) and value.known_value is None
+
+
+def _as_bool(value: Any) -> Any:
+    """A condition as a bool of Python's."""
+    if not isinstance(value, TracedArray):
+        return bool(value)
+    value.weak_type = True
+    return value
 
 
 def choose(test: Any, first: Later, second: Later) -> Any:

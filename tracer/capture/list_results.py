@@ -1,4 +1,4 @@
-"""Lists whose length the program decides as what a call returns, or sets outside: lists of that length."""
+"""Lists whose length the program decides, and texts, as what a call returns or sets outside: real lists and texts."""
 
 from __future__ import annotations
 
@@ -6,50 +6,13 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..recording import pytree
-from ..recording.array import TracedArray, require_trace
 from .deques import TracedDeque
 from .list_access import items_of
-from .list_elements import elements_from_arrays
-from .list_runs import Run, instructions, is_open_list
-
-
-def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
-    """The arrays that a run consists of, and what gives a list of its elements, of the arrays' contents when it has run."""
-    form, kind = run.form, run.type
-    arrays = [TracedArray.from_instruction(require_trace(), column, is_scalar=False) for column in instructions(run)]
-    numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
-    weak = [column.weak_type for column in kind.columns]
-
-    def elements(given: Sequence[Any]) -> list[Any]:
-        others = [int(number) for number in given[len(arrays) :]]
-        length = run.length if isinstance(run.length, int) else others.pop(0)
-        start = others.pop(0) if others else 0
-        columns = [np.asarray(column)[: form.capacity] for column in given[: len(arrays)]]
-        if start:
-            columns = [np.roll(column, -start, axis=0) for column in columns]
-        given = [(column[:length], one) for column, one in zip(columns, weak)]
-        return elements_from_arrays(form.structure, form.leaves, given, length, _finished)
-
-    return [*arrays, *numbers], elements
-
-
-def _finished(value: Any) -> Any:
-    """An element in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
-    if type(value) not in (list, tuple):
-        return value
-    found: list[Any] = []
-    for item in value:
-        if type(item) is not Run:
-            found.append(_finished(item))
-            continue
-        columns = [np.roll(np.asarray(column)[: item.form.capacity], -item.start, axis=0) for column in item.columns]
-        weak = [isinstance(column, list) for column in item.columns]
-        given = [(column[: item.length], one) for column, one in zip(columns, weak)]
-        found += elements_from_arrays(item.form.structure, item.form.leaves, given, int(item.length), _finished)
-    return type(value)(found)
+from .list_parts import parts_of
+from .list_runs import Run, is_open_list
+from .printing import Deferred
+from .printing import Result as TextResult
 
 
 class _Result:
@@ -85,7 +48,7 @@ pytree.register_pytree(_Result, _taken_apart, _put_together)
 
 
 def with_results(tree: Any) -> Any:
-    """The tree, with what becomes a list of the right length where there are such lists."""
+    """The tree, with what becomes a list of the right length, or a text, where there are such lists and texts."""
     leaves, structure = pytree.flatten(tree, _is_replaced)
     if not any(map(_is_replaced, leaves)):
         return tree
@@ -93,10 +56,12 @@ def with_results(tree: Any) -> Any:
 
 
 def _is_replaced(value: Any) -> bool:
-    return type(value) is TracedDeque or is_open_list(value)
+    return type(value) in (TracedDeque, Deferred) or is_open_list(value)
 
 
-def _result(value: Any) -> _Result:
+def _result(value: Any) -> _Result | TextResult:
+    if type(value) is Deferred:
+        return TextResult(value)
     items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
     kind = deque if type(value) is TracedDeque else tuple if type(value) is tuple else list
     return _Result(items, kind, getattr(value, "maxlen", None))

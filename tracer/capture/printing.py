@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from ...hlo.tracebacks import Place, places_of_users
 from ..calls.again import once
 from ..calls.host_call import call_when_run
+from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
@@ -19,18 +21,18 @@ from ..recording.errors import TracerError
 from .calls import TEXT_METHODS, implements
 from .deques import TracedDeque
 from .list_access import items_of
-from .list_results import parts_of
+from .list_parts import parts_of
 from .list_runs import Run, is_open_list
 from .merging import Maybe
 
 
 class Deferred:
-    """A text that a function makes of values, some of them traced. It can be put together and printed."""
+    """What a function makes of values, some of them traced: a text, as a rule. It can be put together, printed and returned."""
 
     __slots__ = ("function", "values")
 
-    def __init__(self, function: Callable[..., str], *values: Any) -> None:
-        self.function, self.values = function, values
+    def __init__(self, function: Callable[..., Any], *values: Any) -> None:
+        self.function, self.values = function, [pytree.tree_map(_as_it_is_now, value) for value in values]
 
     def __add__(self, other: Any) -> Any:
         return Deferred(lambda one, two: one + two, self, other) if isinstance(other, (str, Deferred)) else NotImplemented
@@ -39,10 +41,32 @@ class Deferred:
         return Deferred(lambda one, two: one + two, other, self) if isinstance(other, str) else NotImplemented
 
     def _refuse(self, *arguments: Any) -> Any:
-        raise TracerError("a text that depends on traced values is known when the program runs: it can be printed, no more")
+        raise TracerError(
+            "a text, or another object, that is made of traced values is known when the program runs: it can be printed and "
+            "returned, no more"
+        )
 
     __str__ = __format__ = __len__ = __iter__ = __getitem__ = __contains__ = __bool__ = __eq__ = __lt__ = __gt__ = _refuse
     __hash__ = object.__hash__
+
+
+def _as_it_is_now(leaf: Any) -> Any:
+    """An array that may be changed before the text is needed, as a copy."""
+    if not isinstance(leaf, TracedArray) or leaf.is_scalar:
+        return leaf
+    trace = require_trace(leaf)
+    return TracedArray.from_instruction(trace, leaf.recorded(trace), is_scalar=False)
+
+
+class Result:
+    """A container in the place of such a text, which a call puts together."""
+
+    def __init__(self, text: Deferred) -> None:
+        self.arrays: list[TracedArray] = []
+        self.make = _prepared(text, self.arrays)
+
+
+pytree.register_pytree(Result, lambda result: (result.arrays, result.make), lambda make, given: make(list(given)))
 
 
 def is_open(value: Any) -> bool:
@@ -170,12 +194,16 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
     return implementation
 
 
-for _builtin in (builtins.str, builtins.repr, builtins.format, builtins.ascii, np.array2string, np.array_str, np.array_repr):
+for _builtin in (
+    builtins.str, builtins.repr, builtins.format, builtins.ascii, np.array2string, np.array_str, np.array_repr,
+    np.format_float_positional, np.format_float_scientific,
+):  # fmt: skip
     implements(_builtin)(_text_function(_builtin))
 
 
 def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """``"...".format(...)`` and the like."""
+    args = tuple(map(_listed, args))
     if current_trace() is not None and (any(map(is_open, args)) or any(map(is_open, kwargs.values()))):
         if method.__name__ in ("format", "join"):
             names = list(kwargs)
@@ -185,9 +213,16 @@ def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> A
                 given = values[:count]
                 return method(*given, **dict(zip(names, values[count:])))
 
-            return Deferred(run, *map(_listed, args), *kwargs.values())
+            return Deferred(run, *args, *kwargs.values())
         raise TracerError(f"str.{method.__name__} of a text that depends on traced values is known when the program runs")
-    return method(*map(_concrete, map(_listed, args)), **kwargs)
+    return method(*map(_concrete, args), **kwargs)
+
+
+def percent(text: Any, values: Any) -> Any:
+    """``"..." % values``"""
+    if is_open(values):
+        return Deferred(operator.mod, text, values)
+    return text % _concrete(values)
 
 
 for _name in ("format", "join"):

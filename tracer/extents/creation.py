@@ -11,7 +11,8 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import Sizes, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import as_traced, prepare
+from ..recording.operands import as_traced, class_of, prepare
+from ..recording.promotion import result_dtype
 from ..recording.trace import Trace
 from .bounds import bounded, require_known_at_run_time, size_of_shape
 from .broadcasting import fail_if
@@ -48,8 +49,8 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
     start, stop, step = (prepare(one) for one in (start, stop, step))
     for one in (start, stop, step):
         require_known_at_run_time(trace, one, "as a bound of arange")
-        if isinstance(one, TracedArray) and not one.element_type.is_integer:
-            raise NotImplementedError("np.arange between traced floats is not implemented: use integers, or np.linspace")
+    if any(np.dtype(class_of(one)).kind == "f" for one in (start, stop, step)):
+        return _between_floats(trace, start, stop, step, dtype)
     if not isinstance(step, TracedArray) and step == 0:
         raise ZeroDivisionError("division by zero")
     if isinstance(step, TracedArray):
@@ -61,6 +62,24 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
     plain = not isinstance(start, TracedArray) and start == 0 and not isinstance(step, TracedArray) and step == 1
     wanted = last.instruction(trace) if plain else count.instruction(trace)
     bound, size = bounded(trace, wanted if plain else count.instruction(trace))
-    kind = np.result_type(*(one for one in (start, stop, step))) if dtype is None else np.dtype(dtype)
+    kind = _type_of_range(start, stop, step) if dtype is None else np.dtype(dtype)
     positions = TracedArray.from_instruction(trace, hlo.iota(hlo.Shape(hlo.S64, (bound,)), 0), is_scalar=False)
     return dynamic(trace, (positions * by + first).astype(kind), {0: size})
+
+
+def _type_of_range(*bounds: Any) -> np.dtype:
+    return result_dtype([np.dtype(np.intp), *map(class_of, bounds)])
+
+
+def _between_floats(trace: Trace, start: Any, stop: Any, step: Any, dtype: Any) -> TracedArray:
+    """As NumPy computes it: the length is a quotient rounded up, the difference of the first two elements is the step."""
+    quotient = as_traced((stop - start) / step).astype(np.float64).instruction(trace)
+    count = hlo.maximum(hlo.ceil(quotient), 0.0)
+    fail_if(trace, hlo.ne(quotient, quotient), "arange: cannot compute length")
+    fail_if(trace, hlo.ge(count, 2.0**31), "Maximum allowed size exceeded")
+    bound, size = bounded(trace, hlo.convert(count, hlo.S64))
+    kind = _type_of_range(start, stop, step) if dtype is None else np.dtype(dtype)
+    first, second = (as_traced(one).astype(kind) for one in (start, start + step))
+    positions = hlo.iota(hlo.Shape(hlo.element_type_of(kind), (bound,)), 0)
+    steps = TracedArray.from_instruction(trace, positions, is_scalar=False) * (second - first)
+    return dynamic(trace, steps + first, {0: size})

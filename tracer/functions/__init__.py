@@ -2,6 +2,7 @@
 
 from . import (  # noqa: F401
     arithmetic,
+    array_attributes,
     array_methods,
     creation,
     decompositions,

@@ -211,7 +211,8 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
     if not step:
         raise ZeroDivisionError("division by zero")
     count = max(0, math.ceil((stop - start) / step))
-    kind = np.result_type(*(np.dtype(class_of(bound)) for bound in bounds)) if dtype is None else promotion.native(dtype)
+    classes = [np.dtype(np.intp), *(np.dtype(class_of(bound)) for bound in bounds)]
+    kind = np.result_type(*classes) if dtype is None else promotion.native(dtype)
     return _arithmetic(start, step, count, kind)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording import promotion
-from ..recording.array import require_trace
+from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
 from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, result, store
 from ..recording.trace import Trace
@@ -47,6 +47,9 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     instructions = [instruction_of(trace, one, element_type) for one in arrays]
     inputs, output = _parse(subscripts, [one.shape.rank for one in instructions])
     sizes = _label_sizes(inputs, instructions)
+    if out is None and len(arrays) == 1 and isinstance(arrays[0], TracedArray) and arrays[0].element_type is element_type:
+        if set(output) == set(inputs[0]) and output:
+            return _view(arrays[0], inputs[0], output, sizes)
     terms = [_single(trace, Term(one, labels), sizes) for one, labels in zip(instructions, inputs)]
     while len(terms) > 1:
         first, second = _cheapest_pair(terms, output, sizes)
@@ -54,6 +57,28 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         needed = set(output).union(*(term.labels for term in others))
         terms = [*others, _multiply(trace, terms[first], terms[second], needed)]
     return store(out, result(trace, _arrange(trace, terms[0], output, sizes)), casting)
+
+
+def _view(array: TracedArray, labels: str, output: str, sizes: dict[str, int]) -> TracedArray:
+    """What neither sums nor multiplies is a view, of a diagonal where a label stands twice."""
+
+    def read(trace: Trace, base: Instruction) -> Instruction:
+        return _arrange(trace, _single(trace, Term(base, labels), sizes), output, sizes)
+
+    def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
+        dimensions = base.shape.dimensions
+        order = sorted(range(len(output)), key=lambda one: labels.index(output[one]))
+        turned = hlo.transpose(value, dimensions=order)
+        spread = hlo.broadcast(turned, dimensions, [labels.index(output[one]) for one in order])
+        for d, label in enumerate(labels):
+            if labels.index(label) < d:
+                positions = [hlo.iota(hlo.Shape(hlo.S64, dimensions), one) for one in (labels.index(label), d)]
+                spread = hlo.select(hlo.eq(*positions), spread, base)
+        return spread
+
+    shape = tuple([sizes[label] for label in output])
+    strides = [sum(step for one, step in zip(labels, array.element_strides) if one == label) for label in output]
+    return TracedArray.view_of(array, shape, read, write, tuple(strides))
 
 
 def _arguments(operands: tuple) -> tuple[str, list]:

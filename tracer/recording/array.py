@@ -203,6 +203,13 @@ class TracedArray(ArrayMethods, Operators):
         return self.element_type.dtype if not self.weak_type else _WEAK[self.element_type.kind]
 
     @property
+    def run_time_type(self) -> type:
+        """What ``type(x)`` is when the program runs."""
+        if not self.is_scalar:
+            return np.ndarray
+        return _PYTHON_TYPES[self.element_type.kind] if self.weak_type else self.dtype.type
+
+    @property
     def ndim(self) -> int:
         return len(self.shape)
 
@@ -245,15 +252,13 @@ class TracedArray(ArrayMethods, Operators):
 
     @property
     def imag(self) -> TracedArray:
-        return FUNCTIONS[np.imag](self)
+        part = FUNCTIONS[np.imag](self)
+        part.weak_type = self.weak_type
+        return part
 
     @imag.setter
     def imag(self, value: Any) -> None:
         FUNCTIONS[np.imag](self)[...] = value
-
-    @property
-    def flat(self) -> Any:
-        raise NotImplementedError("ndarray.flat is not implemented for traced arrays: use .ravel() or .reshape(-1)")
 
     # --- what needs the contents ---
 
@@ -317,19 +322,6 @@ class TracedArray(ArrayMethods, Operators):
         if (known := self.known_value) is not None:
             return np.array(known, dtype)
         raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
-
-    def item(self, *arguments: Any) -> Any:
-        if (known := self.known_value) is not None:
-            return np.asarray(known).item(*arguments)
-        raise ConcretizationError(self, "where .item() needs a Python number", "A traced scalar can be used as it is.")
-
-    def tolist(self) -> Any:
-        if (known := self.known_value) is not None:
-            return np.asarray(known).tolist()
-        raise ConcretizationError(self, "where .tolist() needs Python numbers", "Iterate over the array instead.")
-
-    def tobytes(self, order: str = "C") -> bytes:
-        raise ConcretizationError(self, "where .tobytes() needs its bytes")
 
     def __contains__(self, value: Any) -> bool:
         raise ConcretizationError(self, "in a Python `in`", "Use np.any(array == value).")
@@ -439,6 +431,7 @@ class TracedArray(ArrayMethods, Operators):
         return found(*arguments, **keywords)
 
 
+_PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "complex": complex}
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
 _OPERANDS = (*_NUMBERS, list, tuple)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .function_tables import not_implemented
+from .function_tables import ATTRIBUTES, not_implemented
 
 
 def _routed(method: Callable) -> Callable:
@@ -31,9 +31,19 @@ class ArrayMethods:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name in ATTRIBUTES and hasattr(self.run_time_type, name):
+            return ATTRIBUTES[name](self)
         if not name.startswith("_") and hasattr(np.ndarray, name):
             raise AttributeError(f"ndarray.{name} is not there for traced arrays", name=name, obj=self)
         raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'", name=name, obj=self)
+
+    @property
+    def flat(self) -> Any:
+        return ATTRIBUTES["flat"](self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
 
     all = _routed(np.ndarray.all)
     any = _routed(np.ndarray.any)
@@ -45,6 +55,9 @@ class ArrayMethods:
     byteswap = _routed(np.ndarray.byteswap)
     choose = _routed(np.ndarray.choose)
     clip = _routed(np.ndarray.clip)
+    item = _routed(np.ndarray.item)
+    tobytes = _routed(np.ndarray.tobytes)
+    tolist = _routed(np.ndarray.tolist)
     compress = _routed(np.ndarray.compress)
     conj = _routed(np.ndarray.conj)
     conjugate = _routed(np.ndarray.conjugate)

@@ -32,6 +32,7 @@ FUNCTIONS: dict[Callable, Callable] = {}
 METHODS: dict[Callable, Callable] = {}
 DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
+ATTRIBUTES: dict[str, Callable] = {}  # of ndarrays and numbers, by name: what gives the attribute of a traced array
 PYTHON_OPERATORS: dict[np.ufunc, Callable] = {}  # on numbers of Python's own; called with the ufunc and the operands
 
 

@@ -73,6 +73,11 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         return helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        is_text = isinstance(node.left, ast.JoinedStr) or isinstance(getattr(node.left, "value", None), str)
+        self.generic_visit(node)
+        return helper("percent", node, node.left, node.right) if is_text and isinstance(node.op, ast.Mod) else node
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         whole = not binds_within_expression(node.body) and not binds_within_expression(node.orelse)
         self.generic_visit(node)

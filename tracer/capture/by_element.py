@@ -1,0 +1,106 @@
+"""What calls Python functions for the elements or rows of arrays, and iterators over elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..recording.array import TracedArray
+from ..recording.operands import as_traced, broadcast_shapes, has_traced
+from .calls import call, implements
+from .iteration import ArrayRows, Indices, Rows, Zip
+from .list_functions import mapped
+
+
+class Vectorized:
+    """`numpy.vectorize` of a function of the user's."""
+
+    def __init__(self, plain: np.vectorize) -> None:
+        self._plain = plain
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        plain = self._plain
+        if not has_traced(list(args)) and not has_traced(list(kwargs.values())):
+            return plain(*args, **kwargs)
+        if plain.signature is not None or plain.excluded or kwargs:
+            raise NotImplementedError(
+                "np.vectorize with a signature, with excluded or with keyword arguments is not implemented for traced arrays"
+            )
+        arrays = [as_traced(one) for one in args]
+        shape = broadcast_shapes(*[one.shape for one in arrays])
+        if 0 in shape:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        flat = [np.broadcast_to(one, shape).reshape(-1) for one in arrays]
+        found = mapped(lambda values: call(plain.pyfunc, *values), Zip([ArrayRows(one) for one in flat]))
+        if found and isinstance(found[0], tuple):
+            raise NotImplementedError("np.vectorize of a function with several results is not implemented for traced arrays")
+        made = call(np.array, found)
+        return made.astype(plain.otypes[0] if plain.otypes else made.dtype).reshape(shape)
+
+
+@implements(np.vectorize)
+def vectorize(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    return Vectorized(np.vectorize(function, *args, **kwargs))
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(arr, TracedArray):
+        return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
+    rows = np.moveaxis(arr, axis, -1)
+    outer = rows.shape[:-1]
+    if 0 in outer:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    found = mapped(lambda row: call(func1d, row, *args, **kwargs), ArrayRows(rows.reshape((-1, rows.shape[-1]))))
+    made = call(np.array, found)
+    made = made.reshape((*outer, *made.shape[1:]))
+    inner = made.ndim - len(outer)
+    position = axis % arr.ndim
+    places = [position + one for one in range(inner)]
+    return np.moveaxis(made, [len(outer) + one for one in range(inner)], places) if inner else made
+
+
+@implements(np.fromfunction)
+def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    return call(function, *call(np.indices, shape, dtype=dtype), **kwargs)
+
+
+@implements(np.ndenumerate)
+def ndenumerate(arr: Any) -> Any:
+    if not isinstance(arr, TracedArray):
+        return np.ndenumerate(arr)
+    return Zip([Indices(arr.shape), ArrayRows(arr.reshape(-1))])
+
+
+class Elements(Rows):
+    """`numpy.nditer` over one array: views of its elements, without dimensions."""
+
+    def __init__(self, array: TracedArray) -> None:
+        self.array, self._indices = array, Indices(array.shape)
+        self.length = self._indices.length
+
+    def element(self, position: Any) -> Any:
+        return self.array[(*self._indices.element(position), ...)]
+
+    def __enter__(self) -> Elements:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.element(position) for position in range(self.length))
+
+
+@implements(np.nditer)
+def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **kwargs: Any) -> Any:
+    if not has_traced(op if isinstance(op, (list, tuple)) else [op]):
+        return np.nditer(op, flags, op_flags, *args, **kwargs)
+    simple = isinstance(op, TracedArray) and not flags and not args and kwargs.get("order", "K") in "KC" and len(kwargs) < 2
+    if not simple or not op.flags.c_contiguous:
+        raise NotImplementedError(
+            "np.nditer of traced arrays is implemented for one row-major array without flags; use np.ndindex(x.shape)"
+        )
+    return Elements(op)

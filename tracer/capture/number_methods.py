@@ -1,0 +1,108 @@
+"""Methods and attributes that numbers have and arrays do not, and what arrays hand out as Python's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import ATTRIBUTES, filling, implements_method
+from ..recording.intervals import note_interval
+from .calls import call
+from .conversions import number_of
+from .iteration import rows_of
+from .list_functions import mapped
+from .printing import Deferred
+
+attribute = filling(ATTRIBUTES)
+
+
+@attribute("is_integer")
+def _(number: TracedArray) -> Callable:
+    def is_integer() -> Any:
+        if not number.element_type.is_float:
+            return True
+        trace = require_trace(number)
+        x = number.instruction(trace)
+        whole = hlo.and_(hlo.is_finite(x), hlo.eq(x, hlo.floor(x)))
+        return TracedArray.from_instruction(trace, whole, weak_type=True)
+
+    return is_integer
+
+
+@attribute("bit_length")
+def _(number: TracedArray) -> Callable:
+    def bit_length() -> Any:
+        trace = require_trace(number)
+        magnitude = hlo.abs(hlo.convert(number.instruction(trace), hlo.S64))
+        return _small_integer(trace, hlo.subtract(64, hlo.count_leading_zeros(hlo.convert(magnitude, hlo.U64))), 64)
+
+    return bit_length
+
+
+@attribute("bit_count")
+def _(number: TracedArray) -> Callable:
+    def bit_count() -> Any:
+        if not number.weak_type:
+            return np.bitwise_count(number)
+        trace = require_trace(number)
+        magnitude = hlo.abs(hlo.convert(number.instruction(trace), hlo.S64))
+        return _small_integer(trace, hlo.popcnt(hlo.convert(magnitude, hlo.U64)), 63)
+
+    return bit_count
+
+
+def _small_integer(trace: Any, instruction: hlo.Instruction, greatest: int) -> TracedArray:
+    found = TracedArray.from_instruction(trace, hlo.convert(instruction, hlo.S64), weak_type=True)
+    note_interval(trace, found, (0, greatest))
+    return found
+
+
+@attribute("numerator")
+def _(number: TracedArray) -> Any:
+    return number + 0 if number.element_type is hlo.PRED else number
+
+
+@attribute("denominator")
+def _(number: TracedArray) -> Any:
+    return 1 if number.weak_type else number.run_time_type(1)
+
+
+def _made_when_run(name: str) -> None:
+    """A method whose result is known when the program runs, and can be printed and returned."""
+
+    @attribute(name)
+    def _(number: TracedArray) -> Callable:
+        return lambda *args, **kwargs: Deferred(lambda value: getattr(value, name)(*args, **kwargs), number)
+
+
+for _name in ("hex", "as_integer_ratio"):
+    _made_when_run(_name)
+
+
+@implements_method(np.ndarray.item)
+def item(array: TracedArray, *index: Any) -> Any:
+    """The element as Python's number."""
+    if index:
+        array = array[index if len(index) > 1 or isinstance(index[0], tuple) else np.unravel_index(index[0], array.shape)]
+    if array.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    known = array.known_value
+    return number_of(array) if known is None else np.asarray(known).item()
+
+
+@implements_method(np.ndarray.tolist)
+def tolist(array: TracedArray) -> Any:
+    """Lists of Python's numbers, one inside of the other."""
+    known = array.known_value
+    if known is not None:
+        return np.asarray(known).tolist()
+    return mapped(lambda row: call(tolist, row), rows_of(array)) if array.ndim else number_of(array)
+
+
+@implements_method(np.ndarray.tobytes)
+def tobytes(array: TracedArray, order: str = "C") -> Any:
+    return Deferred(lambda value: value.tobytes(order), array)

@@ -1,0 +1,98 @@
+"""``x.flat`` and ``x.flags``: objects that an array hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...hlo.shape import row_major_strides
+from ..recording.array import TracedArray
+from ..recording.function_tables import ATTRIBUTES, FUNCTIONS, filling
+
+_attribute = filling(ATTRIBUTES)
+
+
+class Flat:
+    """As `numpy.flatiter`: the elements in row-major order, to be read and written."""
+
+    def __init__(self, base: TracedArray) -> None:
+        self.base = base
+
+    def _elements(self) -> TracedArray:
+        """A view of one dimension, where there is one; else a copy."""
+        return FUNCTIONS[np.reshape](self.base, (-1,))
+
+    def copy(self) -> TracedArray:
+        return self._elements().copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self._elements().__array__(dtype)
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._elements())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._elements()[index]
+        return found.copy() if isinstance(found, TracedArray) and found.ndim else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        elements = self._elements()
+        elements[index] = value
+        if elements.root_storage is not self.base.root_storage:
+            self.base[...] = elements.reshape(self.base.shape)
+
+
+class Flags:
+    """As `numpy.ndarray.flags`; they cannot be set."""
+
+    _SHORT = {"C": "C_CONTIGUOUS", "F": "F_CONTIGUOUS", "O": "OWNDATA", "W": "WRITEABLE", "A": "ALIGNED"}
+
+    def __init__(self, array: TracedArray) -> None:
+        shape, strides = array.shape, array.element_strides
+        steps = [(one, step) for one, step in zip(range(len(shape)), strides) if shape[one] > 1]
+        none = 0 in shape
+        for name, wanted in (
+            ("c_contiguous", row_major_strides(shape)),
+            ("f_contiguous", row_major_strides(shape[::-1])[::-1]),
+        ):
+            self.__dict__[name] = none or all(step == wanted[one] for one, step in steps)
+        self.__dict__.update(owndata=array.base is None, writeable=array.is_writeable, aligned=True, writebackifcopy=False)
+
+    @property
+    def contiguous(self) -> bool:
+        return self.c_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def forc(self) -> bool:
+        return self.f_contiguous or self.c_contiguous
+
+    def __getitem__(self, name: str) -> bool:
+        found = self._SHORT.get(name, name).lower()
+        if found not in self.__dict__ and found not in ("contiguous", "fnc", "forc"):
+            raise KeyError("Unknown flag")
+        return getattr(self, found)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise NotImplementedError(f"the flag {name} of a traced array is set, which is not implemented")
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.__setattr__(name, value)
+
+
+@_attribute("flags")
+def _(array: TracedArray) -> Flags:
+    return Flags(array)
+
+
+@_attribute("flat")
+def _(array: TracedArray) -> Flat:
+    return Flat(array)
