@@ -37,7 +37,10 @@ def test_docstrings(name):
     "path",
     [
         "README.md",
-        *[f"docs/{name}.md" for name in ("architecture", "client", "control_flow", "effects", "errors", "extents", "replicas")],
+        *[
+            f"docs/{name}.md"
+            for name in ("architecture", "client", "control_flow", "effects", "errors", "extents", "numbers", "replicas")
+        ],
     ],
 )
 def test_text(path, monkeypatch):

@@ -236,7 +236,6 @@ def test_functions_of_libraries_are_named():
         (lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), x).x, "scipy.optimize.minimize"),
         (lambda x: special.jv(1, x), "scipy.special.jv"),
         (lambda x: np.ma.array(x, mask=[0, 1, 0]).mean(), "np.ma.array"),
-        (lambda x: np.vectorize(lambda v: v)(x), "np.vectorize"),
         (lambda x: heapq.nsmallest(2, x), "heapq.nsmallest"),
     ]:
         with pytest.raises((ConcretizationError, NotImplementedError), match=rf"phlox.host_call\({name}, ") as caught:
