@@ -55,7 +55,7 @@ def _as_it_is_now(leaf: Any) -> Any:
     if not isinstance(leaf, TracedArray) or leaf.is_scalar:
         return leaf
     trace = require_trace(leaf)
-    return TracedArray.from_instruction(trace, leaf.recorded(trace), is_scalar=False)
+    return TracedArray.from_instruction(trace, leaf.recorded(trace), leaf.weak_type, is_scalar=False)
 
 
 class Result:
