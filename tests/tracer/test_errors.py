@@ -65,11 +65,16 @@ def test_assigning_traced_values_into_an_ordinary_array():
         compiled(f)(np.ones(2))
 
 
-def test_float_arguments_do_not_become_static():
-    f = compiled(lambda x: x if x > 0 else -x)
-    with pytest.raises(ConcretizationError, match="It is computed from argument x."):
-        f(1.5)
-    assert f.cache_info().misses == 0
+def test_floats_become_static_where_they_are_needed():
+    """A float decides on a size: there is no bound that would hold for all of its values."""
+    f = compiled(lambda x, end, step: x + np.zeros(int(np.ceil(end / step))))
+    for end, step, size in ((1.0, 0.25, 4), (1.0, 0.5, 2), (2, 0.5, 4), (1.0, 0.25, 4)):
+        assert f(1.0, end, step).shape == (size,)
+    assert [entry.static_numbers for entry in f.cache_info().entries] == [
+        ("end=1.0", "step=0.25"), ("end=1.0", "step=0.5"), ("end=2", "step=0.5"),
+    ]  # fmt: skip
+    with pytest.raises(ConcretizationError, match="argument x"):
+        compiled(lambda x: np.zeros(int(x)))(np.float64(3.5))
 
 
 def test_integers_from_loops_and_arrays_do_not_become_static():
@@ -86,7 +91,7 @@ def test_integers_needed_inside_branches_and_nested_functions_become_static():
 
     jitted = compiled(f)
     np.testing.assert_array_equal(jitted(np.ones(2), 2), [2, 2])
-    assert jitted.cache_info().entries[0].static_integers == ("n=2",)
+    assert jitted.cache_info().entries[0].static_numbers == ("n=2",)
 
 
 def test_truth_of_arrays_is_numpys_error():

@@ -83,7 +83,7 @@ def test_integers_become_static_where_they_are_needed():
     for n in (1, 5, 3):
         assert_same(jitted(np.ones(2), n), f(np.ones(2), n))
     info = jitted.cache_info()
-    assert [entry.static_integers for entry in info.entries] == [("n=3",), ("n=1",), ("n=5",)]
+    assert [entry.static_numbers for entry in info.entries] == [("n=3",), ("n=1",), ("n=5",)]
     assert "n: static value 3 -> 1" in info.entries[1].reason
     assert "n=3" in str(info)
 

@@ -34,8 +34,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 class ArgumentReader:
     """Reads the arguments of one function's calls.
 
-    ``intervals`` has, for places of Python integers, the values that they are traced for, since the function has turned out to
-    need it; None where they are static.
+    ``intervals`` has, for places of Python's numbers, the integers that they are traced for, since the function has turned out
+    to need it; None where they are static.
     """
 
     def __init__(
@@ -138,7 +138,11 @@ class ArgumentReader:
     def leaf_part(self, value: Any, name: str) -> Any:
         if type(value) is int and name in self.intervals:
             return interval_key(value, self.interval_of(value, name))
-        return leaf_key(value)
+        return static_key(value) if self.is_static_float(value, name) else leaf_key(value)
+
+    def is_static_float(self, value: Any, name: str) -> bool:
+        """Whether this is a float or a complex number whose value the function needs."""
+        return type(value) in (float, complex) and name in self.intervals and self.intervals[name] is None
 
     def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
         keys = list(map(leaf_key, leaves))
@@ -216,16 +220,21 @@ class Call:
         self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
         self.canonical_keywords = tuple(bound.kwargs)
 
-    def integers(self) -> dict[str, Interval | None]:
-        """The places of Python integers in this call, with the intervals that they are traced for; None: they are static."""
-        return {path: self.reader.interval_of(value, path) for path, value in self._integers()}
+    def numbers(self) -> dict[str, Interval | None]:
+        """The places of Python integers in this call, with the intervals that they are traced for; None: they are static.
+
+        Also those of other numbers that are static.
+        """
+        floats = {path: None for path, value in self._leaves() if self.reader.is_static_float(value, path)}
+        return {path: self.reader.interval_of(value, path) for path, value in self._integers()} | floats
 
     def _integers(self) -> Iterator[tuple[str, int]]:
+        return ((path, value) for path, value in self._leaves() if type(value) is int)
+
+    def _leaves(self) -> Iterator[tuple[str, Any]]:
         for one in self.arguments:
             if one.name not in self.reader.static_names:
-                for value, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
-                    if type(value) is int:
-                        yield path, value
+                yield from zip(pytree.leaf_paths(one.structure, one.name), one.leaves)
 
     def narrow_all(self) -> bool:
         """Trace the Python integers of this call for smaller values than theirs from now on; whether there are any."""
@@ -282,20 +291,20 @@ class Call:
     def form(self, descriptions: bool = False) -> CallForm:
         """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""
         leaves: list[Leaf] = []
-        integers = self.integers()
+        numbers = self.numbers()
         for one in self.canonical:
             if one.name in self.reader.static_names:
                 leaves.append(static_leaf(one.value, one.name))
                 continue
             for leaf, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
-                interval = integers.get(path)
-                if interval is None and path in integers:
+                interval = numbers.get(path)
+                if interval is None and path in numbers:
                     leaves.append(static_leaf(leaf, path))
                 else:
                     leaves.append(make_leaf(leaf, path, descriptions, interval))
         structures = tuple([(one.name, one.structure) for one in self.canonical])
         _check_structures(structures)
-        return CallForm(leaves, structures, self.canonical_keywords, integers)
+        return CallForm(leaves, structures, self.canonical_keywords, numbers)
 
 
 def _name_of_kind(parameters: Iterable[inspect.Parameter], kind: Any, default: str) -> str:

@@ -13,14 +13,14 @@ class CacheEntry:
     """One compiled signature.
 
     ``leaves`` describe the arguments, ``reason`` says why the call that compiled it fitted none of the entries that there
-    were, ``static_integers`` lists the arguments that became static because the function needs their values, and ``native``
+    were, ``static_numbers`` lists the arguments that became static because the function needs their values, and ``native``
     tells whether calls of this form bypass Python.
     """
 
     leaves: tuple[Leaf, ...]
     structure: str
     reason: str
-    static_integers: tuple[str, ...] = ()
+    static_numbers: tuple[str, ...] = ()
     native: bool = False
 
     @property
@@ -29,8 +29,8 @@ class CacheEntry:
 
     def __str__(self) -> str:
         text = f"({self.signature})\n    compiled because: {self.reason}"
-        if self.static_integers:
-            made_static = ", ".join(self.static_integers)
+        if self.static_numbers:
+            made_static = ", ".join(self.static_numbers)
             text += f"\n    made static, because their values decide shapes or the course of the function: {made_static}"
         return text + ("\n    called natively" if self.native else "")
 
@@ -75,5 +75,5 @@ def explain_miss(leaves: list[Leaf], structure: str, entries: list[CacheEntry]) 
     return "; ".join(nearest) if nearest else "a captured array changed its shape, dtype or memory order"
 
 
-def static_integers(leaves: list[Leaf], paths: Collection[str]) -> tuple[str, ...]:
+def static_numbers(leaves: list[Leaf], paths: Collection[str]) -> tuple[str, ...]:
     return tuple(f"{leaf.path}={leaf.value}" for leaf in leaves if isinstance(leaf, StaticLeaf) and leaf.path in paths)

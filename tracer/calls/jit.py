@@ -23,7 +23,7 @@ from ..recording.errors import ConcretizationError, IntegerOverflow, RaisedBehin
 from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
-from .cache import CacheEntry, CacheInfo, explain_miss, static_integers
+from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .leaves import TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
@@ -187,7 +187,7 @@ class JittedFunctionBase:
         """
         form, recording = self._form_and_recording(call, objects)
         with compilation_lock:
-            if form.integers != call.integers():
+            if form.numbers != call.numbers():
                 return self._prepare(call, objects)  # another thread has found that they must be traced for fewer values
             canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
@@ -222,8 +222,8 @@ class JittedFunctionBase:
         reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
         specialization = Specialization(recording, self._compile(recording))
         native = install(specialization, self, form, call)
-        integers = static_integers(form.leaves, form.integers)
-        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, integers, native)
+        numbers = static_numbers(form.leaves, form.numbers)
+        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native)
         self._misses += 1
         return specialization
 
@@ -254,7 +254,7 @@ class JittedFunctionBase:
                     raise
 
     def _make_known(self, call: Call, form: CallForm, error: ConcretizationError | UnprovenInterval) -> bool:
-        """Whether the error comes from integers that can be traced for fewer values, and from what is outside; they will be."""
+        """Whether the error comes from numbers that can be traced for fewer values, and from what is outside; they will be."""
         if not error.sources:
             return False
         leaves = form.traced_leaves
@@ -263,12 +263,13 @@ class JittedFunctionBase:
         if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
             return False
         sources = [leaves[number] for number in numbers]
-        if not all(leaf.is_python_integer for leaf in sources):
+        is_unproven = isinstance(error, UnprovenInterval)
+        if not all(leaf.is_python_integer if is_unproven else leaf.is_python_number for leaf in sources):
             return False
         if not sources and error.outside <= self._policy.known:
             return False
         for leaf in sources:
-            if isinstance(error, UnprovenInterval):
+            if is_unproven:
                 call.narrow(leaf.path, error.wanted)
             else:
                 self._reader.intervals[leaf.path] = None
@@ -443,7 +444,7 @@ def jit(
     Anything that can be called is a function here: bound methods, ``functools.partial(...)``, objects with ``__call__``.
 
     Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
-    ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python integers whose values the
+    ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python numbers whose values the
     function turns out to need (an axis, a shape, ``range``). What the function reads from outside is read, or guarded, at each
     call, and what it sets there takes effect at each call (``docs/outside.md``); so it is with arguments that are objects.
 

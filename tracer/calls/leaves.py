@@ -67,8 +67,12 @@ class TracedLeaf:
         return self.kind == "python scalar"
 
     @property
-    def is_python_integer(self) -> bool:
+    def is_python_number(self) -> bool:
         """Whether it can become static where the function needs its value."""
+        return self.kind == "python scalar" and self.shape.element_type is not hlo.PRED
+
+    @property
+    def is_python_integer(self) -> bool:
         return self.kind == "python scalar" and self.shape.element_type.is_integer
 
     @property

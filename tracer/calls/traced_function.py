@@ -46,14 +46,14 @@ Structures = tuple[tuple[str, pytree.Structure], ...]
 class CallForm:
     """How a function is called: its arguments taken apart, in the order of the function's parameters.
 
-    The last of them are given under ``keywords``; ``integers`` has the places of Python integers with the
+    The last of them are given under ``keywords``; ``numbers`` has the places of Python integers with the
     intervals that they are traced for, None where the function needs their values.
     """
 
     leaves: list[Leaf]
     structures: Structures
     keywords: tuple[str, ...]
-    integers: dict[str, Interval | None] = field(default_factory=dict)
+    numbers: dict[str, Interval | None] = field(default_factory=dict)
 
     def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of this form with other leaves: by position, and by name."""
@@ -195,6 +195,8 @@ def _record(
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
                 trace.argument_names[parameter] = leaf.path
+                if leaf.is_python_number:
+                    trace.python_numbers.add(parameter)
                 if leaf.interval is not None:
                     trace.python_integers.add(parameter)
                     trace.intervals[parameter] = leaf.interval

@@ -313,6 +313,7 @@ class Surroundings:
         capture = self.trace.captured_number(value, element_type, NUMBERS.get(type(value)), path)
         if type(value) is int:
             self.trace.python_integers.add(capture.parameter)
+            self.trace.python_numbers.add(capture.parameter)
             self.trace.intervals[capture.parameter] = SMALL
         return TracedArray(capture.storage, hlo.Shape(element_type), is_plain, True)
 

@@ -93,12 +93,12 @@ def _linear(
 
 
 def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
-    """Raise ConcretizationError for what a caller gives as a Python integer, or what is outside: they become known."""
+    """Raise ConcretizationError for what a caller gives as a number of Python's, or what is outside: they become known."""
     if isinstance(value, TracedArray):
         sources = trace.sources(value.recorded(trace))
         if not sources:
             return
-        others, surroundings = sources - trace.root.python_integers, trace.root.surroundings
+        others, surroundings = sources - trace.root.python_numbers, trace.root.surroundings
         if not others or surroundings is not None and len(surroundings.paths_of(others)) == len(others):
             raise ConcretizationError(value, purpose)
 

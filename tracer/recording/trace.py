@@ -151,7 +151,8 @@ class Trace:
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # of the root: for `sources`
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
-        self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
+        self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
+        self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
