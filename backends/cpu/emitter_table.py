@@ -56,9 +56,10 @@ def emits_elements(**forms: Callable[[Instruction], bool]) -> Callable[[Emitter]
     return partial(_SHARED.setdefault, "elements")
 
 
-def emits_host_calls(emit: Emitter) -> Emitter:
-    """Decorator: the function emits every operation that Python evaluates."""
-    return _SHARED.setdefault("host calls", emit)
+def emits_host_calls(**scratch: Callable[[Instruction], int]) -> Callable[[Emitter], Emitter]:
+    """Decorator: the function emits every operation that Python evaluates; some need memory for themselves."""
+    _SCRATCH_BYTES.update({name.replace("_", "-"): size for name, size in scratch.items()})
+    return partial(_SHARED.setdefault, "host calls")
 
 
 def has_emitter(opcode: str) -> bool:

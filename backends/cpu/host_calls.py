@@ -19,10 +19,10 @@ from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
 from .regions.compaction import compaction
-from .regions.small_solve import is_small, small_solve
+from .regions.small_solve import is_small, rows_bytes, small_solve
 
 
-@emits_host_calls
+@emits_host_calls(custom_call=rows_bytes)
 def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":

@@ -1,6 +1,6 @@
 """The region of small linear systems: elimination with the largest element of each column as its pivot, a row at a time.
 
-The matrix and the right-hand sides lie side by side on the stack, each in rows of whole vectors; what an operation on rows
+The matrix and the right-hand sides lie side by side in scratch memory, each in rows of whole vectors; what an operation on rows
 leaves in columns that are done with is not read again. NumPy is called for large systems, where that is no loss, and where a
 pivot is so small that the order of the operations decides whether the matrix is singular.
 """
@@ -13,14 +13,15 @@ from ....hlo import Instruction, Shape, leaves
 from ...llvm.arrays import Array
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.memory import element_address, stack_memory
+from ...llvm.memory import element_address
 from ...llvm.types import I1, I64, broadcast_lanes
 from ..frame import Frame
 from ..nest_samples import samples
 from ..nests import Nest, emit_nest
 
-# Unknowns, and right-hand sides. The rows take at most 36 KiB of the stack.
+# Unknowns, and right-hand sides.
 _MOST = 48
+_VECTOR_BYTES = 64  # at most
 # The LLVM type, bytes, and the smallest pivots that are relied on, as a part of the largest element.
 _TYPES = {"f64": (ir.DoubleType(), 8, 1e-12), "f32": (ir.FloatType(), 4, 1e-4)}
 
@@ -36,6 +37,15 @@ def is_small(instruction: Instruction) -> bool:
     same_type = len({shape.element_type for shape in shapes}) == 1
     small = all(0 < size <= _MOST for shape in shapes for size in shape.dimensions)
     return same_type and small and shapes[0].rank == 2 and shapes[-1].rank in (1, 2)
+
+
+def rows_bytes(instruction: Instruction) -> int:
+    """The memory of the rows, whatever the vectors."""
+    if not is_small(instruction):
+        return 0
+    shape = leaves(instruction.shape)[0]
+    size, width = instruction.operands[0].shape.dimensions[0], shape.byte_size // shape.size
+    return size * sum(-(-width * columns // _VECTOR_BYTES) * _VECTOR_BYTES for columns in (size, _columns(shape)))
 
 
 @samples(
@@ -71,7 +81,7 @@ def small_solve(frame: Frame, instruction: Instruction, operands: list[Array], o
 
 def _emit(nest: Nest) -> None:
     b, (matrix, *sides), (solution, singular) = nest.builder, nest.operands, nest.outputs
-    rows = _Rows(b, nest.target.vector_bytes, matrix, _columns(solution.shape))
+    rows = _Rows(b, nest.target.vector_bytes, nest.scratch, matrix, _columns(solution.shape))
     rows.fill(0, matrix)
     if sides:
         rows.fill(rows.side, sides[0])
@@ -99,15 +109,13 @@ def _each(b: ir.IRBuilder, rows: int, columns: int, body) -> None:
 class _Rows:
     """The matrix and the right-hand sides, in memory."""
 
-    def __init__(self, b: ir.IRBuilder, vector_bytes: int, matrix: Array, sides: int) -> None:
-        self.b, self.size = b, matrix.shape.dimensions[0]
+    def __init__(self, b: ir.IRBuilder, vector_bytes: int, memory: ir.Value, matrix: Array, sides: int) -> None:
+        self.b, self.memory, self.size = b, memory, matrix.shape.dimensions[0]
         self.type, width, self.least = _TYPES[matrix.shape.element_type.name]
         self.lanes = max(1, vector_bytes // width)
         self.side = -(-self.size // self.lanes) * self.lanes  # where the right-hand sides begin
         self.vectors = self.side // self.lanes + -(-sides // self.lanes)
         self.stride = self.vectors * self.lanes
-        with b.goto_entry_block():
-            self.memory = stack_memory(b, self.size * self.stride * width, 64)
         zero = ir.Constant(ir.VectorType(self.type, self.lanes), None)
         _each(b, self.size, self.vectors, lambda row, number: self._store_vector(row, number, zero))
 
