@@ -62,6 +62,12 @@ class _Side:
         self.outcome: Any = None
         self.raised: Exception | None = None
 
+    def left(self, value: Any) -> Any:
+        """The value with what lists in it hold at the end of the side, which they do no longer."""
+        if isinstance(value, list) and id(value) in self.places:
+            return [self.left(item) for item in self.values[id(value)]]
+        return tuple(map(self.left, value)) if type(value) is tuple else value
+
 
 def decide(
     test: TracedArray,
@@ -89,7 +95,7 @@ def decide(
     ]
     if any(side.raised is not None for side in sides):
         return _after_raise(branches, selector, functions, sides)
-    merger = _Merger(test, [side.trace for side in sides])
+    merger = _Merger(test, sides)
     concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
     for side in sides:
         concerned.update({key: value for key, value in side.places.items() if key not in concerned})
@@ -200,8 +206,8 @@ def _reopened(trace: Trace) -> Iterator[None]:
 class _Merger:
     """Collects what two branches hand on: columns of values, and recipes that make of the chosen ones what places hold."""
 
-    def __init__(self, test: TracedArray, traces: Sequence[Trace]) -> None:
-        self.test, self.traces = test, traces
+    def __init__(self, test: TracedArray, sides: Sequence[_Side]) -> None:
+        self.test, self.sides, self.traces = test, sides, [side.trace for side in sides]
         self.pairs: list[tuple[Any, Any]] = []
         self.kinds: list[ValueType] = []
 
@@ -217,6 +223,7 @@ class _Merger:
                 return lambda arrays, end=end: end
             if surely and other is UNBOUND and self._is_from_outside(end):
                 return lambda arrays, end=end: end
+        first, second = self.sides[0].left(first), self.sides[1].left(second)
         absent = _absent(first, second)
         if absent is _NOWHERE:
             return self._merged(name, first, second)

@@ -161,8 +161,9 @@ def choose(test: Any, first: Later, second: Later) -> Any:
 
 
 def made(value: Any) -> Any:
-    """A list, a dict or a set that is written down."""
-    places.note_made(value)
+    """A list, a dict or a set that is written down, or the result of an operator."""
+    if isinstance(value, (list, dict, set)):
+        places.note_made(value)
     return value
 
 

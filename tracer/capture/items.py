@@ -28,6 +28,8 @@ def getitem(holder: Any, index: Any) -> Any:
     if is_open_list(holder):
         return _item_of_list(holder, without_maybes(index))
     index = _with_arrays(without_maybes(index))
+    if type(holder) is list and isinstance(index, slice):
+        return _item_of_list(holder, index)
     if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):

@@ -34,7 +34,7 @@ Instruction = hlo.Instruction
 
 
 def items_of(holder: Any) -> list[Any]:
-    items = list(list.__iter__(holder)) if isinstance(holder, list) else list(holder)
+    items = list(holder)  # reads the items of a list from outside
     require_read(items)
     return items
 

@@ -69,6 +69,11 @@ class Expressions(ast.NodeTransformer):
         first, *others = node.values
         return helper("and_" if isinstance(node.op, ast.And) else "or_", node, first, *map(later, others))
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Sums and products may be lists, which are new then."""
+        self.generic_visit(node)
+        return helper("made", node, node) if isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node) else node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         return helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
@@ -176,6 +181,10 @@ def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
 
 def _all_of(tests: list[ast.expr]) -> ast.expr:
     return tests[0] if len(tests) == 1 else helper("and_", tests[0], tests[0], *map(later, tests[1:]))
+
+
+def _may_be_a_list(node: ast.BinOp) -> bool:
+    return not any(isinstance(side, ast.Constant | ast.BinOp | ast.UnaryOp) for side in (node.left, node.right))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -450,6 +450,21 @@ def lists_of_other_lengths_as_elements(x):
 
 
 @program
+def replaced_on_one_side_and_changed_on_the_other(x):
+    out, other = [4], [1, 2]
+    for i in range(len(x)):
+        if x[i] > 2:
+            out = [w + 1 for w in out]
+            other.append(i)
+        else:
+            out.append(i)
+            other = other[::-1]
+        if i in other:
+            other = other + [int(x[i])]
+    return out, other
+
+
+@program
 def returned_early(x):
     out = []
     for value in x:
