@@ -125,3 +125,38 @@ def test_a_generator_from_outside():
     twin = np.random.default_rng(3)
     for _ in range(3):
         np.testing.assert_array_equal(f(np.zeros(3)), twin.normal(size=3))
+
+
+GENERATOR = np.random.default_rng(3)
+
+
+def drawn_until(x):
+    rounds = 0
+    while GENERATOR.random() < 0.8:
+        rounds += 1
+    return rounds * x
+
+
+def drawn_in_both_tests(x):
+    total = x.sum()
+    while total > 0 and np.random.rand() < 0.9:
+        total -= GENERATOR.exponential()
+        if np.random.rand() < 0.05:
+            break
+    return total
+
+
+@pytest.mark.parametrize("function", [drawn_until, drawn_in_both_tests])
+def test_tests_of_loops_draw_once_a_round(function):
+    found = []
+    for called in (function, jit(function)):
+        GENERATOR.bit_generator.state = np.random.default_rng(3).bit_generator.state
+        np.random.seed(4)
+        results = [called(np.arange(4.0)) for _ in range(4)]
+        found.append((repr(results), GENERATOR.random(), np.random.rand()))
+    assert found[0] == found[1]
+
+
+def test_bit_generators_are_refused():
+    with pytest.raises(TracerError, match="phlox.host_call"):
+        jit(lambda x: x * GENERATOR.bit_generator.random_raw())(1.0)

@@ -91,6 +91,8 @@ def meaning(function: Any) -> Callable[..., Any] | None:
             return functools.partial(_refuse, function) if refused is None or function.__name__ in refused else None
     if isinstance(holder, type) and issubclass(holder, datetime.date):
         return functools.partial(_refuse, function)
+    if isinstance(holder, np.random.BitGenerator):
+        return functools.partial(_refuse, function)
     if isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY):
         return functools.partial(_refuse, function)
     try:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...compile.traversal import has_effects
 from ...hlo.operation import GIVEN, TUPLING
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
-from ..recording.trace import PackedInputs, Trace
+from ..recording.trace import PackedInputs, Storage, Trace
 from .branches import condition, decide, truth
 from .captured_loop import Aliased, CapturedLoop
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
@@ -135,8 +136,11 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
         return _plain_while(test, body, orelse)
     begun, tried = len(trace.builder.instructions), False
     while True:
-        value = truth(condition(test()))
+        recorded, written = len(trace.builder.instructions), {}
+        with trace.logging_writes(written):
+            value = truth(condition(test()))
         if value is None:
+            _drop_effects(trace, recorded, written)  # the While has the test itself
             return _captured(None, test, body, orelse, names)
         if not value:
             return None if orelse is None else orelse()
@@ -154,6 +158,14 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
             return _if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
         if outcome is not None and outcome is not CONTINUE and not isinstance(outcome, Mixed):
             return None if outcome is BREAK else outcome
+
+
+def _drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:
+    """Let what a trace has recorded from an instruction on do nothing."""
+    for storage, before in written.items():
+        trace.write(storage, before)
+    instructions = trace.builder.instructions
+    instructions[begin:] = [instruction for instruction in instructions[begin:] if not has_effects(instruction)]
 
 
 def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
