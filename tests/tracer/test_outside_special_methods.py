@@ -357,3 +357,52 @@ def test_appending_to_a_queue_is_traced_once():
     for number in range(5):
         f(float(number))
     assert list(queue) == [4.0, 6.0, 8.0] and f.cache_info().misses == 1
+
+
+class Named:
+    """Its text depends on an attribute; objects of this class are keys, and are compared by what they are."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def __format__(self, specification):
+        return f"P{self.k}"
+
+    def __str__(self):
+        return f"S{self.k}"
+
+
+class Plain:
+    def __init__(self, k):
+        self.k = k
+
+    def __str__(self):
+        return f"T{self.k}"
+
+
+@pytest.mark.parametrize("kind", [Named, Plain])
+def test_texts_and_keys(kind, capsys):
+    one, other = kind(1), kind(2)
+    table, rows, seen = {one: 1.0, other: 2.0}, [other, one], {one}
+
+    def f(x):
+        print(f"{one} {one!s} {x}", str(one), one)
+        return x * table[one] + table.get(other) + rows.index(one) + (one in seen) + (one == other) + (rows[1] is one)
+
+    found = []
+    for called in (f, jit(f)):
+        results = []
+        for k in (1, 2, 3):
+            one.k = k
+            results.append(called(2.0))
+        found.append((results, capsys.readouterr().out.replace(str(id(one)), "")))
+    assert found[1] == found[0]
+
+
+def test_objects_of_libraries_and_records():
+    polynomial, table = np.poly1d([1.0, 2.0]), {"a": 1.0}
+    chain, records = collections.ChainMap({}, table), np.zeros(2, [("u", float), ("v", int)])
+    f = jit(lambda x: polynomial(x) + chain["a"] + records["u"][0] + records[0]["u"])
+    for value in (1.0, 2.0, 3.0):
+        polynomial.coeffs[0] = table["a"] = records["u"][0] = value
+        np.testing.assert_array_equal(f(X), polynomial(X) + 3 * value)

@@ -71,6 +71,8 @@ def _following(kind: type, names: set[str]) -> type | None:
     methods: dict[str, Any] = {name: _method(kind, name) for name in names}
     methods |= {"__getattribute__": _getattribute, "__hash__": kind.__hash__, "__qualname__": kind.__qualname__}
     methods |= {"__module__": kind.__module__, "followed_class": kind}
+    if kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__:
+        methods |= {"__eq__": _is_same, "__hash__": lambda self: object.__hash__(_original(self))}
     try:
         return type(kind)(kind.__name__, (kind,), methods)
     except TypeError:  # a class that is final
@@ -99,6 +101,15 @@ def _getattribute(self: Any, name: str) -> Any:
     if name.startswith("__") or surroundings is None or surroundings.is_finished:
         return super(object.__getattribute__(self, "followed_class"), self).__getattribute__(name)
     return getattr_(self, name)
+
+
+def _original(value: Any) -> Any:
+    surroundings = current_surroundings()
+    return value if surroundings is None else surroundings.original(value)
+
+
+def _is_same(self: Any, other: Any) -> bool:
+    return _original(self) is _original(other)
 
 
 def class_of(kind: type) -> type:

@@ -24,6 +24,7 @@ from .list_access import items_of
 from .list_parts import parts_of
 from .list_runs import Run, is_open_list
 from .merging import Maybe
+from .surroundings import current_surroundings
 
 
 class Deferred:
@@ -182,6 +183,10 @@ def _concrete(value: Any) -> Any:
         return known.item() if value.weak_type and value.is_scalar else known[()] if value.is_scalar else known
     if type(value) in (list, tuple):
         return type(value)(map(_concrete, value))
+    surroundings = current_surroundings()
+    if surroundings is not None and surroundings.is_object(value):  # its methods say what its text is, where nobody sees it
+        surroundings.guard_state(value)
+        return surroundings.original(value)
     return value
 
 

@@ -49,6 +49,8 @@ _VALUES = (
     bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice,
     enum.Enum, PurePath,
 )  # fmt: skip
+_NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
+_LIBRARIES = frozenset({"collections", "numpy"})  # whose classes hold what their methods read
 _HELPERS = "_phlox"
 
 
@@ -207,7 +209,7 @@ class Surroundings:
             self.guard(SameContents(path, value))
         elif isinstance(value, TracedArray):
             raise LeakedArrayError(value)
-        elif isinstance(value, (bytearray, array)):
+        elif isinstance(value, (bytearray, array)) or kind.__module__ in _LIBRARIES and hasattr(value, "__dict__"):
             return self._opaque(value, path)
         elif isinstance(path, Argument):
             self.guard(SameType(path, kind))
@@ -254,6 +256,10 @@ class Surroundings:
         """What an object holds stays the same; for what is read where nobody sees it."""
         self.guard(SameState(self._holders[id(value)][1], self.original(value)))
 
+    def is_object(self, value: Any) -> bool:
+        """Whether this is an object from outside that has attributes of its own."""
+        return id(value) in self._holders and hasattr(value, "__dict__") and not isinstance(value, (type, *_NO_OBJECTS))
+
     def original(self, value: Any) -> Any:
         """The user's own object, for one that may stand for it."""
         return self._originals.get(id(value), value)
@@ -282,8 +288,7 @@ class Surroundings:
         try:
             hlo.element_type_of(value.dtype)
         except TypeError:
-            self.guard(SameObject(path, value))
-            return value
+            return self._opaque(value, path)
         return self._handle(value, path)
 
     def _handle(self, value: np.ndarray, path: Path) -> TracedArray:
