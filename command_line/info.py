@@ -24,6 +24,7 @@ SETTINGS = {
     "PHLOX_DUMP": "a folder: every pass writes the module there if it changed it",
     "PHLOX_CHECK": "1: verify the module after every pass",
     "PHLOX_TIME": "1: print where compile time goes",
+    "PHLOX_PROGRESS": "0: no line about long compilations; 1: not only in terminals and notebooks",
     "PHLOX_FULL_TRACEBACK": "1: tracebacks keep the lines of phlox and NumPy",
 }
 

@@ -10,6 +10,7 @@ from ...compile.pass_manager import run_steps
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
+from ...runtime.progress import Progress, announced, set_stage
 from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
 from ..requirements import require_runnable
@@ -50,11 +51,13 @@ class CpuBackend:
         """
         require_runnable(module)
         check_address_space(module)
-        with compilation_lock:
+        with compilation_lock, Progress(module.name, "optimizing"):
             return self._compiled(module)
 
     def _compiled(self, module: Module) -> CpuExecutable | PaddedExecutable:
-        after = {name: result for name, result in run_steps(module, PIPELINE) if name in _KEPT_STEPS}
+        names = [step if isinstance(step, str) else step.name for step in PIPELINE]
+        steps = announced(run_steps(module, PIPELINE), [f"optimizing ({name})" for name in names])
+        after = {name: result for name, result in steps if name in _KEPT_STEPS}
         padded = after["pad-dynamic-dimensions"]
         if not isinstance(padded, PaddedModule):
             return self._emitted(module, after)
@@ -64,10 +67,12 @@ class CpuBackend:
 
     def _emitted(self, module: Module, after: dict[str, Module]) -> CpuExecutable:
         """Native code for a module, from what the steps of the pipeline have made of it."""
+        set_stage("writing LLVM assembly")
         optimized, prepared = after["fuse"], after["insert-copies"]
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
         emitted, interruption = emit_module(prepared, assignment, self.target)
         llvm_ir = str(emitted.llvm)
+        set_stage("compiling with LLVM")
         program = NativeProgram(
             name=module.name,
             target=self.target,

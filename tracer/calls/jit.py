@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
+from ...runtime.progress import Progress
 from ..capture.argument_containers import require_distinct
 from ..capture.calls import captured_callable, reason_not_captured
 from ..outside.paths import NO_OBJECTS, Objects
@@ -145,7 +146,8 @@ class JittedFunctionBase:
         if specialization is None:
             call = Call(self._reader, args, kwargs, leaves, containers)
             objects = call.object_values()
-            known, specialization = self._prepare(call, objects)
+            with Progress(self.__name__, "tracing"):
+                known, specialization = self._prepare(call, objects)
         else:
             self._hits += 1
             if specialization.is_met_again():
@@ -162,7 +164,8 @@ class JittedFunctionBase:
             variant = specialization.variants.get(same)
             if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
-                variant = self._variant(specialization, same, call.form(), objects)
+                with Progress(self.__name__, "tracing"):
+                    variant = self._variant(specialization, same, call.form(), objects)
             return self._with_shared_memory(specialization, variant, same, values, objects)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
