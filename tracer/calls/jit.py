@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from ... import hlo
 from ...backends.registry import get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
@@ -267,7 +268,9 @@ class JittedFunctionBase:
             return False
         sources = [leaves[number] for number in numbers]
         is_unproven = isinstance(error, UnprovenInterval)
-        if not all(leaf.is_python_integer if is_unproven else leaf.is_python_number for leaf in sources):
+        # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
+        takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
+        if not all(leaf.is_python_number if takes_floats else leaf.is_python_integer for leaf in sources):
             return False
         if not sources and error.outside <= self._policy.known:
             return False

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..capture.choices import Maybe
 from ..outside import paths
 from ..recording import pytree
 from .arguments import Call
@@ -46,12 +47,9 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
 def _forms(recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
     """What becomes of each result; "item" is a Python number that NumPy makes of it."""
     kinds: list[set[str]] = [set() for _ in shapes]
-    flags = []
+    flags = set(map(id, _flags(recording.out_structure, iter(recording.outputs))))
     for output in recording.outputs:
-        if output.kind == "optional":
-            flags.append(output.index)
-            output = output.value
-        if output.kind in _OF_RESULTS:
+        if output.kind in _OF_RESULTS and id(output) not in flags:
             kinds[output.index].add(output.kind)
     forms = ["new"] * len(shapes)
     for number, shape in enumerate(shapes[: recording.result_count]):
@@ -59,9 +57,21 @@ def _forms(recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
             forms[number] = "python"
         elif not kinds[number] and not shape.rank:
             forms[number] = "hidden"
-        if number in flags and (shape.rank or shape.dtype != np.bool_):
-            raise NotNative
     return forms
+
+
+def _flags(structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Output]:
+    """Those of the outputs that say whether a value is there, or None."""
+    if structure is pytree.LEAF:
+        next(outputs)
+        return
+    kind, absent, children = structure
+    if kind is Maybe:
+        flag = next(outputs)
+        if absent is None and flag.kind == "result":
+            yield flag
+    for child in children[kind is Maybe :]:
+        yield from _flags(child, outputs)
 
 
 def _contents(types: Any, recording: Recording, shape: hlo.Shape, slot: int) -> Any:
@@ -108,6 +118,13 @@ class _Steps:
         if kind is type(None):
             yield self.step("object", object=None)
             return
+        if kind is Maybe:
+            flag = next(outputs)
+            if auxiliary is not None or flag.kind != "result":
+                raise NotNative
+            yield from self._structure(children[1], outputs)
+            yield self.step("optional", flag.index)
+            return
         for child in children:
             yield from self._structure(child, outputs)
         if kind in (tuple, list):
@@ -124,9 +141,6 @@ class _Steps:
                 yield self.step("call", 1, _item)
             elif output.kind == "0-d array":
                 yield self.step("call", 1, np.asarray)
-        elif output.kind == "optional":
-            yield from self._output(output.value)
-            yield self.step("optional", output.index)
         elif output.kind == "argument":
             leaf = self.recording.leaves[output.index]
             yield self.step("place", self.around.place_of_leaf(leaf.path, self.positions.get(leaf.path)))

@@ -144,8 +144,6 @@ class Specialization:
             return np.asarray(results[output.index])
         if output.kind == "argument":
             return values[output.index]
-        if output.kind == "optional":
-            return self._leaf(output.value, results, values, objects) if results[output.index] else None
         if output.kind == "outside":
             return output.value.read(objects)
         return output.known_value

@@ -15,10 +15,10 @@ from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.list_results import with_results
-from ..capture.merging import Irreconcilable, Maybe
 from ..capture.outside_objects import class_of
-from ..capture.printing import is_open, raise_later
+from ..capture.raising import is_raised_by_user, record_raise
 from ..capture.surroundings import Surroundings
+from ..capture.texts import is_open
 from ..outside.guards import Guard
 from ..outside.paths import MISSING, Argument, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
@@ -28,7 +28,6 @@ from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
-from ..recording.operands import as_traced
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 from .outside_state import while_traced
@@ -73,10 +72,10 @@ class Output:
     path ``value`` outside, or a value known already.
 
     ``index`` numbers the results or the arguments. Of results without dimensions NumPy's rules make a "python scalar" or a
-    "0-d array" of some. An "optional" one is the output ``value`` where the result with this number is true, else None.
+    "0-d array" of some.
     """
 
-    kind: str  # "result", "python scalar", "0-d array", "argument", "optional", "outside" or "value"
+    kind: str  # "result", "python scalar", "0-d array", "argument", "outside" or "value"
     index: int = 0
     value: Any = None
 
@@ -220,12 +219,15 @@ def _record(
         try:
             result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
-            if not any(map(is_open, error.args)):
+            is_users = is_raised_by_user(error)
+            if not is_users or not any(map(is_open, (error.args, vars(error)))):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     raise RaisedBehindChanges(error, is_sure=True) from None
-                raise
-            # Its message is made of values: Python raises it when the program runs.
-            result = raise_later(error)
+                if not is_users or not trace.error_messages:
+                    raise
+            # It is raised when the program runs, made of values, or behind others.
+            record_raise(trace, error)
+            result = None
         if trace.unproven is not None:  # the function has kept it from passing
             raise trace.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
@@ -305,11 +307,6 @@ def _containers_needed(collected: _Outputs, effects: list[Effect]) -> frozenset[
     return frozenset(root.name for root in roots if isinstance(root, Argument) and root.name not in objects)
 
 
-def as_traced_leaf(value: Any) -> Any:
-    """A number as a traced value; anything else as it is."""
-    return as_traced(value) if isinstance(value, (np.ndarray, np.generic, *PYTHON_SCALARS)) else value
-
-
 class _Outputs:
     """What the leaves are that a function returns and sets outside.
 
@@ -327,10 +324,6 @@ class _Outputs:
         surroundings = self.trace.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
-        elif type(leaf) is Irreconcilable:
-            raise leaf.error()
-        elif type(leaf) is Maybe and leaf.absent is None and isinstance(as_traced_leaf(leaf.value), TracedArray):
-            found = Output("optional", self._array(leaf.is_there).index, self._array(as_traced_leaf(leaf.value)))
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
             found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.is_reachable(leaf):

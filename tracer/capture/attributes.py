@@ -19,10 +19,13 @@ from ..recording.array import TracedArray
 from ..recording.errors import TracerError
 from . import outside_streams, places
 from .calls import call, implements
+from .choices import Choice, Maybe
+from .distribution import each
 from .list_runs import require_own
 from .outside_containers import OutsideDict, OutsideList
 from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings
+from .texts import Deferred, method_of_text
 
 _NOTHING_GIVEN = object()
 _PLAIN = {super, OutsideDict, OutsideList, OutsideDeque, set, int, float, str, tuple}  # have nothing that is looked into
@@ -70,6 +73,12 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
     kind = type(holder)
+    if kind is Maybe:
+        return getattr_(holder.required(), name)
+    if kind is Choice:
+        return each(lambda one: getattr_(one, name), holder)
+    if kind is Deferred:
+        return method_of_text(holder, name)
     if isinstance(holder, TracedArray):
         return _of_traced(holder, name)
     if kind in _PLAIN:
@@ -155,6 +164,11 @@ def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: s
 
 def setattr_(holder: Any, name: str, value: Any) -> None:
     """``holder.name = value``"""
+    if type(holder) is Maybe:
+        holder = holder.required()
+    if type(holder) is Choice:
+        each(lambda one: setattr_(one, name, value), holder)
+        return
     surroundings = current_surroundings()
     require_own(holder)
     if surroundings is None or isinstance(holder, TracedArray):

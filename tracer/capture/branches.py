@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,41 +10,44 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError
+from ..recording.errors import ConcretizationError, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
+from .choices import Maybe
 from .list_merging import aligned
-from .list_runs import is_open_list, length_of, note_copies
+from .list_runs import note_copies
 from .merging import (
-    Irreconcilable,
-    Maybe,
+    NOWHERE,
+    Form,
+    OneOf,
     carried,
-    common_type,
     describe_value,
-    kind_of,
-    same,
+    filled,
+    form_of,
+    joined,
+    kinds,
+    numbers,
     unchanged,
     zero_like,
 )
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
-from .printing import is_open, raise_later
+from .raising import is_raised_by_user, record_raise
 
+# Values of different kinds that one name may hold.
+MOST_ALTERNATIVES = 32
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
-_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class _State(threading.local):
     def __init__(self) -> None:
         self.depth = 0
-        self.tries = 0
 
 
 _state = _State()
@@ -103,18 +105,18 @@ def decide(
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
         if not all(unchanged(old, end) for end in ends):
-            recipes.append((place, merger.merge(place.name, *ends, surely=place.name in names[2])))
+            recipes.append((place, merger.merge(place.name, *ends, surely=place.name in names[2]), ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     value = merger.merge("the result", *[returned_value(side.outcome) for side in sides], surely=True)
     arrays = branches.choose(selector, *merger.emitted())
-    for place, recipe in recipes:
+    for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
         if isinstance(place, _places.LocalName):
             _note_shared(held, [side.values[place.key] for side in sides], sides, before[place.key])
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
-            raise held.error() if type(held) is Irreconcilable else TracerError(f"{place.name} cannot be decided on")
+            raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
     for place in dead:
         if not all(unchanged(before[place.key], side.values[place.key]) for side in sides):
@@ -133,6 +135,16 @@ def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: An
     shared = [end for end, side in zip(ends, sides) if isinstance(end, list) and end is not own and id(end) not in side.made]
     for one in (held, *shared) if shared else ():
         note_copies(current_trace(), one)
+
+
+def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason: str | None) -> ConcretizationError:
+    error = ConcretizationError(test, "to decide what a container holds")
+    error.args = (
+        f"{name}: {reason}" if reason else
+        f"{name} is {describe_value(first)} on one side of a condition that is not known while the function is traced, and "
+        f"{describe_value(second)} on the other. Fix: give both sides one structure",
+    )  # fmt: skip
+    return error
 
 
 def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], before: dict) -> _Side:
@@ -158,42 +170,18 @@ def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], 
     return side
 
 
-def is_raised_by_user(error: Exception) -> bool:
-    """Whether a raise or assert statement of the user's raised this."""
-    traceback = raising_line(error)
-    if traceback is None or belongs_to_a_library(traceback.tb_frame.f_code.co_filename):
-        return False
-    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == _RAISE
-
-
 def _after_raise(branches: Branches, selector: hlo.Instruction, functions: Sequence, sides: Sequence[_Side]) -> Any:
     """The exception is raised when the program has run; until then the other side is what happens."""
-    first, second = sides
-    error = first.raised if first.raised is not None else second.raised
-    if any(map(is_open, error.args)) and not _state.tries:
-        # Its message is made of values: Python raises it, where the program comes to it.
-        with _reopened((first if first.raised is not None else second).trace):
-            raise_later(error)
-        branches.traces[1 if first.raised is not None else 0] = Trace("nothing", branches.outer, branches.inputs)
-        branches.choose(selector, [[], []], [])
-    else:
-        holds = selector if first.raised is not None else hlo.not_(selector)
-        branches.outer.add_raise(holds, error)
-    if first.raised is not None and second.raised is not None:
-        # Which of them depends on the program.
-        raise second.raised if _state.tries else RaisedBehindChanges(second.raised, is_sure=True)
-    other = functions[1] if first.raised is not None else functions[0]
+    number = 0 if sides[0].raised is not None else 1
+    trace, error = sides[number].trace, sides[number].raised
+    with _reopened(trace):
+        kept = record_raise(trace, error)
+    for storage in trace.written.keys() - kept:
+        del trace.written[storage]  # of what the side does, only what it prints and raises is left
+    branches.traces[1 - number] = Trace("nothing", branches.outer, branches.inputs)
+    branches.choose(selector, [[], []], [])
+    other = functions[1 - number]
     return None if other is None else other()
-
-
-@contextmanager
-def inside_try() -> Iterator[None]:
-    """While the body of a try statement is recorded: handlers look at the error flag."""
-    _state.tries += 1
-    try:
-        yield
-    finally:
-        _state.tries -= 1
 
 
 @contextmanager
@@ -204,12 +192,13 @@ def _reopened(trace: Trace) -> Iterator[None]:
 
 
 class _Merger:
-    """Collects what two branches hand on: columns of values, and recipes that make of the chosen ones what places hold."""
+    """Collects what two branches hand on, in forms that both have, and makes of the chosen ones what places hold."""
 
     def __init__(self, test: TracedArray, sides: Sequence[_Side]) -> None:
         self.test, self.sides, self.traces = test, sides, [side.trace for side in sides]
-        self.pairs: list[tuple[Any, Any]] = []
-        self.kinds: list[ValueType] = []
+        self.pairs: list[tuple[Form, tuple[Any, Any]]] = []
+        self.count = 0
+        self.reasons: dict[str, str] = {}  # why lists have no structure in common
 
     def merge(self, name: str, first: Any, second: Any, surely: bool = False) -> Callable[[Sequence[Any]], Any]:
         """What a place holds: ``first`` on one side, ``second`` on the other.
@@ -218,113 +207,60 @@ class _Merger:
         """
         if unchanged(first, second):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
-        for end, other in ((first, second), (second, first)):
-            if type(end) is Irreconcilable:
-                return lambda arrays, end=end: end
-            if surely and other is UNBOUND and self._is_from_outside(end):
-                return lambda arrays, end=end: end
         first, second = self.sides[0].left(first), self.sides[1].left(second)
-        absent = _absent(first, second)
-        if absent is _NOWHERE:
-            return self._merged(name, first, second)
-        flags = [end.is_there if isinstance(end, Maybe) else end is not absent for end in (first, second)]
-        there = None if surely and absent is UNBOUND else self._column(*flags, _TRUTH)
-        ends = [UNBOUND if end is None else end.value if isinstance(end, Maybe) else end for end in (first, second)]
-        value = self._merged(name, *ends)
-        if there is None:
-            return value
-
-        def recipe(arrays: Sequence[Any]) -> Any:
-            held = value(arrays)
-            return held if type(held) is Irreconcilable else Maybe(arrays[there], held, absent)
-
-        return recipe
+        ends = self._aligned(name, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
+        known = [end for end in ends if end is not NOWHERE]
+        if len(known) == 1 and self._is_from_outside(known[0]):
+            return lambda arrays: known[0]
+        forms = list(map(form_of, known))
+        form = joined(*forms) if len(forms) == 2 else forms[0]
+        if isinstance(form, OneOf) and len(form.forms) > MOST_ALTERNATIVES:
+            raise ConcretizationError(
+                self.test, f"to choose between more than {MOST_ALTERNATIVES} values of {name} that are not of one kind"
+            )
+        begin = self.count
+        self.pairs.append((form, ends))
+        self.count += len(kinds(form))
+        return lambda arrays: filled(form, iter(arrays[begin:]))
 
     def _is_from_outside(self, value: Any) -> bool:
         """Whether nothing in it was made on one of the sides, so that a container can stay the object that it is."""
-        leaves = pytree.flatten(value)[0]
+        leaves = numbers(form_of(value), value)
         return not any(isinstance(leaf, TracedArray) and leaf.root_storage.trace in self.traces for leaf in leaves)
 
-    def _merged(self, name: str, first: Any, second: Any) -> Callable[[Sequence[Any]], Any]:
-        leaves, structure = pytree.flatten(second if first is UNBOUND else first)
-        others, other_structure = pytree.flatten(first if second is UNBOUND else second)
-        if first is UNBOUND:
-            leaves, others = [_Placeholder] * len(others), others
-        elif second is UNBOUND:
-            others = [_Placeholder] * len(leaves)
-        if structure != other_structure or len(leaves) != len(others):
-            try:
-                first, second = aligned(self.traces, first, second, _reopened)
-            except TracerError as error:
-                return self._refused(name, first, second, str(error))
-            (leaves, structure), (others, other_structure) = pytree.flatten(first), pytree.flatten(second)
-        if structure != other_structure or len(leaves) != len(others):
-            return self._refused(name, first, second)
-        made: list[Any] = []
-        for one, other in zip(leaves, others):
-            if same(one, other):
-                made.append((None, one))
-                continue
-            kind = _common(one, other)
-            if kind is None:
-                if _Placeholder in (one, other):
-                    made.append((None, other if one is _Placeholder else one))
-                    continue
-                return self._refused(name, first, second)
-            made.append((self._column(one, other, kind), None))
-        return lambda arrays: pytree.unflatten(structure, [fixed if place is None else arrays[place] for place, fixed in made])
-
-    def _refused(self, name: str, first: Any, second: Any, reason: str = "") -> Callable[[Sequence[Any]], Any]:
-        message = f"{name}: {reason}"
-        if not reason:
-            message = (
-                f"{name} is {describe_value(first)} on one side of a condition that is not known while the function is "
-                f"traced, and {describe_value(second)} on the other. Fix: give both sides one structure, one shape, and dtypes "
-                "that go together"
-            )
-        made = Irreconcilable(self.test, message)
-        return lambda arrays: made
-
-    def _column(self, first: Any, second: Any, kind: ValueType) -> int:
-        self.pairs.append((first, second))
-        self.kinds.append(kind)
-        return len(self.kinds) - 1
+    def _aligned(self, name: str, *ends: Any) -> Sequence[Any]:
+        """The two values, so that lists in them that differ in length have one structure."""
+        inner = [end.value if type(end) is Maybe else end for end in ends]
+        if type(inner[0]) is not type(inner[1]) or not isinstance(inner[0], (list, tuple, dict)):
+            return ends
+        if pytree.flatten(inner[0])[1] == pytree.flatten(inner[1])[1]:
+            return ends
+        try:
+            inner = aligned(self.traces, *inner, _reopened)
+        except TracerError as error:
+            self.reasons[name] = str(error)
+            return ends
+        return [Maybe(end.is_there, one, end.absent) if type(end) is Maybe else one for end, one in zip(ends, inner)]
 
     def emitted(self) -> tuple[list[list[hlo.Instruction]], list[ValueType]]:
+        wanted = [kind for form, _ in self.pairs for kind in kinds(form)]
         columns = []
-        for number, trace in enumerate(self.traces):
+        for side, trace in enumerate(self.traces):
             with _reopened(trace):
-                columns.append([_instruction(trace, pair[number], kind) for pair, kind in zip(self.pairs, self.kinds)])
-        return columns, self.kinds
+                leaves = [leaf for form, ends in self.pairs for leaf in numbers(form, ends[side])]
+                columns.append([instruction_for(trace, leaf, kind) for leaf, kind in zip(leaves, wanted)])
+        return columns, wanted
 
 
-_NOWHERE = object()
-_TRUTH = ValueType(hlo.Shape(hlo.PRED), False, True)
+def _bound_end(end: Any) -> Any:
+    """The value of a name that is bound wherever someone reads it."""
+    if type(end) is Maybe and end.absent is UNBOUND:
+        return end.value
+    return NOWHERE if end is UNBOUND else end
 
 
-def _absent(first: Any, second: Any) -> Any:
-    """What stands on one of two sides in the place of a value: UNBOUND, None, or _NOWHERE where both have one."""
-    for end in (first, second):
-        if end is UNBOUND or end is None:
-            return end
-        if type(end) is Maybe:
-            return end.absent
-    return _NOWHERE
-
-
-class _Placeholder:
-    """A leaf on the side on which there is no value."""
-
-
-def _common(first: Any, second: Any) -> ValueType | None:
-    kinds = [kind_of(leaf) for leaf in (first, second) if leaf is not _Placeholder]
-    if None in kinds:
-        return None
-    return kinds[0] if len(kinds) == 1 else common_type(*kinds)
-
-
-def _instruction(trace: Trace, leaf: Any, kind: ValueType) -> hlo.Instruction:
-    if leaf is _Placeholder:
+def instruction_for(trace: Trace, leaf: Any, kind: ValueType) -> hlo.Instruction:
+    if leaf is NOWHERE:
         return zero_like(trace, kind).recorded(trace)
     array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
     return array.recorded(trace)
@@ -332,17 +268,7 @@ def _instruction(trace: Trace, leaf: Any, kind: ValueType) -> hlo.Instruction:
 
 def choose(test: TracedArray, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
     """The value of one of two expressions."""
-    outcome = decide(test, (lambda: Return(first()), lambda: Return(second())))
-    if isinstance(outcome.value, Irreconcilable):
-        raise outcome.value.error()
-    return outcome.value
-
-
-def condition(value: Any) -> Any:
-    """What decides in the place of a value: one that may be None counts as false where it is."""
-    if type(value) is Maybe:
-        return choose(value.is_there, lambda: value.value, lambda: False)
-    return length_of(value) > 0 if is_open_list(value) else value
+    return decide(test, (lambda: Return(first()), lambda: Return(second()))).value
 
 
 def truth(value: Any) -> bool | None:

@@ -17,6 +17,7 @@ from ..recording.errors import ConcretizationError
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .calls import call, implements
+from .choices import Maybe
 from .comprehensions import Generated, folded, generated
 from .conversions import bool_, is_open
 from .deques import TracedDeque
@@ -25,7 +26,6 @@ from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, Trace
 from .list_access import items_of
 from .list_functions import extreme, mapped, sorted_list, total, truths
 from .list_runs import is_open_list, length_of
-from .merging import Maybe
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
 

@@ -23,8 +23,9 @@ from ..recording.function_tables import filling
 from ..recording.operands import has_traced
 from ..source.rewriting import reason_against, rewritten
 from . import places
+from .choices import Choice, Maybe, without_maybes
+from .distribution import each, each_within, holds_choice
 from .list_runs import is_open_list, require_own
-from .merging import without_maybes
 from .outside_kinds import OUTSIDE_CONTAINERS
 from .surroundings import current_surroundings
 
@@ -46,6 +47,9 @@ _CHANGING = {
 }  # fmt: skip
 
 
+_STORING = {"append", "extend", "insert"}
+
+
 # What changes a deque, a Counter or another container.
 _CHANGING_OTHERS = {*_CHANGING, "appendleft", "extendleft", "popleft", "rotate", "subtract", "move_to_end"}
 
@@ -58,6 +62,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``"""
     if current_trace() is None:
         return function(*args, **kwargs) if not is_repeating() else _called_again(function, args, kwargs)
+    if type(function) is Maybe:
+        return call(function.required(), *args, **kwargs)
+    if type(function) is Choice:
+        return each(lambda one: call(one, *args, **kwargs), function)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:
         return at_run_time(*without_maybes(args), **kwargs)
@@ -71,6 +79,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 meaning = None
             if meaning is None and is_of_the_user(inner.__code__.co_filename):
                 inner = captured(inner)
+            elif holds_choice(args):
+                return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
             elif places.is_journaling() and not _leaves_no_traces(function):
@@ -81,6 +91,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
         holder = function.__self__
+        if holds_choice(args) and not (isinstance(holder, list) and function.__name__ in _STORING):
+            return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and _is_open_call(function, holder, args):
@@ -105,6 +117,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if meaning is not None:
         if function not in TAKE_MAYBES:
             args = without_maybes(args)
+            if holds_choice(args):
+                return each_within(lambda given: call(function, *given, **kwargs), args)
         return meaning(*args, **kwargs)
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
@@ -124,7 +138,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise _not_captured(function)
     if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
         args, kwargs = _seen_in(args, kwargs)
-    return function(*args, **kwargs)
+    return each_within(lambda given: function(*given, **kwargs), args)
 
 
 def _is_written_anew(function: Any) -> bool:
@@ -190,7 +204,7 @@ _HARMLESS_MODULES = frozenset({
 })  # fmt: skip
 _HARMLESS_TYPES = (
     list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
-    np.generic, np.ufunc, np.dtype, TracedArray,
+    np.generic, np.ufunc, np.dtype, TracedArray, BaseException,
 )  # fmt: skip
 _CHANGING_ARRAYS = frozenset({"sort", "fill", "put", "partition", "resize", "setfield", "setflags"})
 _HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
@@ -244,7 +258,8 @@ def _decimal_context() -> str:
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__`` is captured if it is the user's."""
     initialize = kind.__init__
-    plain = type(kind) is type and kind.__new__ is object.__new__ and type(initialize) is types.FunctionType
+    is_error = kind.__new__ is BaseException.__new__ or kind.__new__ is Exception.__new__
+    plain = type(kind) is type and (is_error or kind.__new__ is object.__new__) and type(initialize) is types.FunctionType
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)
@@ -253,7 +268,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         made = kind(*args, **kwargs)
         places.note_made(made)
         return made
-    made = object.__new__(kind)
+    made = kind.__new__(kind, *args) if is_error else object.__new__(kind)
     places.note_made(made)
     captured(initialize)(made, *args, **kwargs)
     return made

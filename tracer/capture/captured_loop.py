@@ -18,11 +18,32 @@ from ..recording.errors import CarryTypeError
 from ..recording.intervals import CARRIED, note_interval
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
-from .branches import choose, condition
+from .branches import MOST_ALTERNATIVES, choose
+from .choices import Maybe
+from .distribution import condition
 from .iteration import Rows
 from .list_merging import carried_as, state_of
 from .list_runs import Unread, place_of
-from .merging import Irreconcilable, Maybe, carried, is_number, kind_of, unchanged, zero_like
+from .merging import (
+    NOWHERE,
+    Container,
+    Fixed,
+    Form,
+    Number,
+    OneOf,
+    carried,
+    filled,
+    form_of,
+    is_like,
+    is_number,
+    joined,
+    kind_of,
+    kinds,
+    labels,
+    numbers,
+    unchanged,
+    zero_like,
+)
 from .outcomes import (
     CONTINUE_CODE,
     END_CODE,
@@ -38,6 +59,10 @@ from .stacked_rows import row_of
 _MOST_ATTEMPTS = 60
 
 
+_RETURNED = Place()
+_RETURNED.name = "the returned value"
+
+
 class _Again(BaseException):
     """The state of a loop has turned out to be larger. Nobody else handles it."""
 
@@ -50,14 +75,17 @@ class Aliased(CarryTypeError):
 
 
 class _Slot:
-    """A place whose value is carried from round to round; where it may be unbound, with a flag."""
+    """A place whose value is carried from round to round, in a form that it has in all of them.
 
-    def __init__(self, place: Place, initial: Any, example: Any = None) -> None:
-        self.place, self.initial, self.example = place, initial, example
-        self.is_optional = initial is UNBOUND or initial is None or isinstance(initial, Maybe)
-        self.absent = initial.absent if isinstance(initial, Maybe) else initial
+    ``state`` says how lists in it are carried whose length the program decides; the form is that of what they are carried as,
+    None until that is known.
+    """
+
+    def __init__(self, place: Place, initial: Any) -> None:
+        self.place, self.initial = place, initial
+        self.form: Form | None = None
+        self.state: Any = None
         self.ends_bound = False
-        self.state: Any = None  # of lists whose length the program decides
 
 
 class CapturedLoop:
@@ -81,12 +109,10 @@ class CapturedLoop:
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
         self.codes: frozenset[int] = frozenset([END_CODE])
-        self.returned: Any = UNBOUND
+        self.returned: Form | None = None
         for place in self.places:
             initial = self.before[place.key]
-            if isinstance(initial, Maybe):
-                self.slots[place.key] = _Slot(place, initial)
-            elif is_number(initial) and not _is_array(initial):
+            if isinstance(initial, Maybe) or is_number(initial) and not _is_array(initial):
                 self.slots[place.key] = _Slot(place, initial)
 
     def run(self) -> Any:
@@ -130,12 +156,14 @@ class CapturedLoop:
         if self.leaves_early:
             state.append(0)
             names.append("the way on which the loop is left")
-        if self.returned is not UNBOUND:
-            state.append(self._zeros(self.returned))
-            names.append("the returned value")
+        if self.returned is not None:
+            state += self._numbers(self.returned, NOWHERE)
+            names += labels(self.returned, "the returned value")
         for slot in slots:
-            state.append(self._initial(slot))
-            names.append(slot.place.name)
+            initial = carried_as(slot.initial, slot.state)
+            slot.form = slot.form or _varying(initial)
+            state += self._numbers(slot.form, initial)
+            names += labels(slot.form, slot.place.name)
         length = None if self.rows is None else self.rows.length
         name = "for" if self.rows is not None else "while"
         loop = Loop(
@@ -149,31 +177,24 @@ class CapturedLoop:
     def leaves_early(self) -> bool:
         return self.codes != {END_CODE}
 
-    def _initial(self, slot: _Slot) -> Any:
-        if not slot.is_optional:
-            return _carried(carried_as(slot.initial, slot.state))
-        if isinstance(slot.initial, Maybe):
-            return slot.initial.is_there, _carried(slot.initial.value)
-        return np.bool_(False), self._zeros(slot.example)
-
-    def _zeros(self, example: Any) -> Any:
-        """A value of the kinds that the example's numbers have; the example comes from a trace that is gone."""
-        structure, leaves = example
-        return pytree.unflatten(structure, [zero_like(self.outer, kind) if kind is not None else leaf for leaf, kind in leaves])
+    def _numbers(self, form: Form, value: Any) -> list[Any]:
+        """The numbers of a value as they are carried; zeros where there are none."""
+        trace = current_trace()
+        given = zip(numbers(form, value), kinds(form))
+        return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
 
     # --- one round ---
 
     def _enter(self, slots: Sequence[_Slot], state: list[Any]) -> tuple[Any, Any, Any]:
-        position = state.pop(0) if self.rows is not None else None
-        code = state.pop(0) if self.leaves_early else None
-        value = state.pop(0) if self.returned is not UNBOUND else UNBOUND
+        values = iter(state)
+        position = next(values) if self.rows is not None else None
+        code = next(values) if self.leaves_early else None
+        value = UNBOUND if self.returned is None else filled(self.returned, values)
         self._reset()
         self.entered = {}
-        for slot, held in zip(slots, state):
-            if slot.is_optional:
-                held = Maybe(*held, slot.absent)
+        for slot in slots:
+            held = self.entered[slot.place.key] = filled(slot.form, values)
             slot.place.set(held)
-            self.entered[slot.place.key] = held
         return position, code, value
 
     def _condition(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
@@ -191,15 +212,15 @@ class CapturedLoop:
         return value if isinstance(value, TracedArray) else bool(value)
 
     def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
-        position, code, value = self._enter(slots, state)
-        if position is not None and isinstance(self.rows.length, int):
-            note_interval(current_trace(), position, (0, max(0, self.rows.length - 1)))
-        elif position is not None:
-            note_interval(current_trace(), position, (0, CARRIED[1]))
-        for key, place in self.growing.items():
+        for place in self.growing.values():
             note(place)
-            place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])
         with journal() as entries:
+            position, code, value = self._enter(slots, state)
+            if position is not None:
+                last = max(0, self.rows.length - 1) if isinstance(self.rows.length, int) else CARRIED[1]
+                note_interval(current_trace(), position, (0, last))
+            for key, place in self.growing.items():
+                place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])
             outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
@@ -215,32 +236,29 @@ class CapturedLoop:
             following.append(position + 1)
         if self.leaves_early:
             following.append(_without_continue(outcome))
-        if self.returned is not UNBOUND:
-            following.append(value if returned_value(outcome) is UNBOUND else _carried(returned_value(outcome)))
+        if self.returned is not None:
+            returned = returned_value(outcome)
+            following += self._numbers(self.returned, value if returned is UNBOUND else returned)
         for slot in slots:
-            end = ends[slot.place.key] if slot.place.key in ends else self._end_elsewhere(slot, changed)
-            following.append(self._following(slot, end))
+            following += self._numbers(slot.form, self.ended[slot.place.key])
         return tuple(following)
 
     def _end_elsewhere(self, slot: _Slot, changed: dict) -> Any:
         return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
 
-    def _following(self, slot: _Slot, end: Any) -> Any:
-        if isinstance(end, Irreconcilable):
-            raise end.error()
-        if not slot.is_optional:
-            if end is UNBOUND or isinstance(end, Maybe):
-                raise CarryTypeError(
-                    f"{slot.place.name} is bound before {self._place()}, and may be unbound behind a round of it"
-                )
-            return _carried(carried_as(end, slot.state))
-        entered = self.entered[slot.place.key]
-        slot.ends_bound = end is not slot.absent and not isinstance(end, Maybe)
-        if end is slot.absent:
-            return np.bool_(False), entered.value
-        if isinstance(end, Maybe):
-            return end.is_there, _carried(end.value)
-        return np.bool_(True), _carried(end)
+    def _widened(self, place: Place, form: Form, value: Any) -> Form | None:
+        """The form that values of this form have together with this value, None if it is the same."""
+        both = joined(form, form_of(value, self.outer), in_loop=True)
+        if is_like(both, form):
+            return None
+        if isinstance(place, Contents) and not isinstance(both, Container):
+            raise CarryTypeError(
+                f"{place.name} enters a round of {self._place()} with {len(form.parts)} elements and leaves it with "
+                f"{len(value)}: it must keep its keys"
+            )
+        if isinstance(both, OneOf) and len(both.forms) > MOST_ALTERNATIVES:
+            raise CarryTypeError(f"{place.name} holds something of another kind in each round of {self._place()}")
+        return both
 
     def _look_for_more(self, slots: Sequence[_Slot], ends: dict, changed: dict, outcome: Any) -> None:
         """Raises _Again where a round changes what is not carried yet."""
@@ -250,31 +268,30 @@ class CapturedLoop:
             if key not in ends:
                 candidates.append((place, before, end))
         for place, before, end in candidates:
-            if place.key in self.slots:
-                missing |= self._state_differs(self.slots[place.key], end)
+            if place.key in self.slots or place.key in self.growing or unchanged(before, end):
                 continue
-            if place.key in self.growing or unchanged(before, end):
-                continue
-            if isinstance(end, Irreconcilable):
-                raise end.error()
-            if before is UNBOUND or before is None:
-                held = end.value if isinstance(end, Maybe) else end
-                self.slots[place.key] = _Slot(place, before, _example(held))
-            elif self._is_growing(place, before, end):
+            if self._is_growing(place, before, end):
                 self.growing[place.key], self.grown_once[place.key] = place, (before, end)
             else:
                 self._add(place, before, end)
                 self._require_unaliased(place, before, end)
             missing = True
+        self.ended = {}
+        for slot in slots:
+            end = ends[slot.place.key] if slot.place.key in ends else self._end_elsewhere(slot, changed)
+            missing |= self._ends(slot, end)
         possible = frozenset(END_CODE if code == CONTINUE_CODE else code for code in possible_codes(outcome))
         if not possible <= self.codes:
             for key in list(self.growing):
                 self._carry_growing(key)
             self.codes |= possible
             missing = True
-        if RETURN_CODE in possible and self.returned is UNBOUND:
-            self.returned = _example(returned_value(outcome))
-            missing = True
+        if RETURN_CODE in possible:
+            returned = returned_value(outcome)
+            new = self.returned is None
+            wider = form_of(returned, self.outer) if new else self._widened(_RETURNED, self.returned, returned)
+            if wider is not None:
+                self.returned, missing = wider, True
         if missing:
             raise _Again(self)
 
@@ -289,14 +306,25 @@ class CapturedLoop:
     def _add(self, place: Place, before: Any, end: Any) -> None:
         """One more place whose value is carried."""
         slot = self.slots[place.key] = _Slot(place, before)
-        self._state_differs(slot, end)
+        if not self._state_differs(slot, before, end):
+            form = _varying(before)
+            slot.form = self._widened(place, form, end) or form
 
-    def _state_differs(self, slot: _Slot, end: Any) -> bool:
+    def _ends(self, slot: _Slot, end: Any) -> bool:
+        """Take down what a round leaves in a slot; whether it has to be carried in another way."""
+        if self._state_differs(slot, self.entered[slot.place.key], end):
+            slot.form = None
+            return True
+        end = self.ended[slot.place.key] = carried_as(end, slot.state)
+        slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
+        wider = self._widened(slot.place, slot.form, end)
+        slot.form = wider or slot.form
+        return wider is not None
+
+    def _state_differs(self, slot: _Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""
-        if slot.is_optional:
-            return False
         rounds = None if self.rows is None or not isinstance(self.rows.length, int) else self.rows.length
-        state = state_of(self.entered.get(slot.place.key, slot.initial), end, place_of(), rounds)
+        state = state_of(before, end, place_of(), rounds)
         differs, slot.state = state != slot.state, state
         return differs
 
@@ -365,16 +393,18 @@ class CapturedLoop:
     # --- behind the loop ---
 
     def _leave(self, final: list[Any]) -> Any:
+        values = iter(final)
         if self.rows is not None:
-            final.pop(0)
-        code = final.pop(0) if self.leaves_early else None
-        value = final.pop(0) if self.returned is not UNBOUND else UNBOUND
+            next(values)
+        code = next(values) if self.leaves_early else None
+        value = UNBOUND if self.returned is None else filled(self.returned, values)
         self._reset()
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
-        for slot, held in zip(self.slots.values(), final):
-            if slot.is_optional:
-                surely = slot.absent is UNBOUND and slot.place.name in self.surely_bound
-                held = held[1] if surely or runs and slot.ends_bound else Maybe(*held, slot.absent)
+        for slot in self.slots.values():
+            held = filled(slot.form, values)
+            if isinstance(held, Maybe):
+                surely = held.absent is UNBOUND and slot.place.name in self.surely_bound
+                held = held.value if surely or runs and slot.ends_bound else held
             if not isinstance(slot.place, LocalName):
                 note(slot.place)
             slot.place.set(held)
@@ -390,14 +420,10 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or isinstance(value, TracedArray) and not value.is_scalar
 
 
-def _carried(value: Any) -> Any:
-    leaves, structure = pytree.flatten(value)
-    return pytree.unflatten(structure, [carried(leaf) for leaf in leaves])
-
-
-def _example(value: Any) -> Any:
-    leaves, structure = pytree.flatten(value)
-    return structure, [(leaf, kind_of(leaf)) for leaf in leaves]
+def _varying(value: Any) -> Form:
+    """The form of a value that loops change: numbers are carried, whatever they are at first."""
+    form = form_of(value)
+    return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
 
 
 def _without_continue(outcome: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from . import places
-from .branches import condition, decide, truth
+from .branches import decide, truth
+from .distribution import condition
 from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
 from .list_access import unpacked
 from .list_runs import is_open_list

@@ -10,29 +10,30 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError
 from . import list_access, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
-from .branches import condition, decide, truth
+from .branches import decide, truth
 from .calls import call
+from .choices import Choice, Maybe
 from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
+from .distribution import condition, each
 from .items import delitem, getitem, note_contents, setitem
 from .list_runs import is_open_list
 from .loops import for_, while_
-from .merging import Irreconcilable, Maybe
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
-from .printing import is_open, percent, raise_later
-from .printing import text as text_of_parts
+from .raising import record_raise
+from .texts import is_open, mod
+from .texts import text as text_of_parts
 from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_none",
-    "listed", "made", "not_", "note_contents", "note_global", "or_", "percent", "setattr", "setitem", "slice", "spread", "text",
-    "then", "try_", "unpacked", "value", "while_",
+    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_",
+    "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global", "or_", "raised", "setattr", "setitem", "slice",
+    "spread", "text", "then", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -77,6 +78,19 @@ def is_none(value: Any) -> Any:
     return not_(value.is_there) if type(value) is Maybe and value.absent is None else value is None
 
 
+def is_(value: Any, other: Any) -> Any:
+    """``value is other``"""
+    if type(value) is Choice or type(other) is Choice:
+        return each(lambda one: each(lambda two: is_(one, two), other), value)
+    if type(value) is Maybe or type(other) is Maybe:
+        value, other = (value, other) if type(value) is Maybe else (other, value)
+        return and_(not_(is_none(value)), lambda: is_(value.value, other))
+    for one, truth_value in ((value, other), (other, value)):
+        if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
+            return one.element_type.kind == "pred" and (one if truth_value else not_(one))
+    return value is other
+
+
 def not_(value: Any) -> Any:
     value = condition(value)
     if isinstance(value, TracedArray) and truth(value) is None:
@@ -89,20 +103,24 @@ def not_(value: Any) -> Any:
 def and_(value: Any, *later: Later) -> Any:
     if not later:
         return value
-    value = condition(value)
-    holds = truth(value)
+    test = condition(value)
+    holds = truth(test)
     if holds is None:
-        return choose_traced(value, lambda: and_(later[0](), *later[1:]), lambda: value)
+        return choose_traced(test, lambda: and_(later[0](), *later[1:]), lambda: value)
     return and_(later[0](), *later[1:]) if holds else value
+
+
+def _where_true(value: Any) -> Any:
+    return value.value if type(value) is Maybe else value
 
 
 def or_(value: Any, *later: Later) -> Any:
     if not later:
         return value
-    value = condition(value)
-    holds = truth(value)
+    test = condition(value)
+    holds = truth(test)
     if holds is None:
-        return choose_traced(value, lambda: value, lambda: or_(later[0](), *later[1:]))
+        return choose_traced(test, lambda: _where_true(value), lambda: or_(later[0](), *later[1:]))
     return value if holds else or_(later[0](), *later[1:])
 
 
@@ -117,6 +135,8 @@ def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
 
 def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
+    if type(item) is Choice or type(container) is Choice:
+        return each(lambda one: each(lambda other: contains(one, other), container), item)
     if is_open_list(container):
         return list_access.holds(container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
@@ -217,15 +237,23 @@ def value(outcome: Any) -> Any:
     """What a function returns that is left in this way."""
     if outcome is None:
         return None
-    if isinstance(outcome, Mixed):
-        if outcome.possible != {RETURN_CODE}:
-            raise ConcretizationError(
-                outcome.code, "to decide whether the function returns a value or None",
-                "Return a value on each way through the function.",
-            )  # fmt: skip
-    if isinstance(outcome.value, Irreconcilable):
-        raise outcome.value.error()
+    if isinstance(outcome, Mixed) and outcome.possible != {RETURN_CODE} and outcome.value is not None:
+        return choose_traced(outcome.code == RETURN_CODE, lambda: outcome.value, lambda: None)
     return outcome.value
+
+
+def raised(error: Any) -> Any:
+    """What a raise statement raises; of several, the last, and the others by the error flag."""
+    if type(error) is Choice:
+        trace, number, (*others, error) = current_trace(), error.number, error.values
+        for place, other in enumerate(others):
+            other = other() if isinstance(other, type) else other
+            trace.add_raise((number == place).instruction(trace), other)
+    return error
+
+
+def _fail(arguments: Sequence[Any]) -> None:
+    record_raise(current_trace(), AssertionError(*arguments))
 
 
 def asserted(test: Any, message: Later | None) -> Any:
@@ -235,7 +263,7 @@ def asserted(test: Any, message: Later | None) -> Any:
         trace = current_trace()
         arguments = () if message is None else (message(),)
         if any(map(is_open, arguments)):
-            return decide(test, (None, lambda: raise_later(AssertionError(*arguments)))) is None
+            return decide(test, (None, lambda: _fail(arguments))) is None
         trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments))
         return True
     return test

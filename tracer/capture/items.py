@@ -11,10 +11,11 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import list_access, places
+from .choices import Choice, Maybe, without_maybes
 from .creation import traced_constant
+from .distribution import each, each_within, holds_choice
 from .iteration import TracedRange
 from .list_runs import is_open_list, require_own
-from .merging import without_maybes
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
 
@@ -28,6 +29,9 @@ def getitem(holder: Any, index: Any) -> Any:
     if is_open_list(holder):
         return _item_of_list(holder, without_maybes(index))
     index = _with_arrays(without_maybes(index))
+    holder = holder.required() if type(holder) is Maybe else holder
+    if type(holder) is Choice or holds_choice(index):
+        return each(lambda one: each_within(lambda other: getitem(one, other), index), holder)
     if type(holder) is list and isinstance(index, slice):
         return _item_of_list(holder, index)
     if isinstance(holder, TracedArray) or not _needs_values(index):
@@ -92,7 +96,14 @@ def _needs_values(index: Any) -> bool:
 
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
-    index, value = _with_arrays(without_maybes(index)), value if isinstance(holder, (list, dict)) else without_maybes(value)
+    if type(holder) is Choice:
+        each(lambda one: setitem(value, one, index), holder)
+        return
+    index = _with_arrays(without_maybes(index))
+    if holds_choice(index):
+        each_within(lambda one: setitem(value, holder, one), index)
+        return
+    value = value if isinstance(holder, (list, dict)) else without_maybes(value)
     note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)
@@ -106,6 +117,9 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
 
 def delitem(holder: Any, index: Any) -> None:
     """``del holder[index]``"""
+    if type(holder) is Choice or holds_choice(index):
+        each(lambda one: each_within(lambda other: delitem(one, other), index), holder)
+        return
     note_contents(holder)
     index = without_maybes(index)
     if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):

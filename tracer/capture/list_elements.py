@@ -18,7 +18,8 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import TracerError
 from ..recording.operands import as_traced
-from .merging import Irreconcilable, Maybe, carried, common_type, is_number, kind_of, same
+from .choices import Choice, Maybe
+from .merging import carried, common_type, is_number, kind_of, same, selected
 
 
 class _Nothing:
@@ -84,25 +85,32 @@ def _marked(value: Any) -> Any:
     return {key: _marked(part) for key, part in value.items()} if type(value) is dict else value
 
 
+def _leaves(value: Any) -> tuple[list[Any], Any]:
+    return pytree.flatten(_marked(value), lambda part: type(part) in (Maybe, Choice))
+
+
 def element_type(value: Any) -> ElementType:
     """The type of one element. Raises TracerError for what no list can hold whose length the program decides."""
-    leaves, structure = pytree.flatten(_marked(value))
+    leaves, structure = _leaves(value)
     forms, numbers = [], []
     for leaf in leaves:
         kind, constants = None, ()
-        if type(leaf) is Irreconcilable:
-            raise leaf.error()
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
-        if is_number(leaf):
-            kind = kind_of(leaf)
+        for one in leaf.values if type(leaf) is Choice else (leaf,):
+            if not is_number(one):
+                if pytree.taken_apart(one) is not None:
+                    raise TracerError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
+                constants = (*constants, one)
+                continue
+            kind = kind_of(one) if kind is None else common_type(kind, kind_of(one))
+            if kind is None:
+                raise TracerError("numbers of other shapes are put into a list whose length the program decides")
             if kind.shape.dynamic_dimensions:
                 raise TracerError(
                     f"an array whose size is known at run time only, {kind}, is put into a list whose length the program "
                     "decides: all elements of such a list have one shape"
                 )
-        else:
-            constants = (*constants, leaf)
         is_scalar = kind is not None and not kind.shape.dimensions and kind.is_scalar
         forms.append(LeafForm(kind is not None, is_scalar, constants))
         numbers.append(kind)
@@ -149,7 +157,7 @@ def not_one_type(first: Any, second: Any) -> TracerError:
 def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
     """An element as a row of each column."""
     trace = require_trace()
-    leaves, _ = pytree.flatten(_marked(value))
+    leaves, _ = _leaves(value)
     row = []
     for leaf, form, number in zip(leaves, kind.leaves, kind.numbers):
         code: Any = None
@@ -157,6 +165,9 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
             absent = _number_of(form, _NOTHING)
             code = hlo.select(leaf.is_there.instruction(trace), 0, hlo.constant(np.int32(absent)))
             leaf = leaf.value
+        if type(leaf) is Choice:
+            chosen, leaf = _number_in(form, leaf)
+            code = chosen if code is None else hlo.select(hlo.eq(code, 0), chosen, code)
         elif not is_number(leaf):
             code, leaf = hlo.constant(np.int32(_number_of(form, leaf))), None
         if form.is_coded:
@@ -164,6 +175,14 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
         if form.is_number:
             row.append(_converted(leaf, number))
     return row
+
+
+def _number_in(form: LeafForm, choice: Choice) -> tuple[hlo.Instruction, Any]:
+    """The code of one of several values, and the number that it is, if any."""
+    codes = [0 if is_number(value) else _number_of(form, value) for value in choice.values]
+    return as_traced(selected(choice.number, codes)).astype(np.int32).instruction(require_trace()), selected(
+        choice.number, [value if is_number(value) else 0 for value in choice.values]
+    )
 
 
 def _number_of(form: LeafForm, constant: Any) -> int:
@@ -182,10 +201,10 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
     """The columns of elements that are all known, None where one is not."""
     rows = []
     for value in values:
-        leaves, _ = pytree.flatten(_marked(value))
+        leaves, _ = _leaves(value)
         row = []
         for leaf, form in zip(leaves, kind.leaves):
-            if isinstance(leaf, (TracedArray, Maybe, np.ndarray)):
+            if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)):
                 return None
             code = 0 if is_number(leaf) else _number_of(form, leaf)
             row += [code] if form.is_coded else []
@@ -242,14 +261,23 @@ def element_of(
             value, place = made(place, read(place), number), place + 1
         if code is None:
             value = value if form.is_number else _constant(form.constants[0])
-        elif form.is_number and form.constants == (_NOTHING,):
-            value = Maybe(TracedArray.from_instruction(trace, hlo.eq(code, 0)), value, None)
         else:
-            given = [*([str(number)] if form.is_number else []), *map(repr, form.constants)]
-            test = TracedArray.from_instruction(trace, code)
-            value = Irreconcilable(test, f"an element of a list is one of {', '.join(given)}, which cannot become one value")
+            value = _one_of(TracedArray.from_instruction(trace, code, weak_type=True), form, value)
         leaves.append(value)
     return pytree.unflatten(kind.structure, leaves)
+
+
+def _one_of(code: TracedArray, form: LeafForm, number: Any) -> Any:
+    """What the code says it is: the number, or one of the constants."""
+    values = [*([number] if form.is_number else []), *form.constants]
+    known = [(place, value) for place, value in enumerate(values) if value is not _NOTHING]
+    found = known[0][1]
+    if len(known) > 1:
+        places = [next((new for new, (old, _) in enumerate(known) if old == place), 0) for place in range(len(values))]
+        found = Choice(selected(code, places), [value for _, value in known])
+    if len(known) == len(values):
+        return found
+    return Maybe(code != values.index(_NOTHING), found, None)
 
 
 def _constant(constant: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Lists whose length the program decides, and texts, as what a call returns or sets outside: real lists and texts."""
+"""Lists whose length the program decides as what a call returns or sets outside: lists of that length."""
 
 from __future__ import annotations
 
@@ -11,30 +11,34 @@ from .deques import TracedDeque
 from .list_access import items_of
 from .list_parts import parts_of
 from .list_runs import Run, is_open_list
-from .printing import Deferred
-from .printing import Result as TextResult
+from .texts import AS_RESULTS, OPEN_KINDS, is_open
 
 
 class _Result:
-    """A container in the place of such a list (or tuple, or deque), which a call puts together as one."""
+    """A container in the place of such a list (or tuple, or deque), which a call puts together as one.
 
-    def __init__(self, items: Sequence[Any], kind: type, maxlen: int | None) -> None:
-        self.items, self.kind, self.maxlen = items, kind, maxlen
+    parts: arrays and elements; making: the container's type and maximal length, and how many parts make up elements, with what
+    does that; None for an element that is one itself.
+    """
+
+    def __init__(self, parts: Sequence[Any], making: tuple[type, int | None, Sequence[Any]]) -> None:
+        self.parts, self.making = parts, making
 
 
-def _taken_apart(result: _Result) -> tuple[list[Any], tuple[Any, ...]]:
-    """The parts, and how many of them make up elements; None for an element that is one itself."""
+def _result_of(items: Sequence[Any], kind: type, maxlen: int | None) -> _Result:
     parts: list[Any] = []
     pieces = []
-    for item in result.items:
+    for item in items:
         arrays, elements = parts_of(item) if type(item) is Run else ([item], None)
         parts += arrays
         pieces.append((len(arrays), elements))
-    return parts, (result.kind, result.maxlen, tuple(pieces))
+    return _Result(parts, (kind, maxlen, tuple(pieces)))
 
 
-def _put_together(auxiliary: tuple[type, int | None, Sequence[Any]], parts: Sequence[Any]) -> Any:
-    kind, maxlen, pieces = auxiliary
+def _put_together(making: tuple[type, int | None, Sequence[Any]], parts: Sequence[Any]) -> Any:
+    if any(map(is_open, parts)):
+        return _Result(parts, making)
+    kind, maxlen, pieces = making
     found: list[Any] = []
     begin = 0
     for count, elements in pieces:
@@ -44,24 +48,26 @@ def _put_together(auxiliary: tuple[type, int | None, Sequence[Any]], parts: Sequ
     return found if kind is list else kind(found) if kind is tuple else kind(found, maxlen)
 
 
-pytree.register_pytree(_Result, _taken_apart, _put_together)
+pytree.register_pytree(_Result, lambda result: (result.parts, result.making), _put_together)
+OPEN_KINDS.append(_Result)
 
 
 def with_results(tree: Any) -> Any:
-    """The tree, with what becomes a list of the right length, or a text, where there are such lists and texts."""
+    """The tree, with what becomes a list of the right length, where there are such lists."""
     leaves, structure = pytree.flatten(tree, _is_replaced)
     if not any(map(_is_replaced, leaves)):
         return tree
     return pytree.unflatten(structure, [_result(leaf) if _is_replaced(leaf) else leaf for leaf in leaves])
 
 
+AS_RESULTS.append(with_results)
+
+
 def _is_replaced(value: Any) -> bool:
-    return type(value) in (TracedDeque, Deferred) or is_open_list(value)
+    return type(value) is TracedDeque or is_open_list(value)
 
 
-def _result(value: Any) -> _Result | TextResult:
-    if type(value) is Deferred:
-        return TextResult(value)
+def _result(value: Any) -> _Result:
     items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
     kind = deque if type(value) is TracedDeque else tuple if type(value) is tuple else list
-    return _Result(items, kind, getattr(value, "maxlen", None))
+    return _result_of(items, kind, getattr(value, "maxlen", None))

@@ -14,8 +14,10 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Storage, Trace
-from .branches import condition, decide, truth
+from .branches import decide, truth
 from .captured_loop import Aliased, CapturedLoop
+from .choices import Choice
+from .distribution import condition
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 from .outcomes import (
     BREAK,
@@ -39,6 +41,8 @@ Block = Callable[..., Any]
 def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     """``for``: the way on which control goes on behind it."""
     trace = current_trace()
+    if type(iterable) is Choice:
+        return _over_choice(iterable, 0, body, orelse, names)
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
@@ -88,6 +92,17 @@ class _Rounds:
         if any(one.opcode == "while" for one in round_) and _size(round_) * remaining > LARGEST_UNROLLED:
             self.rest = Tail(self.rows, self.position)
         return self.rest is not None
+
+
+def _over_choice(iterable: Choice, place: int, body: Block, orelse: Block | None, names: Names) -> Any:
+    """A loop over one of several values is one of several loops."""
+    if place == len(iterable.values) - 1:
+        return for_(iterable.values[place], body, orelse, names)
+    ways = (
+        lambda: for_(iterable.values[place], body, orelse, names),
+        lambda: _over_choice(iterable, place + 1, body, orelse, names),
+    )
+    return decide(iterable.number == place, ways, names, (body, orelse))
 
 
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:

@@ -1,121 +1,30 @@
 """Values that meet: what a name holds behind a branch, or in all rounds of a loop.
 
-A value is taken apart as `pytree` does. Its leaves are *fixed* (the same object, or equal constants, on both ways) or carried
-as traced arrays, in the dtype that both take on.
+A value has a *form*: what is known of it, and where in it there are numbers that the program computes. Two values have a
+common form, in which both can be written down: as their numbers, one after the other. These are what branches and loops carry.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ..control_flow.bodies import ValueType, promoted, type_of
+from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import ConcretizationError, TracerError, at
+from ..recording.current_trace import current_trace
+from ..recording.errors import at
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
-from .places import UNBOUND
+from .choices import Choice, Maybe
+from .places import UNBOUND, note_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
-
-
-class Maybe:
-    """A value that is there only where ``is_there`` holds; elsewhere ``absent`` is: UNBOUND, or None.
-
-    One that may be None is used as the value that it is, and the call raises TypeError where it is not there.
-    """
-
-    __slots__ = ("is_there", "value", "absent")
-
-    def __init__(self, is_there: TracedArray, value: Any, absent: Any) -> None:
-        self.is_there, self.value, self.absent = is_there, value, absent
-
-    def required(self, exception_type: type[Exception] = TypeError, message: str = "the value is None here") -> Any:
-        """The value; the call raises the exception where it is not there."""
-        trace = require_trace()
-        trace.add_raise(hlo.not_(self.is_there.instruction(trace)), exception_type(message))
-        return self.value
-
-
-def _use(name: str) -> Any:
-    def use(self: Maybe, *arguments: Any, **keywords: Any) -> Any:
-        function = getattr(self.required(), name, None)
-        return NotImplemented if function is None else function(*arguments, **keywords)
-
-    return use
-
-
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod")
-for _name in (
-    *[f"__{prefix}{name}__" for name in _BINARY for prefix in ("", "r")],
-    *[f"__{name}__" for name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "len", "iter", "getitem", "call")],
-    *[f"__{name}__" for name in ("int", "float", "index", "getattr", "array")],
-):
-    setattr(Maybe, _name, _use(_name))
-
-
-def without_maybes(arguments: Any) -> Any:
-    """The arguments with values for those that may be None; the call raises TypeError where one is."""
-    if type(arguments) in (tuple, list):
-        return type(arguments)(map(without_maybes, arguments))
-    return arguments.required() if isinstance(arguments, Maybe) else arguments
-
-
-def _equals(self: Maybe, other: Any) -> Any:
-    if other is None:
-        return np.logical_not(self.is_there)
-    equal = self.value == other
-    both = np.logical_and(self.is_there, equal)
-    both.weak_type = getattr(equal, "weak_type", True)
-    return both
-
-
-def _differs(self: Maybe, other: Any) -> Any:
-    equal = _equals(self, other)
-    differs = np.logical_not(equal)
-    differs.weak_type = equal.weak_type
-    return differs
-
-
-Maybe.__eq__, Maybe.__ne__ = _equals, _differs
-Maybe.__hash__ = object.__hash__
-Maybe.__getattr__ = lambda self, name: getattr(self.required(), name)
-Maybe.__array_ufunc__ = lambda self, ufunc, method, *inputs, **keywords: getattr(ufunc, method)(
-    *without_maybes(inputs), **keywords
-)
-Maybe.__array_function__ = lambda self, function, types, arguments, keywords: function(*without_maybes(arguments), **keywords)
-
-
-class Irreconcilable:
-    """What a name holds whose values on two ways cannot become one; any use of it is an error that says so."""
-
-    __slots__ = ("_test", "_message")
-
-    def __init__(self, test: TracedArray | None, message: str) -> None:
-        self._test, self._message = test, message
-
-    def error(self) -> Exception:
-        if self._test is None:
-            return TracerError(self._message)
-        error = ConcretizationError(self._test, "to decide between values that cannot become one")
-        error.args = (self._message,)
-        return error
-
-
-def _refuse(self: Irreconcilable, *arguments: Any, **keywords: Any) -> Any:
-    raise Irreconcilable.error(self)
-
-
-for _name in (
-    "__getattr__", "__call__", "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__iter__",
-    "__getitem__", "__setitem__", "__contains__", "__index__", "__int__", "__float__", "__add__", "__radd__", "__sub__",
-    "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__mod__", "__neg__", "__matmul__",
-    "__array_ufunc__", "__array_function__", "__array__", "__format__", "__str__", "__enter__", "__exit__",
-):  # fmt: skip
-    setattr(Irreconcilable, _name, _refuse)
-Irreconcilable.__hash__ = object.__hash__
 
 
 def is_number(leaf: Any) -> bool:
@@ -184,6 +93,293 @@ def carried(leaf: Any) -> Any:
 
 def common_type(first: ValueType, second: ValueType) -> ValueType | None:
     return promoted(first, second, widens=True)
+
+
+# --- forms ---
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """The same object on all ways, or an equal constant; None among them."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """An array or a number that the program computes."""
+
+    kind: ValueType
+
+
+@dataclass(frozen=True, eq=False)
+class Container:
+    """A container of `pytree`'s: its type, and what is known of it besides the forms of its parts."""
+
+    type: type
+    auxiliary: Any
+    parts: tuple[Form, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Optional:
+    """A value that may be missing: a flag, and the value."""
+
+    absent: Any
+    form: Form
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """A value out of a fixed set: its number, and the values."""
+
+    forms: tuple[Form, ...]
+
+
+Form = Fixed | Number | Container | Optional | OneOf
+
+NOWHERE = object()  # the value on a way on which nobody reads it
+FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
+PLACE = ValueType(hlo.Shape(hlo.S64), True, True)
+
+
+def form_of(value: Any, outer: Trace | None = None) -> Form:
+    """The form of a value as it is in a trace, by default the current one: objects that were made inside of that are new."""
+    if isinstance(value, TracedArray):
+        return Number(kind_of(value))
+    if value is None or value is UNBOUND or is_number(value):
+        return Fixed(value)
+    if type(value) is Maybe:
+        return Optional(value.absent, form_of(value.value, outer))
+    if type(value) is Choice:
+        forms = [form_of(one, outer) for one in value.values]
+        return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
+    where = where_made(value)
+    apart = _taken_apart(value) if where is None or not _is_around(where, outer or current_trace()) else None
+    if apart is None:
+        return Fixed(value)
+    auxiliary, parts = apart
+    return Container(type(value), auxiliary, tuple([form_of(part, outer) for part in parts]))
+
+
+def _is_around(trace: Trace, inner: Trace) -> bool:
+    """Whether a trace is another one, or is around that."""
+    while inner is not None and inner is not trace:
+        inner = inner.parent
+    return inner is trace
+
+
+def _taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
+    """As pytree's; of other objects that the function makes, the names of the attributes and what they hold."""
+    apart = pytree.taken_apart(value)
+    if apart is None and where_made(value) is not None and type(value).__new__ is object.__new__:
+        return _Names(vars(value)), tuple(vars(value).values())
+    return apart
+
+
+class _Names(tuple):
+    """The names of an object's attributes."""
+
+
+def _put_together(form: Container, parts: Sequence[Any]) -> Any:
+    if not isinstance(form.auxiliary, _Names):
+        made = pytree.put_together(form.type, form.auxiliary, parts)
+    else:
+        made = object.__new__(form.type)
+        vars(made).update(zip(form.auxiliary, parts))
+    if hasattr(made, "__dict__"):
+        note_made(made)
+    return made
+
+
+def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
+    """The form in which values of both can be written down.
+
+    in_loop: numbers of other shapes are left to who carries them, and not told apart as a choice.
+    """
+    for absent in (UNBOUND, None):
+        there = [_where_there(form, absent) for form in (first, second)]
+        if there[0] is not first or there[1] is not second:
+            known = [form for form in there if form is not None]
+            if not known:
+                return first
+            return Optional(absent, known[0] if len(known) == 1 else joined(*known, in_loop))
+    if isinstance(first, OneOf) or isinstance(second, OneOf):
+        forms = list(first.forms if isinstance(first, OneOf) else (first,))
+        for form in second.forms if isinstance(second, OneOf) else (second,):
+            for number, known in enumerate(forms):
+                if (both := _together(known, form, in_loop)) is not None:
+                    forms[number] = both
+                    break
+            else:
+                forms.append(form)
+        return OneOf(tuple(forms)) if len(forms) > 1 else forms[0]
+    return _together(first, second, in_loop) or OneOf((first, second))
+
+
+def _where_there(form: Form, absent: Any) -> Form | None:
+    """The form of a value where it is not missing in this way, None if it always is."""
+    if isinstance(form, Fixed) and form.value is absent:
+        return None
+    return form.form if isinstance(form, Optional) and form.absent is absent else form
+
+
+def _together(first: Form, second: Form, in_loop: bool) -> Form | None:
+    """The common form of two that are the same kind of thing, None where they are not."""
+    if in_loop:
+        first, second = (_looked_into(one, other) for one, other in ((first, second), (second, first)))
+    if isinstance(first, Container) and isinstance(second, Container):
+        if first.type is not second.type or first.auxiliary != second.auxiliary or len(first.parts) != len(second.parts):
+            return None
+        parts = [joined(one, other, in_loop) for one, other in zip(first.parts, second.parts)]
+        return Container(first.type, first.auxiliary, tuple(parts))
+    if isinstance(first, Fixed) and isinstance(second, Fixed) and same(first.value, second.value):
+        return first
+    kinds = [_kind(form) for form in (first, second)]
+    if None in kinds:
+        return None
+    both = common_type(*kinds)
+    return Number(kinds[0]) if both is None and in_loop else both and Number(both)
+
+
+def _looked_into(form: Form, other: Form) -> Form:
+    """The form of an object's attributes, where the other is one; loops carry them."""
+    if isinstance(form, Fixed) and isinstance(other, Container) and type(form.value) is other.type:
+        if (apart := _taken_apart(form.value)) is not None:
+            return Container(other.type, apart[0], tuple(map(form_of, apart[1])))
+    return form
+
+
+def _kind(form: Form) -> ValueType | None:
+    return form.kind if isinstance(form, Number) else kind_of(form.value) if isinstance(form, Fixed) else None
+
+
+def is_like(first: Form, second: Form) -> bool:
+    """Whether values of both forms are written down in the same way, whatever the types of their numbers."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Fixed):
+        return same(first.value, second.value)
+    if isinstance(first, Number):
+        return True
+    if isinstance(first, Optional):
+        return first.absent is second.absent and is_like(first.form, second.form)
+    if isinstance(first, Container) and (first.type is not second.type or first.auxiliary != second.auxiliary):
+        return False
+    parts = [form.parts if isinstance(form, Container) else form.forms for form in (first, second)]
+    return len(parts[0]) == len(parts[1]) and all(map(is_like, *parts))
+
+
+def kinds(form: Form) -> list[ValueType]:
+    """The types of the numbers in which values of this form are written down."""
+    if isinstance(form, Fixed):
+        return []
+    if isinstance(form, Number):
+        return [form.kind]
+    if isinstance(form, Optional):
+        return [FLAG, *kinds(form.form)]
+    if isinstance(form, OneOf):
+        return [PLACE, *[kind for one in form.forms for kind in kinds(one)]]
+    return [kind for part in form.parts for kind in kinds(part)]
+
+
+def labels(form: Form, name: str) -> list[str]:
+    """What messages call them."""
+    if isinstance(form, Fixed):
+        return []
+    if isinstance(form, Number):
+        return [name]
+    if isinstance(form, Optional):
+        return [f"whether {name} is there", *labels(form.form, name)]
+    if isinstance(form, OneOf):
+        return [f"which value {name} is", *[label for one in form.forms for label in labels(one, name)]]
+    is_object = isinstance(form.auxiliary, _Names)
+    places = (
+        ["." + one for one in form.auxiliary] if is_object else pytree.labels_of(form.type, form.auxiliary, len(form.parts))
+    )
+    return [label for place, part in zip(places, form.parts) for label in labels(part, name + place)]
+
+
+def numbers(form: Form, value: Any) -> list[Any]:
+    """The numbers of a value, in a form that it has or that it joins with others; NOWHERE where it has none."""
+    if value is NOWHERE:
+        return [NOWHERE] * len(kinds(form))
+    if isinstance(form, Fixed):
+        return []
+    if isinstance(form, Number):
+        return [value] if type(value) is not Choice else _chosen_numbers(value, [[one] for one in value.values], [form.kind])
+    if isinstance(form, Optional):
+        if value is form.absent:
+            return [False, *numbers(form.form, NOWHERE)]
+        if type(value) is Maybe and value.absent is form.absent:
+            return [value.is_there, *numbers(form.form, value.value)]
+        return [True, *numbers(form.form, value)]
+    if isinstance(form, OneOf):
+        return _numbers_of_choice(form, value)
+    if type(value) is Choice:
+        return _chosen_numbers(value, [numbers(form, one) for one in value.values], kinds(form))
+    _, parts = _taken_apart(value)
+    return [number for part, one in zip(form.parts, parts) for number in numbers(part, one)]
+
+
+def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[ValueType]) -> list[Any]:
+    """The numbers of the one that it is."""
+    chosen = [selected(choice.number, values) for values in zip(*columns)]
+    for number, kind in zip(chosen, wanted):
+        if isinstance(number, TracedArray) and number.weak_type is not kind.weak_type:
+            number.weak_type = kind.weak_type
+    return chosen
+
+
+def selected(number: TracedArray, values: Sequence[Any]) -> Any:
+    """The one of some numbers, or arrays of one shape, that has this number."""
+    found = values[0]
+    for place, value in enumerate(values[1:], 1):
+        if not same(value, found):
+            is_weak = all(getattr(one, "weak_type", type(one) in (bool, int, float, complex)) for one in (value, found))
+            found = np.where(number == place, value, found)[()]
+            found.weak_type = is_weak
+    return found
+
+
+def _numbers_of_choice(form: OneOf, value: Any) -> list[Any]:
+    given = value.values if type(value) is Choice else (value,)
+    places = [_place_in(form, form_of(one)) for one in given]
+    columns: list[list[Any]] = [numbers(one, NOWHERE) for one in form.forms]
+    for place, one in zip(places, given):
+        columns[place] = numbers(form.forms[place], one)
+    return [_renumbered(value, places), *[number for column in columns for number in column]]
+
+
+def _place_in(form: OneOf, wanted: Form) -> int:
+    """Which of the forms it is that a form has joined."""
+    for in_loop in (False, True):
+        for place, one in enumerate(form.forms):
+            both = _together(one, wanted, in_loop)
+            if both is not None and is_like(both, one):
+                return place
+    raise AssertionError("a value that is none of a choice")
+
+
+def _renumbered(value: Any, places: list[int]) -> Any:
+    if type(value) is not Choice:
+        return places[0]
+    if places == list(range(len(places))):
+        return value.number
+    return selected(value.number, places)
+
+
+def filled(form: Form, values: Iterator[Any]) -> Any:
+    """The value of this form with these numbers."""
+    if isinstance(form, Fixed):
+        return form.value
+    if isinstance(form, Number):
+        return next(values)
+    if isinstance(form, Optional):
+        return Maybe(next(values), filled(form.form, values), form.absent)
+    if isinstance(form, OneOf):
+        return Choice(next(values), [filled(one, values) for one in form.forms])
+    return _put_together(form, [filled(part, values) for part in form.parts])
 
 
 def describe_value(value: Any) -> str:

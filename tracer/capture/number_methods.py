@@ -15,7 +15,7 @@ from .calls import call
 from .conversions import number_of
 from .iteration import rows_of
 from .list_functions import mapped
-from .printing import Deferred
+from .texts import Deferred
 
 attribute = filling(ATTRIBUTES)
 

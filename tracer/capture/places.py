@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from ..recording.current_trace import current_trace
+from ..recording.trace import Trace
 
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
 Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -142,8 +146,19 @@ def note(place: Place) -> None:
 
 def note_made(value: Any) -> None:
     """To be called with an object that has just been made."""
+    if (trace := current_trace()) is not None:
+        trace.root.made_objects[id(value)] = value, trace
     if _journals.open:
         _journals.open[-1].made[id(value)] = value
+
+
+def where_made(value: Any) -> Trace | None:
+    """The trace in which the function has made this object of a class that can be changed; None for others."""
+    trace, kind = current_trace(), type(value)
+    found = None if trace is None else trace.root.made_objects.get(id(value))
+    if found is None or kind.__new__ is not object.__new__ or not hasattr(value, "__dict__"):
+        return None
+    return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
 
 
 @contextmanager

@@ -16,10 +16,11 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import StaleCapture, TracerError
 from ..recording.trace import Storage, Trace
-from .branches import decide, inside_try
+from .branches import decide
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import LocalName, Names, journal, local_names, note
-from .printing import Deferred
+from .raising import inside_try, is_of_exception
+from .texts import Deferred
 
 Block = Callable[..., Any]
 # The exceptions that a handler catches, None for all, and the handler, which takes the exception.
@@ -165,7 +166,11 @@ class _Sequence:
         """Behind a statement that may have set the flag: the others where it has not, else as if it had not begun."""
         flag = trace.root.error_flag
         is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(flag), 0))
-        old = {storage: Storage(trace, value) for storage, value in written.items() if storage is not flag}
+        old = {
+            storage: Storage(trace, value)
+            for storage, value in written.items()
+            if storage is not flag and not is_of_exception(storage)
+        }
 
         def go_on() -> Any:
             self.possible = possible_codes(outcome)

@@ -124,6 +124,21 @@ def _dataclass_node(type: type) -> Node:
     return Node(take_apart, put_together, lambda _, count: ["." + name for name in dynamic])
 
 
+def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
+    """What is known of a container besides its parts, and these; None for a leaf.
+
+    >>> taken_apart({"w": [1, 2], "b": 3})
+    (('w', 'b'), ([1, 2], 3))
+    """
+    node = _node_of(type(value))
+    return None if node is None else node.take_apart(value)
+
+
+def labels_of(type: type, auxiliary: Any, count: int) -> Sequence[str]:
+    """The place of each part, as code spells it."""
+    return _NODES[type].labels(auxiliary, count)
+
+
 def flatten_into(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None = None) -> Structure:
     """Append the leaves of value and return its structure."""
     kind = type(value)

@@ -156,6 +156,7 @@ class Trace:
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
+        self.made_objects: dict[int, tuple[Any, Trace]] = {}  # of the root: objects that the function makes, by id, and where
         self.surroundings: Any = None  # of the root: what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
         self.copies: dict[int, Any] = {}  # of the root: containers that stand for others, by id (capture/list_runs.py)

@@ -70,18 +70,15 @@ class Expressions(ast.NodeTransformer):
         return helper("and_" if isinstance(node.op, ast.And) else "or_", node, first, *map(later, others))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Sums and products may be lists, which are new then."""
+        """Sums and products may be lists, which are new then; ``%`` on texts does not ask its right operand."""
         self.generic_visit(node)
+        if isinstance(node.op, ast.Mod):
+            return helper("mod", node, node.left, node.right)
         return helper("made", node, node) if isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node) else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         return helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        is_text = isinstance(node.left, ast.JoinedStr) or isinstance(getattr(node.left, "value", None), str)
-        self.generic_visit(node)
-        return helper("percent", node, node.left, node.right) if is_text and isinstance(node.op, ast.Mod) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         whole = not binds_within_expression(node.body) and not binds_within_expression(node.orelse)
@@ -100,6 +97,9 @@ class Expressions(ast.NodeTransformer):
                 return helper("not_", node, helper("contains", node, node.left, node.comparators[0]))
             if isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_none(node.comparators[0]):
                 found = helper("is_none", node, node.left)
+                return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
+            if isinstance(node.ops[0], ast.Is | ast.IsNot):
+                found = helper("is_", node, node.left, node.comparators[0])
                 return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
             if isinstance(node.ops[0], ast.Eq | ast.NotEq):
                 return helper("equal" if isinstance(node.ops[0], ast.Eq) else "differ", node, node.left, node.comparators[0])

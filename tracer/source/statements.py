@@ -349,6 +349,12 @@ class Statements(Assignments):
         statement.value = value
         return [statement], False
 
+    def _raise(self, statement: ast.Raise, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        self.expressions.generic_visit(statement)
+        if statement.exc is not None:
+            statement.exc = helper("raised", statement.exc, statement.exc)
+        return [statement], False
+
     def _break(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         if not self.depth:
             return [statement], False

@@ -1,11 +1,11 @@
 """Small whole programs with control flow on values: decorated they do what they do undecorated."""
 
-import copy
 import math
 
 import numpy as np
 import pytest
-from phlox.tracer import CarryTypeError, ConcretizationError, TracerError, jit
+from phlox.tests.support.undecorated import assert_alike, check
+from phlox.tracer import ConcretizationError, TracerError, jit
 
 RNG = np.random.default_rng(5)
 PROGRAMS = []
@@ -17,35 +17,6 @@ def program(*calls):
         return function
 
     return add
-
-
-def assert_alike(actual, expected):
-    """Equal in type, dtype, shape and structure, and in value up to the rounding of operations that are done together."""
-    assert type(actual) is type(expected)
-    if isinstance(expected, dict):
-        assert list(actual) == list(expected)
-        actual, expected = list(actual.values()), list(expected.values())
-    if isinstance(expected, (list, tuple)):
-        assert len(actual) == len(expected)
-        for one, other in zip(actual, expected):
-            assert_alike(one, other)
-    elif isinstance(expected, (np.ndarray, np.generic)):
-        assert actual.dtype == expected.dtype and actual.shape == expected.shape
-        tolerance = 0 if expected.dtype.kind in "bi" else 1e4 * np.finfo(expected.dtype).eps
-        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
-    else:
-        assert actual == (pytest.approx(expected, rel=1e-10) if isinstance(expected, float) else expected)
-
-
-def check(function, *arguments, backend="cpu"):
-    """The same result, of the same type, and the same arguments afterwards; of a jitted function that may have been called."""
-    jitted = function if hasattr(function, "cache_info") else jit(function, backend=backend)
-    plain = getattr(jitted, "__wrapped__", function)
-    given, expected_given = copy.deepcopy(arguments), copy.deepcopy(arguments)
-    expected = plain(*expected_given)
-    assert_alike(jitted(*given), expected)
-    assert_alike(given, expected_given)
-    return jitted
 
 
 @program((2.0,), (5.0,), (np.float64(7.0),), (np.float32(1.0),))
@@ -456,16 +427,6 @@ def test_names_that_may_be_unbound():
     assert f(3, 2.0) == 4.0
     with pytest.raises(UnboundLocalError, match="'y'"):
         f(0, 2.0)
-
-
-def test_arrays_of_two_shapes_on_two_ways_say_so():
-    @jit
-    def f(x):
-        y = x if x[0] > 0 else x[:1]
-        return y
-
-    with pytest.raises((CarryTypeError, ConcretizationError), match="on one side"):
-        f(np.ones(3))
 
 
 def test_recursion_on_a_traced_value_explains():

@@ -1,0 +1,113 @@
+"""Values that are not the same kind of thing on all ways: one that may be missing, and one out of a fixed set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording import pytree
+from ..recording.array import TracedArray, require_trace
+
+
+class Maybe:
+    """A value that is there only where ``is_there`` holds; elsewhere ``absent`` is: UNBOUND, or None.
+
+    One that may be None is used as the value that it is, and the call raises TypeError where it is not there.
+    """
+
+    __slots__ = ("is_there", "value", "absent")
+
+    def __init__(self, is_there: TracedArray, value: Any, absent: Any) -> None:
+        self.is_there, self.value, self.absent = is_there, value, absent
+
+    def required(self, exception_type: type[Exception] = TypeError, message: str = "the value is None here") -> Any:
+        """The value; the call raises the exception where it is not there."""
+        trace = require_trace()
+        trace.add_raise(hlo.not_(self.is_there.instruction(trace)), exception_type(message))
+        return self.value
+
+
+class Choice:
+    """One of a few ``values``, the one with this ``number``; what they are made of is computed in any case.
+
+    What is done with it is done with each of them, under a branch (`distribution`).
+    """
+
+    __slots__ = ("number", "values")
+
+    def __init__(self, number: TracedArray, values: Sequence[Any]) -> None:
+        self.number, self.values = number, tuple(values)
+
+    def __repr__(self) -> str:
+        return f"one of {', '.join(map(repr, self.values))}"
+
+
+def _maybe_of(absent: Any, parts: Sequence[Any]) -> Any:
+    is_there, value = parts
+    if isinstance(is_there, (bool, np.bool_)):
+        return value if is_there else absent
+    return Maybe(is_there, value, absent)
+
+
+def _choice_of(_: None, parts: Sequence[Any]) -> Any:
+    number, *values = parts
+    return values[number] if isinstance(number, (int, np.integer)) else Choice(number, values)
+
+
+# A compiled call puts the value together of numbers that are known then.
+pytree.register_pytree(Maybe, lambda value: ((value.is_there, value.value), value.absent), _maybe_of)
+pytree.register_pytree(Choice, lambda value: ((value.number, *value.values), None), _choice_of)
+
+
+def _use(name: str) -> Any:
+    def use(self: Maybe, *arguments: Any, **keywords: Any) -> Any:
+        function = getattr(self.required(), name, None)
+        return NotImplemented if function is None else function(*arguments, **keywords)
+
+    return use
+
+
+BINARY_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod",
+)  # fmt: skip
+for _name in (
+    *[f"__{prefix}{name}__" for name in BINARY_OPERATORS for prefix in ("", "r")],
+    *[f"__{name}__" for name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "len", "iter", "getitem", "call")],
+    *[f"__{name}__" for name in ("int", "float", "index", "getattr", "array")],
+):
+    setattr(Maybe, _name, _use(_name))
+
+
+def without_maybes(arguments: Any) -> Any:
+    """The arguments with values for those that may be None; the call raises TypeError where one is."""
+    if type(arguments) in (tuple, list):
+        return type(arguments)(map(without_maybes, arguments))
+    return arguments.required() if isinstance(arguments, Maybe) else arguments
+
+
+def _equals(self: Maybe, other: Any) -> Any:
+    if other is None:
+        return np.logical_not(self.is_there)
+    equal = self.value == other
+    both = np.logical_and(self.is_there, equal)
+    both.weak_type = getattr(equal, "weak_type", True)
+    return both
+
+
+def _differs(self: Maybe, other: Any) -> Any:
+    equal = _equals(self, other)
+    differs = np.logical_not(equal)
+    differs.weak_type = equal.weak_type
+    return differs
+
+
+Maybe.__eq__, Maybe.__ne__ = _equals, _differs
+Maybe.__hash__ = object.__hash__
+Maybe.__getattr__ = lambda self, name: getattr(self.required(), name)
+Maybe.__array_ufunc__ = lambda self, ufunc, method, *inputs, **keywords: getattr(ufunc, method)(
+    *without_maybes(inputs), **keywords
+)
+Maybe.__array_function__ = lambda self, function, types, arguments, keywords: function(*without_maybes(arguments), **keywords)

@@ -1,0 +1,115 @@
+"""What is done with one of several values: it is done with each of them, on sides of a branch that the program decides."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..recording.array import TracedArray
+from ..recording.errors import ConcretizationError
+from .branches import choose, truth
+from .choices import BINARY_OPERATORS, Choice, Maybe
+from .list_runs import is_open_list, length_of
+
+
+def holds_choice(value: Any) -> bool:
+    """Whether a value, or a part of it, is one of several."""
+    if type(value) is Choice:
+        return True
+    if type(value) in (tuple, list):
+        return any(map(holds_choice, value))
+    if type(value) is dict:
+        return any(map(holds_choice, value.values()))
+    return type(value) is slice and any(map(holds_choice, (value.start, value.stop, value.step)))
+
+
+def each(function: Callable[[Any], Any], value: Any, place: int = 0) -> Any:
+    """``function(value)``, where the value may be one of several."""
+    if type(value) is not Choice:
+        return function(value)
+    if place == len(value.values) - 1:
+        return each(function, value.values[place])
+    ways = (lambda: each(function, value.values[place]), lambda: each(function, value, place + 1))
+    return choose(value.number == place, *ways)
+
+
+def each_within(function: Callable[[Any], Any], value: Any) -> Any:
+    """``function(value)``, where the value may be one of several, or a tuple, list, dict or slice that holds such."""
+    if type(value) is Choice or not holds_choice(value):
+        return each(function, value)
+    if type(value) is slice:
+        return each_within(lambda bounds: function(slice(*bounds)), (value.start, value.stop, value.step))
+    parts = list(value.values() if type(value) is dict else value)
+    place = next(place for place, part in enumerate(parts) if holds_choice(part))
+
+    def with_part(part: Any) -> Any:
+        known = [*parts[:place], part, *parts[place + 1 :]]
+        return each_within(function, dict(zip(value, known)) if type(value) is dict else type(value)(known))
+
+    return each_within(with_part, parts[place])
+
+
+def condition(value: Any) -> Any:
+    """What decides in the place of a value: one that may be None counts as false where it is."""
+    if type(value) is Maybe:
+        return choose(value.is_there, lambda: _truth_of(value.value), lambda: False)
+    if type(value) is Choice:
+        return each(_truth_of, value)
+    return length_of(value) > 0 if is_open_list(value) else value
+
+
+def _truth_of(value: Any) -> Any:
+    """A bool of Python's, traced where the program decides."""
+    value = condition(value)
+    if not isinstance(value, TracedArray) or truth(value) is not None:
+        return bool(value)
+    found = np.not_equal(value.reshape(()) if value.shape else value, 0)
+    found.weak_type = True
+    return found
+
+
+def _operator(function: Callable, is_reflected: bool = False) -> Callable:
+    def operate(self: Choice, *others: Any) -> Any:
+        if is_reflected:
+            return each_within(lambda pair: function(*pair), (*others, self))
+        return each_within(lambda operands: function(*operands), (self, *others))
+
+    return operate
+
+
+for _name in BINARY_OPERATORS:
+    _function = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
+    setattr(Choice, f"__{_name}__", _operator(_function))
+    setattr(Choice, f"__r{_name}__", _operator(_function, is_reflected=True))
+    if _name != "divmod":
+        setattr(Choice, f"__i{_name}__", _operator(getattr(operator, f"__i{_name}__")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem"):
+    setattr(Choice, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))
+
+
+def _iterate(self: Choice) -> Iterator[Any]:
+    """The elements; all of the values have to have as many."""
+    parts = [list(value) for value in self.values]
+    if len({len(part) for part in parts}) > 1:
+        _refuse(self)
+    return iter([each(lambda value, place=place: list(value)[place], self) for place in range(len(parts[0]))])
+
+
+def _refuse(self: Choice, *arguments: Any) -> Any:
+    raise ConcretizationError(self.number, f"to decide between {', '.join(map(repr, self.values))}, where Python has to know")
+
+
+def _ufunc(self: Choice, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    return each_within(lambda given: getattr(ufunc, method)(*given[0], **given[1]), (inputs, keywords))
+
+
+def _function_of_arrays(self: Choice, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+    return each_within(lambda given: function(*given[0], **given[1]), (arguments, keywords))
+
+
+Choice.__iter__, Choice.__array_ufunc__, Choice.__array_function__ = _iterate, _ufunc, _function_of_arrays
+for _name in ("bool", "hash", "len", "int", "float", "complex", "index", "format", "array"):
+    setattr(Choice, f"__{_name}__", _refuse)

@@ -1,0 +1,97 @@
+"""Exceptions that the user's code raises while a function is traced: the program raises them when it comes there."""
+
+from __future__ import annotations
+
+import dis
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.source_lines import belongs_to_a_library, raising_line
+from ...hlo.tracebacks import places_of_users
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.operands import as_traced
+from ..recording.trace import Storage, Trace
+from .merging import carried, filled, form_of, kinds, numbers, zero_like
+from .texts import call_later, is_open
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
+
+
+class _Tries(threading.local):
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+        self.handed_over: set[Storage] = set()
+
+
+_tries = _Tries()
+
+
+@contextmanager
+def inside_try() -> Iterator[None]:
+    """While the body of a try statement is recorded: handlers look at the error flag."""
+    _tries.traces.append(current_trace())
+    try:
+        yield
+    finally:
+        _tries.traces.pop()
+        if not _tries.traces:
+            _tries.handed_over.clear()
+
+
+def is_raised_by_user(error: Exception) -> bool:
+    """Whether a raise or assert statement of the user's raised this."""
+    traceback = raising_line(error)
+    if traceback is None or belongs_to_a_library(traceback.tb_frame.f_code.co_filename):
+        return False
+    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == _RAISE
+
+
+def record_raise(trace: Trace, error: Exception) -> set[Storage]:
+    """Let the compiled call raise this exception where it comes to the end of this trace, the current one.
+
+    Returns what the trace has to write for that: the error flag, and, where a handler may see the exception, its values.
+    """
+    values = error.args, vars(error)
+    kept: set[Storage] = set()
+    if any(map(is_open, values)):
+        if not _tries.traces:
+            call_later(_raise_now, type(error), *values, lines=places_of_users(error.__traceback__))
+            return kept
+        kept = _hand_over(error)
+    trace.add_raise(hlo.constant(np.bool_(True)), error)
+    return {*kept, trace.root.error_flag}
+
+
+def _raise_now(kind: type[Exception], arguments: tuple, attributes: dict[str, Any]) -> None:
+    made = kind.__new__(kind, *arguments)
+    made.args = arguments
+    vars(made).update(attributes)
+    raise made
+
+
+def _hand_over(error: Exception) -> set[Storage]:
+    """Let the exception hold values of the trace in which the outermost try statement is recorded."""
+    outer, inner = _tries.traces[0], current_trace()
+    held = error.args, vars(error)
+    form = form_of(held)
+    arrays, storages = [], set()
+    for number, kind in zip(numbers(form, held), kinds(form)):
+        storage = Storage(outer, outer.builder.write(lambda kind=kind: zero_like(outer, kind).storage.instruction))
+        inner.write(storage, as_traced(carried(number)).recorded(inner))
+        arrays.append(TracedArray(storage, storage.instruction.shape, kind.weak_type, kind.is_scalar))
+        storages.add(storage)
+    error.args, attributes = filled(form, iter(arrays))
+    vars(error).update(attributes)
+    _tries.handed_over |= storages
+    return storages
+
+
+def is_of_exception(storage: Storage) -> bool:
+    """Whether it holds what an exception says, which stays when a statement is undone."""
+    return storage in _tries.handed_over

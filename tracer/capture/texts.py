@@ -1,0 +1,203 @@
+"""Text made of traced values: it exists when the program runs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...hlo.tracebacks import Place
+from ..calls.host_call import call_when_run
+from ..recording import pytree
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray
+from ..recording.errors import TracerError
+from .choices import Choice, Maybe
+from .list_runs import Run
+from .surroundings import current_surroundings
+
+
+class Deferred:
+    """A text, or a number that a text says, that a function makes of values, some of them traced, when the program runs."""
+
+    __slots__ = ("function", "values")
+
+    def __init__(self, function: Callable[..., Any], *values: Any) -> None:
+        values = [pytree.tree_map(_as_it_is_now, _with_open_arguments(value)) for value in values]
+        self.function, self.values = function, tuple(values)
+
+    def __add__(self, other: Any) -> Any:
+        return Deferred(operator.add, self, other) if isinstance(other, (str, Deferred, Choice)) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Deferred(operator.add, other, self) if isinstance(other, str) else NotImplemented
+
+    def __mul__(self, count: Any) -> Any:
+        return Deferred(operator.mul, self, count)
+
+    def __mod__(self, values: Any) -> Any:
+        return Deferred(operator.mod, self, values)
+
+    def __eq__(self, other: Any) -> Any:
+        return asked(operator.eq, False, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return asked(operator.ne, False, self, other)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Deferred(operator.getitem, self, index)
+
+    def _refuse(self, *arguments: Any) -> Any:
+        raise TracerError("a text that depends on traced values is known when the program runs, and not where Python needs it")
+
+    __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __lt__ = __gt__ = __hash__ = _refuse
+
+
+def _as_it_is_now(leaf: Any) -> Any:
+    """An array that may be changed before the text is needed, as a copy."""
+    if not isinstance(leaf, TracedArray) or leaf.is_scalar:
+        return leaf
+    trace = require_trace(leaf)
+    return TracedArray.from_instruction(trace, leaf.recorded(trace), leaf.weak_type, is_scalar=False)
+
+
+def _with_open_arguments(value: Any) -> Any:
+    """An exception whose arguments depend on the call, as what makes it when the program runs."""
+    return Deferred(type(value), *value.args) if isinstance(value, BaseException) and is_open(value) else value
+
+
+def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
+    return Deferred(function, *parts) if any(map(is_open, parts)) else function(*parts)
+
+
+# A compiled call puts the text together of values that are known then.
+pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _text_of)
+
+
+# Objects that are known when the program runs.
+OPEN_KINDS: list[type] = [Deferred, Maybe, Choice, Run]
+
+
+def is_open(value: Any) -> bool:
+    """Whether a text made of this value depends on the call."""
+    if isinstance(value, TracedArray):
+        return value.known_value is None
+    if isinstance(value, (list, tuple)):
+        return any(map(is_open, value))
+    if isinstance(value, slice):
+        return any(map(is_open, (value.start, value.stop, value.step)))
+    if isinstance(value, dict):
+        return any(map(is_open, value.values()))
+    if isinstance(value, BaseException):
+        return any(map(is_open, value.args))
+    return isinstance(value, tuple(OPEN_KINDS))
+
+
+class _Cut:
+    """An array whose size is known when the program runs: the array of the bounds, and the sizes."""
+
+    def __init__(self, padded: TracedArray, shape: tuple[Any, ...]) -> None:
+        self.padded, self.shape = padded, shape
+
+
+pytree.register_pytree(
+    _Cut, lambda cut: ((cut.padded, *cut.shape), None), lambda _, parts: parts[0][tuple(map(slice, parts[1:]))]
+)
+OPEN_KINDS.append(_Cut)
+
+
+# What makes of lists whose length the program decides, among other values, containers that a call puts together.
+AS_RESULTS: list[Callable[[Any], Any]] = []
+
+
+def _for_host(values: Any) -> Any:
+    """The values as a host call takes them."""
+    trace = require_trace()
+    return pytree.tree_map(
+        lambda leaf: _Cut(leaf.padded(trace), leaf.shape) if isinstance(leaf, DynamicArray) else _with_open_arguments(leaf),
+        *[convert(values) for convert in AS_RESULTS],
+    )
+
+
+def call_later(function: Callable[..., None], *values: Any, lines: Sequence[Place] | None = None) -> None:
+    """Call the function with these values whenever the program comes here, to the lines that are executed, or to these."""
+    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function, lines=lines)
+
+
+def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
+    """What the function says of these values when the program runs: a number of Python's of the example's type."""
+    if not any(map(is_open, values)):
+        return function(*values)
+    return call_when_run(lambda *given: function(*given), example, _for_host(values))
+
+
+def text(*parts: Any) -> Any:
+    """An f-string: its texts, and its values as (value, conversion, format)."""
+    if not any(type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts):
+        return _joined(*parts)
+    known = [part if type(part) is str or is_open(part) else _formatted(*part) for part in parts]
+    return Deferred(_joined, *known)
+
+
+def _joined(*parts: Any) -> str:
+    return "".join([part if type(part) is str else _formatted(*part) for part in parts])
+
+
+def _formatted(value: Any, conversion: int, specification: str) -> str:
+    if conversion != -1:
+        value = {"s": str, "r": repr, "a": ascii}[chr(conversion)](concrete(value))
+    return format(concrete(value), specification)
+
+
+def mod(value: Any, other: Any) -> Any:
+    """``value % other``"""
+    if type(value) is not str:
+        return value % other
+    return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
+
+
+def concrete(value: Any) -> Any:
+    """A traced value that is known, as what it is outside of a trace."""
+    if isinstance(value, TracedArray):
+        known = np.array(value.known_value)
+        return known.item() if value.weak_type and value.is_scalar else known[()] if value.is_scalar else known
+    if type(value) in (list, tuple):
+        return type(value)(map(concrete, value))
+    surroundings = current_surroundings()
+    if surroundings is not None and surroundings.is_object(value):  # its methods say what its text is, where nobody sees it
+        surroundings.guard_state(value)
+        return surroundings.original(value)
+    return value
+
+
+class TextMethod:
+    """A method of texts, as a function; two of one name are equal."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, value: str, args: Sequence[Any], kwargs: dict) -> Any:
+        return getattr(value, self.__name__)(*args, **kwargs)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is TextMethod and other.__name__ == self.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+
+# Methods of texts, with an example of what they say; where there is none here it is a text.
+_ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "count": 0, "__len__": 0}
+_ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
+_LISTS = {"split", "rsplit", "splitlines", "partition", "rpartition", "encode", "translate", "maketrans"}
+
+
+def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
+    """``value.name`` for a method of str."""
+    if name not in dir(str) or name in _LISTS:
+        raise TracerError(f"str.{name} of a text that depends on traced values is known when the program runs")
+    if name in _ANSWERS:
+        return lambda *args, **kwargs: asked(TextMethod(name), _ANSWERS[name], value, args, kwargs)
+    return lambda *args, **kwargs: Deferred(TextMethod(name), value, args, kwargs)
