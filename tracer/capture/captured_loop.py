@@ -160,6 +160,8 @@ class CapturedLoop:
             state += self._numbers(self.returned, NOWHERE)
             names += labels(self.returned, "the returned value")
         for slot in slots:
+            if not isinstance(slot.place, LocalName):
+                note(slot.place)  # whoever puts it back, as the loop cannot be captured, finds what it is now
             initial = carried_as(slot.initial, slot.state)
             slot.form = slot.form or _varying(initial)
             state += self._numbers(slot.form, initial)
