@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
-from ..recording.errors import ConcretizationError
+from ..recording.errors import ConcretizationError, TracerError
 from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
 from .list_runs import is_open_list, length_of
+from .places import note_made
 
 
 def holds_choice(value: Any) -> bool:
@@ -32,8 +33,23 @@ def each(function: Callable[[Any], Any], value: Any, place: int = 0) -> Any:
         return function(value)
     if place == len(value.values) - 1:
         return each(function, value.values[place])
-    ways = (lambda: each(function, value.values[place]), lambda: each(function, value, place + 1))
+    ways = (lambda: _one(function, value.values[place]), lambda: _others(function, value, place + 1))
     return choose(value.number == place, *ways)
+
+
+def _one(function: Callable[[Any], Any], value: Any) -> Any:
+    """What cannot be done with one of the values is an exception of the program, where it is that one."""
+    try:
+        return each(function, value)
+    except TracerError:
+        raise
+    except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
+        note_made(error)
+        raise
+
+
+def _others(function: Callable[[Any], Any], value: Choice, place: int) -> Any:
+    return _one(function, value.values[place]) if place == len(value.values) - 1 else each(function, value, place)
 
 
 def each_within(function: Callable[[Any], Any], value: Any) -> Any:

@@ -154,12 +154,23 @@ def form_of(value: Any, outer: Trace | None = None) -> Form:
     if type(value) is Choice:
         forms = [form_of(one, outer) for one in value.values]
         return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
-    where = where_made(value)
+    where = where_made(value) or _where_met(value, outer or current_trace())
     apart = _taken_apart(value) if where is None or not _is_around(where, outer or current_trace()) else None
     if apart is None:
         return Fixed(value)
     auxiliary, parts = apart
     return Container(type(value), auxiliary, tuple([form_of(part, outer) for part in parts]))
+
+
+def _where_met(value: Any, outer: Trace) -> Trace | None:
+    """The inner trace of whose values an object consists that code has made which is not captured."""
+    if type(value).__new__ is not object.__new__ or not hasattr(value, "__dict__") or pytree.taken_apart(value) is not None:
+        return None
+    for part in vars(value).values():
+        if isinstance(part, TracedArray) and not _is_around(trace := part.root_storage.trace, outer):
+            outer.root.made_objects[id(value)] = value, trace
+            return trace
+    return None
 
 
 def _is_around(trace: Trace, inner: Trace) -> bool:

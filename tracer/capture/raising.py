@@ -45,7 +45,9 @@ def inside_try() -> Iterator[None]:
 
 
 def is_raised_by_user(error: Exception) -> bool:
-    """Whether a raise or assert statement of the user's raised this."""
+    """Whether a raise or assert statement of the user's raised this, or the program does."""
+    if id(error) in current_trace().root.made_objects:
+        return True
     traceback = raising_line(error)
     if traceback is None or belongs_to_a_library(traceback.tb_frame.f_code.co_filename):
         return False

@@ -154,6 +154,37 @@ def loops_over_one_of_two(x):
     return total
 
 
+@line
+def dicts_with_other_keys(x):
+    best = {"error": np.inf}
+    for i, value in enumerate(x):
+        if abs(value) < best["error"]:
+            best = {"error": abs(value), "place": i, "sign": 1 if value > 0 else -1}
+    return best["place"], best["sign"], best
+
+
+class Ring:
+    def __init__(self, size):
+        self.data, self.next = np.zeros(size), 0
+
+    def __iter__(self):
+        for i in range(len(self.data)):
+            yield self.data[(self.next + i) % len(self.data)]
+
+    def push(self, value):
+        self.data[self.next] = value
+        self.next = (self.next + 1) % len(self.data)
+
+
+@line
+def object_in_a_loop_that_is_unrolled(x):
+    ring, sums = Ring(3), np.zeros(len(x))
+    for i, value in enumerate(x):
+        ring.push(value)
+        sums[i] = sum(ring)
+    return sums, ring.next
+
+
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[function.__name__ for function, _ in PROGRAMS])
 def test_programs_do_what_they_do_undecorated(number):
     function, calls = PROGRAMS[number]
@@ -244,3 +275,14 @@ def test_objects_that_the_function_makes(function):
     jitted = jit(function)
     for x in (UP, DOWN, np.sin(np.arange(500.0)), UP):
         check(jitted, x)
+
+
+def test_what_one_of_the_values_cannot_do_is_an_exception_of_the_program():
+    @jit
+    def f(x):
+        table = {"a": 1.5} if x[0] > 1 else {"b": 2.5}
+        return table["a"]
+
+    assert f(DOWN) == 1.5
+    with pytest.raises(KeyError, match="a"):
+        f(UP)
