@@ -71,10 +71,11 @@ class Expressions(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; ``%`` on texts does not ask its right operand."""
+        may_be_a_list = isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node)
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
             return helper("mod", node, node.left, node.right)
-        return helper("made", node, node) if isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node) else node
+        return helper("made", node, node) if may_be_a_list else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
