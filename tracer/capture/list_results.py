@@ -11,7 +11,7 @@ from .deques import TracedDeque
 from .list_access import items_of
 from .list_parts import parts_of
 from .list_runs import Run, is_open_list
-from .texts import AS_RESULTS, OPEN_KINDS, is_open
+from .texts import AS_RESULTS, is_open
 
 
 class _Result:
@@ -49,7 +49,6 @@ def _put_together(making: tuple[type, int | None, Sequence[Any]], parts: Sequenc
 
 
 pytree.register_pytree(_Result, lambda result: (result.parts, result.making), _put_together)
-OPEN_KINDS.append(_Result)
 
 
 def with_results(tree: Any) -> Any:

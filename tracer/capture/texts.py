@@ -69,15 +69,15 @@ def _with_open_arguments(value: Any) -> Any:
 
 
 def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
-    return Deferred(function, *parts) if any(map(is_open, parts)) else function(*parts)
+    if not any(map(is_open, parts)):
+        return function(*parts)
+    text = object.__new__(Deferred)  # whose values are taken down already
+    text.function, text.values = function, tuple(parts)
+    return text
 
 
 # A compiled call puts the text together of values that are known then.
 pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _text_of)
-
-
-# Objects that are known when the program runs.
-OPEN_KINDS: list[type] = [Deferred, Maybe, Choice, Run]
 
 
 def is_open(value: Any) -> bool:
@@ -92,7 +92,10 @@ def is_open(value: Any) -> bool:
         return any(map(is_open, value.values()))
     if isinstance(value, BaseException):
         return any(map(is_open, value.args))
-    return isinstance(value, tuple(OPEN_KINDS))
+    if isinstance(value, (Deferred, Maybe, Choice, Run)):
+        return True
+    apart = pytree.taken_apart(value)
+    return apart is not None and any(map(is_open, apart[1]))
 
 
 class _Cut:
@@ -105,7 +108,6 @@ class _Cut:
 pytree.register_pytree(
     _Cut, lambda cut: ((cut.padded, *cut.shape), None), lambda _, parts: parts[0][tuple(map(slice, parts[1:]))]
 )
-OPEN_KINDS.append(_Cut)
 
 
 # What makes of lists whose length the program decides, among other values, containers that a call puts together.
