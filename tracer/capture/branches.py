@@ -114,6 +114,8 @@ def decide(
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
         if isinstance(place, _places.LocalName):
+            if not any(held is side.values[place.key] for side in sides):
+                _places.note_all_made(held)
             _note_shared(held, [side.values[place.key] for side in sides], sides, before[place.key])
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))

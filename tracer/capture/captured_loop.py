@@ -53,7 +53,7 @@ from .outcomes import (
     possible_codes,
     returned_value,
 )
-from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_names, note, put_back
+from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_names, note, note_all_made, put_back
 from .stacked_rows import row_of
 
 _MOST_ATTEMPTS = 60
@@ -223,6 +223,9 @@ class CapturedLoop:
                 note_interval(current_trace(), position, (0, last))
             for key, place in self.growing.items():
                 place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])
+            for slot in slots:
+                if isinstance(slot.place, LocalName):
+                    note_all_made(self.entered[slot.place.key])
             outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}

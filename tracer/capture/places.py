@@ -161,6 +161,15 @@ def where_made(value: Any) -> Trace | None:
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
 
 
+def note_all_made(value: Any) -> None:
+    """The same for a value that branches or loops have put together, and the containers in it."""
+    if _journals.open and isinstance(value, (list, tuple, dict)):
+        if not isinstance(value, tuple):
+            note_made(value)
+        for part in value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value:
+            note_all_made(part)
+
+
 @contextmanager
 def journal() -> Iterator[Journal]:
     """Collects the places that are changed meanwhile, with what they held before."""
