@@ -154,7 +154,7 @@ def record(
         except Exception as error:
             replaced = trace.replaced_concretization(error)
             if replaced is None:
-                if not isinstance(error, (TracerError, RaisedBehindChanges)):
+                if not isinstance(error, RaisedBehindChanges):
                     add_note(error)
                 raise
             replaced.outside = trace.surroundings.paths_of(replaced.sources or ())

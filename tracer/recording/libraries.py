@@ -60,7 +60,7 @@ def add_note(error: Exception) -> None:
         traceback = traceback.tb_next
     if name:
         error.add_note(f"If {name} was given traced arrays, {_WAY_OUT.format(name=name)}")
-    elif "TracedArray" in str(error):
+    elif "TracedArray" in str(error) and type(error).__module__ != __name__.partition(".")[0]:
         error.add_note(
             f"What cannot take a traced array can be called when the program runs: {_WAY_OUT.format(name='function')}"
         )
