@@ -235,3 +235,11 @@ def test_builtins_of_arrays(function, dtype):
     x = np.array([3, 200, 100, 0]).astype(dtype)
     with np.errstate(over="ignore"):
         assert outcome(compiled(lambda x: function(x)), x) == outcome(function, x)
+
+
+@pytest.mark.parametrize("operate", [operator.add, operator.mul, operator.truediv, operator.eq])
+def test_a_complex_number_takes_elements_for_floats(operate):
+    jitted = compiled(lambda x, y: operate(x, y))
+    for x in (np.float64(2.5), np.float32(2.5), np.complex128(1j)):
+        assert outcome(jitted, 1 + 2j, x) == outcome(operate, 1 + 2j, x), x
+        assert outcome(jitted, x, 1 + 2j) == outcome(operate, x, 1 + 2j), x

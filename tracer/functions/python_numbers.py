@@ -211,10 +211,10 @@ _DIVISIONS = {
 
 @_operates(*_DIVISIONS)
 def _(ufunc, x, y):
+    if _kind(x, y) == "complex" and ufunc is not np.true_divide:
+        raise TypeError(_refusal(_DIVISIONS[ufunc], x, y))
     x, y = _as_integer(x), _as_integer(y)
     trace, kind = require_trace(x, y), _kind(x, y)
-    if kind == "complex" and ufunc is not np.true_divide:
-        raise TypeError(_refusal(_DIVISIONS[ufunc], x, y))
     _require_nonzero(trace, y, _error(_DIVISIONS[ufunc], {"signed": 1, "float": 1.0, "complex": 1j}[kind], 0))
     if kind != "signed":
         return _by_ufunc(ufunc, x, y)

@@ -392,6 +392,10 @@ class TracedArray(ArrayMethods, Operators):
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
         if all([_is_weak(operand) for operand in operands]):
             return PYTHON_OPERATORS[ufunc](ufunc, *operands)
+        if self.element_type.bits >= 64 and _is_complex_beside_float(*operands):
+            found = METHODS[np.ufunc.__call__](ufunc, operands)
+            found.weak_type = True
+            return found
         if ufunc is np.power:
             ufunc, operands = _simple_power(*operands) or (ufunc, operands)
         elif (
@@ -450,6 +454,14 @@ def require_trace(*values: Any) -> Trace:
 
 def _is_weak(operand: Any) -> bool:
     return operand.weak_type if type(operand) is TracedArray else type(operand) in (bool, int, float, complex)
+
+
+def _is_complex_beside_float(first: Any, *second: Any) -> bool:
+    """Whether the first operand is Python's complex number, which takes np.float64, a class derived from float, for a float."""
+    if not second or not (type(first) is complex or type(first) is TracedArray and first.dtype_class is complex):
+        return False
+    other = second[0]
+    return type(other) is np.float64 or type(other) is TracedArray and other.is_scalar and other.element_type is hlo.F64
 
 
 def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
