@@ -208,9 +208,12 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
     bounds = start, stop, step = [settled(bound, "as a bound of arange") for bound in (start, stop, step)]
     if has_traced(bounds):
         return DYNAMIC[np.arange](start, stop, step, dtype)
-    if not step:
-        raise ZeroDivisionError("division by zero")
-    count = max(0, math.ceil((stop - start) / step))
+    quotient = (stop - start) / step
+    if quotient != quotient:
+        raise ValueError("arange: cannot compute length")
+    if quotient >= 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    count = math.ceil(max(0, quotient))
     classes = [np.dtype(np.intp), *(np.dtype(class_of(bound)) for bound in bounds)]
     kind = np.result_type(*classes) if dtype is None else promotion.native(dtype)
     return _arithmetic(start, step, count, kind)
