@@ -13,6 +13,7 @@ from ... import hlo
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..recording import pytree
+from ..recording.aliases import link
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError
@@ -117,6 +118,7 @@ def decide(
             if not any(held is side.values[place.key] for side in sides):
                 _places.note_all_made(held)
             _note_shared(held, [side.values[place.key] for side in sides], sides, before[place.key])
+        _link_arrays(held, ends, sides, before.get(place.key))
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
@@ -127,7 +129,24 @@ def decide(
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
     _note_shared(returned, [returned_value(side.outcome) for side in sides], sides)
+    _link_arrays(returned, [returned_value(side.outcome) for side in sides], sides)
     return outcome_of(code(arrays), possible, returned)
+
+
+def _link_arrays(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
+    """An array that is one of two may be one that has another name; ``own`` has had this one."""
+    held = held.value if type(held) is Maybe else held
+    if not may_be_shared(held) or any(held is end for end in ends):
+        return
+    for end, side in zip(ends, sides):
+        if may_be_shared(end) and end.root_storage.trace is not side.trace:
+            if end is not own or end.root_storage.origin or end.base is not None:
+                link(held.root_storage, end.root_storage)
+
+
+def may_be_shared(value: Any) -> bool:
+    """Whether this is an array that can be changed."""
+    return isinstance(value, TracedArray) and not value.is_scalar
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:

@@ -12,13 +12,14 @@ from ..control_flow.bodies import function_place
 from ..control_flow.loops import Loop
 from ..control_flow.scan import store_row
 from ..recording import pytree
+from ..recording.aliases import link
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError
 from ..recording.intervals import CARRIED, note_interval
 from ..recording.operands import as_traced
-from ..recording.trace import Trace
-from .branches import MOST_ALTERNATIVES, choose
+from ..recording.trace import Storage, Trace
+from .branches import MOST_ALTERNATIVES, choose, may_be_shared
 from .choices import Maybe
 from .distribution import condition
 from .iteration import Rows
@@ -105,6 +106,7 @@ class CapturedLoop:
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
         self.slots: dict[Any, _Slot] = {}
+        self.links: dict[Any, set[Storage]] = {}  # arrays from before the loop that a place may hold in a round
         self.growing: dict[Any, Contents] = {}
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
@@ -196,8 +198,30 @@ class CapturedLoop:
         self.entered = {}
         for slot in slots:
             held = self.entered[slot.place.key] = filled(slot.form, values)
+            self._link(slot, held)
             slot.place.set(held)
         return position, code, value
+
+    def _link(self, slot: _Slot, held: Any) -> None:
+        """Connect an array with those that it may be."""
+        array = held.value if isinstance(held, Maybe) else held
+        for storage in self.links.get(slot.place.key, ()):
+            if may_be_shared(array):
+                link(array.root_storage, storage)
+
+    def _look_for_links(self, slots: Sequence[_Slot]) -> None:
+        """Raises _Again where a name holds, behind a round, an array from before the loop that it was not known to hold."""
+        trace, missing = current_trace(), False
+        for slot in slots:
+            end = self.ended[slot.place.key]
+            array = end.value if isinstance(end, Maybe) else end
+            if may_be_shared(array):
+                storage, known = array.root_storage, self.links.setdefault(slot.place.key, set())
+                found = {one for one in (storage, *(storage.links or ())) if one.trace is not trace}
+                missing |= not found <= known
+                known |= found
+        if missing:
+            raise _Again(self)
 
     def _condition(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
         position, code, _ = self._enter(slots, state)
@@ -233,6 +257,7 @@ class CapturedLoop:
             entries.clear()
         self._require_one_name(ends)
         self._look_for_more(slots, ends, changed, outcome)
+        self._look_for_links(slots)
         for key, (_, before, end) in changed.items():
             if key in self.growing:
                 self.appended[key] = [self._stacked(value, position) for value in end[len(before) :]]
@@ -410,6 +435,7 @@ class CapturedLoop:
             if isinstance(held, Maybe):
                 surely = held.absent is UNBOUND and slot.place.name in self.surely_bound
                 held = held.value if surely or runs and slot.ends_bound else held
+            self._link(slot, held)
             if not isinstance(slot.place, LocalName):
                 note(slot.place)
             slot.place.set(held)

@@ -20,6 +20,7 @@ from ...compile.traversal import has_effects
 from ...hlo.source_lines import belongs_to_a_library, raising_line, user_location
 from ...hlo.tracebacks import Place, places_of_users
 from . import error_codes
+from .aliases import note_change, require_current
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
@@ -39,10 +40,11 @@ class Storage:
     `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``.
     """
 
-    __slots__ = ("trace", "instruction", "origin")
+    __slots__ = ("trace", "instruction", "origin", "links")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
+        self.links: frozenset[Storage] | None = None  # those that may be this one (recording/aliases.py)
 
     def __repr__(self) -> str:
         return f"<storage {self.origin or self.instruction!r}>"
@@ -139,6 +141,7 @@ class Trace:
         self.finished = False
         self.outside: dict[Storage, hlo.Instruction] = {}  # outside storage as it was on entry
         self.written: dict[Storage, hlo.Instruction] = {}  # outside storage that was written, as it is now
+        self.outdated: set[Storage] = set()  # those that may be others, which have been changed
         self.captures: dict[int, Capture] = {}  # of the root: by id
         self.replaced_captures: list[Capture] = []
         self.error_flag: Storage | None = None  # of the root
@@ -189,6 +192,8 @@ class Trace:
 
     def read(self, storage: Storage) -> hlo.Instruction:
         """The storage's current value as an instruction of this trace. Raises LeakedArrayError."""
+        if storage.links is not None:
+            require_current(self, storage)
         if storage.trace is self:
             if self.finished:
                 raise LeakedArrayError(storage)
@@ -199,6 +204,8 @@ class Trace:
 
     def write(self, storage: Storage, instruction: hlo.Instruction) -> None:
         """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError."""
+        if storage.links is not None:
+            note_change(self, storage)
         for log in self.write_logs:
             log.setdefault(storage, self.read(storage))
         if storage.trace is self and not self.finished:

@@ -190,7 +190,7 @@ def test_no_leaks():
         (lambda: ResultSpec(f8, (1,), form="contents"), ValueError, "target"),
         (lambda: ResultSpec(f8, (), size=1), ValueError, "new arrays"),
         (lambda: SizeGuard(dict, 1), TypeError, "tuples or lists"),
-        (lambda: Place("item"), ValueError, "source"),
+        (lambda: Place("nowhere"), ValueError, "source"),
         (lambda: Place("argument", index=-1), ValueError, "negative"),
         (lambda: CallSignature((), results=(ResultSpec(f8, (2,), size=0),)), ValueError, "hidden result of int32"),
         (lambda: CallSignature((), results=(ResultSpec(f8, (), form="hidden"),)), ValueError, "'steps'"),

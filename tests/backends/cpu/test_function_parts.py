@@ -162,12 +162,16 @@ def many_results(x, y):
     return tuple(x * k + y for k in range(1000))
 
 
+RANDOM = Random(1)
+CHOICES = [(RANDOM.randrange(40), RANDOM.randrange(3)) for _ in range(1500)]
+
+
 def without_order(x, y):
     """Nothing that repeats."""
-    random, values = Random(1), [x, y]
-    for _ in range(1500):
-        one, other = values[-1], random.choice(values[-40:])
-        values.append(random.choice((one + other, one * 0.5 - other, np.maximum(one, -other) * 0.25)))
+    values = [x, y]
+    for back, operation in CHOICES:
+        one, other = values[-1], values[-1 - back % len(values)]
+        values.append((one + other, one * 0.5 - other, np.maximum(one, -other) * 0.25)[operation])
     return values[-1]
 
 
