@@ -14,7 +14,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
-from ..capture.list_results import with_results
+from ..capture.lists.results import with_results
 from ..capture.outside_objects import class_of
 from ..capture.raising import is_raised_by_user, record_raise
 from ..capture.surroundings import Surroundings

@@ -21,7 +21,7 @@ from . import outside_streams, places
 from .calls import call, implements
 from .choices import Choice, Maybe
 from .distribution import each
-from .list_runs import require_own
+from .lists.runs import require_own
 from .outside_containers import OutsideDict, OutsideList
 from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings

@@ -21,8 +21,8 @@ from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
 from .choices import Maybe
-from .list_merging import aligned
-from .list_runs import note_copies
+from .lists.merging import aligned
+from .lists.runs import note_copies
 from .merging import (
     NOWHERE,
     Form,

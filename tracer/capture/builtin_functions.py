@@ -20,12 +20,12 @@ from .calls import call, implements
 from .choices import Maybe
 from .comprehensions import Generated, folded, generated
 from .conversions import bool_, is_open
-from .deques import TracedDeque
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
-from .list_access import items_of
-from .list_functions import extreme, mapped, sorted_list, total, truths
-from .list_runs import is_open_list, length_of
+from .lists.access import items_of
+from .lists.deques import TracedDeque
+from .lists.functions import extreme, mapped, sorted_list, total, truths
+from .lists.runs import is_open_list, length_of
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
 

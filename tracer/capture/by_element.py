@@ -11,7 +11,7 @@ from ..recording.array import TracedArray
 from ..recording.operands import as_traced, broadcast_shapes, has_traced
 from .calls import call, implements
 from .iteration import ArrayRows, Indices, Rows, Zip
-from .list_functions import mapped
+from .lists.functions import mapped
 
 
 class Vectorized:

@@ -25,7 +25,7 @@ from ..source.rewriting import reason_against, rewritten
 from . import places
 from .choices import Choice, Maybe, without_maybes
 from .distribution import each, each_within, holds_choice
-from .list_runs import is_open_list, require_own
+from .lists.runs import is_open_list, require_own
 from .outside_kinds import OUTSIDE_CONTAINERS
 from .surroundings import current_surroundings
 

@@ -23,8 +23,8 @@ from .branches import MOST_ALTERNATIVES, choose, may_be_shared
 from .choices import Maybe
 from .distribution import condition
 from .iteration import Rows
-from .list_merging import carried_as, state_of
-from .list_runs import Unread, place_of
+from .lists.merging import carried_as, state_of
+from .lists.runs import Unread, place_of
 from .merging import (
     NOWHERE,
     Container,

@@ -12,8 +12,8 @@ from . import places
 from .branches import decide, truth
 from .distribution import condition
 from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
-from .list_access import unpacked
-from .list_runs import is_open_list
+from .lists.access import unpacked
+from .lists.runs import is_open_list
 from .loops import for_, size_of_a_round
 from .outcomes import BREAK
 from .places import NO_NAMES

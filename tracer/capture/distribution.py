@@ -12,7 +12,7 @@ from ..recording.array import TracedArray
 from ..recording.errors import ConcretizationError, TracerError
 from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
-from .list_runs import is_open_list, length_of
+from .lists.runs import is_open_list, length_of
 from .places import note_made
 
 

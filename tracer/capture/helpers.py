@@ -10,7 +10,7 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from . import list_access, places
+from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
@@ -20,7 +20,8 @@ from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
 from .distribution import condition, each
 from .items import delitem, getitem, note_contents, setitem
-from .list_runs import is_open_list
+from .lists import access as list_access
+from .lists.runs import is_open_list
 from .loops import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names

@@ -10,12 +10,13 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
-from . import list_access, places
+from . import places
 from .choices import Choice, Maybe, without_maybes
 from .creation import traced_constant
 from .distribution import each, each_within, holds_choice
 from .iteration import TracedRange
-from .list_runs import is_open_list, require_own
+from .lists import access as list_access
+from .lists.runs import is_open_list, require_own
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
 

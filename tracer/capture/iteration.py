@@ -16,8 +16,8 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
-from .list_access import item_at, items_of
-from .list_runs import Run, is_open_list, length_of, plus, require_read
+from .lists.access import item_at, items_of
+from .lists.runs import Run, is_open_list, length_of, plus, require_read
 
 
 class Rows:

@@ -14,7 +14,7 @@ from ..recording.intervals import note_interval
 from .calls import call
 from .conversions import number_of
 from .iteration import rows_of
-from .list_functions import mapped
+from .lists.functions import mapped
 from .texts import Deferred
 
 attribute = filling(ATTRIBUTES)

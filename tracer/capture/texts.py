@@ -15,7 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from .choices import Choice, Maybe
-from .list_runs import Run
+from .lists.runs import Run
 from .surroundings import current_surroundings
 
 

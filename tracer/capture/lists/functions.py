@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..recording.array import TracedArray, require_trace
-from ..recording.errors import TracerError
-from . import places
-from .calls import NEEDS_ARRAYS, call
-from .helpers import if_
-from .iteration import Rows
-from .list_access import fail_where, gathered, item_at, items_of, sliced
-from .list_runs import (
+from .... import hlo
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import TracerError
+from .. import places
+from ..calls import NEEDS_ARRAYS, call
+from ..helpers import if_
+from ..iteration import Rows
+from ..loops import for_
+from ..places import NO_NAMES
+from .access import fail_where, gathered, item_at, items_of, sliced
+from .runs import (
     Run,
     array_of,
     instruction_of,
@@ -28,8 +30,6 @@ from .list_runs import (
     settled,
     type_of_items,
 )
-from .loops import for_
-from .places import NO_NAMES
 
 
 def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..recording.array import TracedArray, require_trace
-from . import places
-from .calls import LIST_METHODS
-from .list_access import (
+from .... import hlo
+from ...recording.array import TracedArray, require_trace
+from .. import places
+from ..calls import LIST_METHODS
+from .access import (
     change,
     fail_where,
     first_match,
@@ -23,8 +23,8 @@ from .list_access import (
     sliced,
     without,
 )
-from .list_functions import sorted_list
-from .list_runs import (
+from .functions import sorted_list
+from .runs import (
     Run,
     element,
     instruction_of,

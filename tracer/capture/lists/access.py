@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..recording.array import TracedArray, require_trace
-from ..recording.errors import HINTS, ConcretizationError
-from . import places
-from .list_elements import element_type, joined_type
-from .list_runs import (
+from .... import hlo
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import HINTS, ConcretizationError
+from .. import places
+from .elements import element_type, joined_type
+from .runs import (
     Run,
     element,
     instruction_of,

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ..recording import pytree
+from ...recording import pytree
+from ..texts import AS_RESULTS, is_open
+from .access import items_of
 from .deques import TracedDeque
-from .list_access import items_of
-from .list_parts import parts_of
-from .list_runs import Run, is_open_list
-from .texts import AS_RESULTS, is_open
+from .parts import parts_of
+from .runs import Run, is_open_list
 
 
 class _Result:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray, require_trace
-from .list_elements import elements_from_arrays
-from .list_runs import Run, instructions
+from ...recording.array import TracedArray, require_trace
+from .elements import elements_from_arrays
+from .runs import Run, instructions
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Any]:

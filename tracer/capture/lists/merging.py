@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from ..recording.trace import Trace
-from .list_elements import ElementType, joined_type, not_one_type
-from .list_runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
-from .merging import same
+from ...recording.trace import Trace
+from ..merging import same
+from .elements import ElementType, joined_type, not_one_type
+from .runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
 
 # The capacity of a list to which a captured loop appends; at most as much for one whose number of rounds is known.
 LEAST_CAPACITY, _MOST_AT_FIRST = 256, 65536

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from ..recording import pytree
-from . import places
-from .calls import LIST_METHODS, call, implements
-from .list_access import change, items_of, sliced
-from .list_runs import is_open_list
+from ...recording import pytree
+from .. import places
+from ..calls import LIST_METHODS, call, implements
+from .access import change, items_of, sliced
+from .runs import is_open_list
 
 
 class TracedDeque(list):

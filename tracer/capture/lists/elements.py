@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..control_flow.bodies import ValueType, type_of
-from ..recording import pytree
-from ..recording.array import TracedArray, require_trace
-from ..recording.errors import TracerError
-from ..recording.operands import as_traced
-from .choices import Choice, Maybe
-from .merging import carried, common_type, is_number, kind_of, same, selected
+from .... import hlo
+from ...control_flow.bodies import ValueType, type_of
+from ...recording import pytree
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import TracerError
+from ...recording.operands import as_traced
+from ..choices import Choice, Maybe
+from ..merging import carried, common_type, is_number, kind_of, same, selected
 
 
 class _Nothing:

@@ -13,15 +13,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ... import hlo
-from ...hlo.source_lines import user_location
-from ..recording import pytree
-from ..recording.array import TracedArray, require_trace
-from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import dynamic
-from ..recording.errors import SizeBeyondBound, TracerError
-from ..recording.trace import Trace
-from .list_elements import (
+from .... import hlo
+from ....hlo.source_lines import user_location
+from ...recording import pytree
+from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace
+from ...recording.dynamic_array import dynamic
+from ...recording.errors import SizeBeyondBound, TracerError
+from ...recording.trace import Trace
+from .elements import (
     ElementType,
     LeafForm,
     constant_columns,

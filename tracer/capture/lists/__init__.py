@@ -1,0 +1,1 @@
+"""Lists and deques whose length the program decides."""
