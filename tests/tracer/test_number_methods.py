@@ -16,7 +16,7 @@ def texts(x, n, t):
 
 def methods(x, n, t):
     bits = n.bit_length(), n.bit_count(), (-n).bit_length()
-    parts = n.numerator, n.denominator, n.real, n.imag, t.real, t.conjugate(), n.conjugate()
+    parts = n.numerator, n.denominator, n.real, n.imag, t.real, t.conjugate(), n.conjugate(), complex(t, n).conjugate()
     return x.tolist(), x[1].item(), x.item(2), float(x[0]), int(x[0]), bits, t.is_integer(), x[1].is_integer(), parts
 
 

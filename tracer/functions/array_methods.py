@@ -60,7 +60,11 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
 @implements_method(np.ndarray.conj, np.ndarray.conjugate)
 def conj(self):
     """The complex conjugate; a real array itself."""
-    return np.conjugate(self) if self.element_type.is_complex else self
+    if not self.element_type.is_complex:
+        return self
+    found = np.conjugate(self)
+    found.weak_type = self.weak_type
+    return found
 
 
 @implements_method(np.ndarray.fill)
