@@ -221,7 +221,7 @@ class Trace:
         try:
             yield
         finally:
-            self.write_logs.remove(log)
+            self.write_logs.pop()
 
     def outside_value(self, storage: Storage) -> hlo.Instruction:
         """The value of outside storage at the end of this trace, which may be finished."""
