@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, KeysView, Sequence, ValuesView
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from .loops import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
 from .raising import record_raise
-from .texts import is_open, mod
+from .texts import is_open, mod, product
 from .texts import text as text_of_parts
 from .tries import try_
 
@@ -34,7 +34,7 @@ __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
     "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_",
     "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global", "or_", "raised", "setattr", "setitem", "slice",
-    "spread", "text", "then", "try_", "unpacked", "value", "while_",
+    "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -142,6 +142,8 @@ def contains(item: Any, container: Any) -> Any:
         return list_access.holds(container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
         return _as_bool(np.any(container == item))
+    if isinstance(container, (KeysView, ValuesView)):
+        container = tuple(container)
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
         return item in container
     if isinstance(container, range):
@@ -149,17 +151,21 @@ def contains(item: Any, container: Any) -> Any:
             return item in container
         inside = (item >= min(container)) & (item <= max(container)) if container else False
         return _as_bool(inside if abs(container.step) == 1 else inside & ((item - container.start) % container.step == 0))
-    if not _is_traced(item) and not any(map(_is_traced, container)):
+    if not _holds_traced(item) and not any(map(_holds_traced, container)):
         return item in container
     found: Any = False
     for other in container:
-        if isinstance(other, (int, float, complex, np.generic, TracedArray)):
-            found = found | _as_bool(item == other)
+        if isinstance(other, (int, float, complex, np.generic, TracedArray, tuple, list)):
+            found = found | _as_bool(equal(item, other))
     return found
 
 
 def _is_traced(value: Any) -> bool:
     return isinstance(value, TracedArray) and value.known_value is None
+
+
+def _holds_traced(value: Any) -> bool:
+    return _is_traced(value) or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
 
 
 def _as_bool(value: Any) -> Any:
@@ -189,13 +195,30 @@ def made(value: Any) -> Any:
 
 
 def equal(first: Any, second: Any) -> Any:
-    """``first == second``"""
-    return list_access.equal(first, second) if is_open_list(first) or is_open_list(second) else first == second
+    """``first == second``; tuples and lists are compared element by element where the program knows some."""
+    if is_open_list(first) or is_open_list(second):
+        return list_access.equal(first, second)
+    are_alike = any(type(first).__eq__ is kind.__eq__ is type(second).__eq__ for kind in (tuple, list))
+    if not are_alike or not (_holds_traced(first) or _holds_traced(second)):
+        return first == second
+    found: Any = len(first) == len(second)
+    for one, other in zip(first, second):
+        if found is False:
+            break
+        if one is not other:
+            found = found & _as_bool(condition(equal(one, other)))
+    return found
 
 
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
-    return not_(equal(first, second)) if is_open_list(first) or is_open_list(second) else first != second
+    are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list))
+    return not_(equal(first, second)) if are_lists or is_open_list(first) or is_open_list(second) else first != second
+
+
+def times(value: Any, other: Any) -> Any:
+    """``value * other``"""
+    return made(product(value, other))
 
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:

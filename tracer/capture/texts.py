@@ -160,6 +160,12 @@ def mod(value: Any, other: Any) -> Any:
     return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
 
 
+def product(value: Any, other: Any) -> Any:
+    """``value * other``"""
+    is_repeated = (type(value) is str and is_open(other)) or (type(other) is str and is_open(value))
+    return Deferred(operator.mul, value, other) if is_repeated else value * other
+
+
 def concrete(value: Any) -> Any:
     """A traced value that is known, as what it is outside of a trace."""
     if isinstance(value, TracedArray):

@@ -70,11 +70,14 @@ class Expressions(ast.NodeTransformer):
         return helper("and_" if isinstance(node.op, ast.And) else "or_", node, first, *map(later, others))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Sums and products may be lists, which are new then; ``%`` on texts does not ask its right operand."""
+        """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
         may_be_a_list = isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node)
+        may_be_a_text = isinstance(node.op, ast.Mult) and (may_be_a_list or _is_text(node.left) or _is_text(node.right))
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
             return helper("mod", node, node.left, node.right)
+        if may_be_a_text:
+            return helper("times", node, node.left, node.right)
         return helper("made", node, node) if may_be_a_list else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -186,6 +189,10 @@ def _all_of(tests: list[ast.expr]) -> ast.expr:
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
     return not any(isinstance(side, ast.Constant | ast.BinOp | ast.UnaryOp) for side in (node.left, node.right))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .expressions import HELPERS
 from .names import PART, NotCapturable, copied, nodes_of_scope, suspends
+from .plainer import mark_suppress
 from .reading import definition_of
 from .statements import PREFIX, Statements
 
@@ -58,6 +59,8 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
         if isinstance(node, ast.Lambda):
             node = _as_definition(node)
         _strip(node)
+        hidden = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        mark_suppress(node, {name: value for name, value in function.__globals__.items() if name not in hidden})
         Statements(node).rewrite()
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)

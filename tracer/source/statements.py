@@ -26,6 +26,7 @@ from .names import (
     suspends,
     ways_out,
 )
+from .plainer import plainer
 
 PREFIX = "_phlox_"
 
@@ -34,8 +35,7 @@ class Statements(Assignments):
     """Writes the body of one function anew, in place, and those of functions that it defines."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
-        for loop in [node for node in nodes_of_scope(function.body) if isinstance(node, ast.While)]:
-            _test_inside(loop)
+        function.body = plainer(function.body)
         arguments = all_arguments(function.args)
         parameters = {argument.arg for argument in arguments}
         body = function.body
@@ -400,17 +400,6 @@ class Statements(Assignments):
             if isinstance(part, ast.FunctionDef):
                 Statements(part).rewrite()
         return [statement], True
-
-
-def _test_inside(loop: ast.While) -> None:
-    """A condition that binds names goes into the loop: what it binds is for the body."""
-    if not bound_names([loop.test]):
-        return
-    if loop.orelse:
-        raise NotCapturable("it has a while loop whose condition binds names, with an else clause")
-    ends = located(ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], []), loop.test)
-    loop.test = located(ast.Constant(True), loop.test)
-    loop.body = [ends, *loop.body]
 
 
 def _name(function: ast.FunctionDef) -> ast.Name:

@@ -1,0 +1,100 @@
+"""Statements that are others, said more shortly: they are written out before anything else is asked of them."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from .expressions import located
+from .names import NotCapturable, binds_within_expression, bound_names, copied
+
+_SUPPRESSES = "suppresses"  # an attribute of calls, whose names are known only with the function at hand
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def mark_suppress(function: ast.FunctionDef, names: dict[str, Any]) -> None:
+    """Note on the calls of `contextlib.suppress` in a function, and in those inside, that they are."""
+    for node in ast.walk(function):
+        for item in node.items if isinstance(node, ast.With) else ():
+            call = item.context_expr
+            if isinstance(call, ast.Call) and _value_of(call.func, names) is contextlib.suppress:
+                setattr(call, _SUPPRESSES, True)
+
+
+def _value_of(name: ast.expr, names: dict[str, Any]) -> Any:
+    if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
+        return vars(contextlib).get(name.attr) if names.get(name.value.id) is contextlib else None
+    return names.get(name.id) if isinstance(name, ast.Name) else None
+
+
+def plainer(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements of one function, with those inside of compound ones."""
+    return [_plain(statement) for statement in statements]
+
+
+def _plain(statement: ast.stmt) -> ast.stmt:
+    if isinstance(statement, _DEFINITIONS):
+        return statement
+    if isinstance(statement, ast.While):
+        _test_inside(statement)
+    for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            if getattr(holder, name, None):
+                setattr(holder, name, plainer(getattr(holder, name)))
+    if isinstance(statement, ast.If):
+        _nest(statement)
+    return _suppressing(statement) if isinstance(statement, ast.With) else statement
+
+
+def _test_inside(loop: ast.While) -> None:
+    """A condition that binds names goes into the loop: what it binds is for the body."""
+    if not bound_names([loop.test]):
+        return
+    if loop.orelse:
+        raise NotCapturable("it has a while loop whose condition binds names, with an else clause")
+    if _first_that_binds(loop.test):
+        loop.body = [located(ast.If(loop.test, loop.body, [located(ast.Break(), loop.test)]), loop)]
+    else:
+        ends = located(ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], []), loop.test)
+        loop.body = [ends, *loop.body]
+    loop.test = located(ast.Constant(True), loop.test)
+
+
+def _nest(statement: ast.If) -> None:
+    """``if a and (b := f()):`` as ``if a:`` around ``if (b := f()):``, where the other side is small enough to stand twice."""
+    first = _first_that_binds(statement.test)
+    jumps = all(isinstance(one, ast.Break | ast.Continue | ast.Pass) for one in statement.orelse)
+    if not first or len(statement.orelse) > 1 or not jumps:
+        return
+    before, behind = _all_of(statement.test.values[:first]), _all_of(statement.test.values[first:])
+    inner = located(ast.If(behind, statement.body, [copied(one) for one in statement.orelse]), statement)
+    _nest(inner)
+    statement.test, statement.body = before, [inner]
+
+
+def _first_that_binds(test: ast.expr) -> int:
+    """The first of the operands of ``and`` behind another one that binds names, 0 where there is none."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return 0
+    return next((place for place, value in enumerate(test.values) if place and binds_within_expression(value)), 0)
+
+
+def _all_of(values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else located(ast.BoolOp(ast.And(), values), values[0])
+
+
+def _suppressing(statement: ast.With) -> ast.stmt:
+    """``with contextlib.suppress(E):`` as a try statement with a handler that does nothing."""
+    marked = [_SUPPRESSES in vars(item.context_expr) and item.optional_vars is None for item in statement.items]
+    if not any(marked):
+        return statement
+    place, body = marked.index(True), statement.body
+    if behind := statement.items[place + 1 :]:
+        body = [_suppressing(located(ast.With(behind, body), statement))]
+    call = statement.items[place].context_expr
+    kinds = located(ast.Tuple(call.args, ast.Load()), call)
+    handler = located(ast.ExceptHandler(kinds, None, [ast.Pass()]), call)
+    caught = located(ast.Try(body, [handler], [], []), statement)
+    return located(ast.With(statement.items[:place], [caught]), statement) if place else caught
