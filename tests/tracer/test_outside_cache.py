@@ -33,6 +33,81 @@ def test_what_was_there_before_is_not_traced_again():
     assert f.cache_info().misses == 2
 
 
+def asked_behind_it(log, x):
+    for value in x:
+        if value > 0:
+            log.append(float(value))
+    return len(log), len(log) / 2
+
+
+def asked_before_it(log, x):
+    count = len(log)
+    log.append(1.0)
+    return x * count, len(log)
+
+
+def appending_until(log, x):
+    while len(log) < 5:
+        log.append(x.sum())
+    return len(log), log is not None
+
+
+def asked_in_a_loop(log, x):
+    total = 0.0
+    for k in range(100):
+        if x[k % 3] > 0:
+            log.append(total)
+        total += len(log) * x[k % 3]
+    return total, len(log)
+
+
+@pytest.mark.parametrize("function", [asked_behind_it, asked_before_it, appending_until, asked_in_a_loop])
+def test_the_length_of_a_list_that_grows_is_an_input(function):
+    log = []
+    f, expected_log = jit(lambda x: function(log, x)), []
+    for seed in range(6):
+        if seed == 3:
+            log.append(9.0)
+            expected_log.append(9.0)
+        x = np.random.default_rng(seed).normal(size=3)
+        for one, other in zip(f(x), function(expected_log, x)):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        np.testing.assert_allclose(log, expected_log, rtol=1e-12)
+    assert f.cache_info().misses == 1 and f.cache_info().entries[0].native
+
+
+def as_a_size(log, x):
+    log.append(1.0)
+    return np.zeros(len(log)) + x[0]
+
+
+def as_a_number_of_rounds(log, x):
+    log.extend([1.0, 2.0])
+    for _ in log:
+        x = x + 1
+    return x
+
+
+def behind_what_is_read(log, x):
+    total = log[0] if log else 0.0
+    for k in range(100):
+        total += x[k % 3]
+        if total > 1:
+            log.append(total)
+    return total, len(log)
+
+
+@pytest.mark.parametrize("function", [as_a_size, as_a_number_of_rounds, behind_what_is_read])
+def test_the_length_of_a_list_that_python_needs(function):
+    log, expected_log = [0.5], [0.5]
+    f = jit(lambda x: function(log, x))
+    for seed in range(4):
+        x = np.random.default_rng(seed).uniform(size=3)
+        for one, other in zip(f(x), function(expected_log, x)):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        np.testing.assert_allclose(log, expected_log, rtol=1e-12)
+
+
 def test_numbers_that_change_are_inputs():
     holder = types.SimpleNamespace(lr=0.1)
     f = jit(lambda x: x * holder.lr)

@@ -169,6 +169,8 @@ class Around:
                 if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:
                     source = "list item" if isinstance(found, list) else "tuple item"
                     return self._add(source, holder=self._typed(holder, type(found)), index=index)
+            case paths.Length(holder=holder):
+                return self._add("length", holder=self.typed(holder, list))
         raise NotNative
 
     def _namespace(self, namespace: dict) -> int:

@@ -26,12 +26,16 @@ from .lists.access import items_of
 from .lists.deques import TracedDeque
 from .lists.functions import extreme, mapped, sorted_list, total, truths
 from .lists.runs import is_open_list, length_of
+from .outside_containers import OutsideList
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
 
 
 @implements(len)
 def len_(value: Any) -> Any:
+    if isinstance(value, OutsideList):
+        before, others = value.parts_of_length()
+        return before + length_of(others)
     if is_open_list(value):
         return length_of(value)
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)

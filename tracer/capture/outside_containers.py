@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..outside.guards import SameKeys, SameLength, SameType
-from ..outside.paths import MISSING, Item, Path
+from ..outside.paths import MISSING, Item, Length, Path
+from ..outside.policy import HiddenNeeded
 from .places import UNBOUND, Place, is_journaling, note
 
 if TYPE_CHECKING:
@@ -228,14 +229,42 @@ class OutsideList(list):
         self.count = len(original)
         self.unread = set(range(self.count))
         self.as_read: dict[int, tuple[Any, Any]] = {}
-        self.is_counted = self.is_changed = False
+        self.length_read: Any = None  # an input, where it differs from call to call
+        self.is_changed = False
         surroundings.guard(SameType(path, list))
+        if surroundings.policy.is_hidden(self._read_at_once):
+            self._read_all()
 
     def _count(self) -> None:
-        """Its length has been asked for."""
-        if not self.is_counted:
-            self.is_counted = True
+        """Python needs its length."""
+        if self.length_read is None or type(self.length_read) is int:
             self.surroundings.guard(SameLength(self.path, self.count))
+        else:
+            self.length_read.__index__()
+
+    def length_before(self) -> Any:
+        """The length that it has at the call; traced where it differs from call to call."""
+        if self.length_read is None:
+            length = Length(self.path)
+            if self.surroundings.policy.is_hidden(length.key):
+                self.length_read = self.surroundings.convert(self.count, length)
+            else:
+                self._count()
+                self.length_read = self.count
+        return self.length_read
+
+    def parts_of_length(self) -> tuple[Any, list[Any]]:
+        """A number of elements, and what else is in it."""
+        items = list.__getitem__(self, slice(None))
+        if self._is_kept(items):
+            return self.length_before(), items[self.count :]
+        self._count()
+        return 0, items
+
+    def _is_kept(self, items: list[Any]) -> bool:
+        """Whether what was in it stands where it stood: loops put lists together."""
+        is_kept = all(place < len(items) and items[place] is value for place, (_, value) in self.as_read.items())
+        return is_kept and not self.is_changed
 
     def _item(self, position: int) -> Any:
         if position in self.unread:
@@ -293,12 +322,27 @@ class OutsideList(list):
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
         items = list.__getitem__(self, slice(None))
-        if self.is_changed:
+        if not self._is_kept(items):
+            if self.unread:
+                raise HiddenNeeded({self._read_at_once})
+            self._count()
             before = [value for _, (_, value) in sorted(self.as_read.items())]
             if len(items) != len(before) or any(one is not other for one, other in zip(items, before)):
                 yield "contents", self.path, items
         elif len(items) > self.count:
+            self._expect_another_length()
             yield "append", self.path, items[self.count :]
+
+    @property
+    def _read_at_once(self) -> tuple:
+        """Stands among the hidden for a list some of whose elements are put together with those that were not read."""
+        return self.path.key, "elements"
+
+    def _expect_another_length(self) -> None:
+        """At the next call: what has asked for its length gets an input, unless Python needs it."""
+        policy, key = self.surroundings.policy, Length(self.path).key
+        if type(self.length_read) is int and key not in policy.hidden | policy.known:
+            raise HiddenNeeded({key})
 
 
 def _reads_whole(name: str) -> Callable:

@@ -169,6 +169,24 @@ class Item(Path):
             holder[self.index] = value
 
 
+class Length(Path):
+    """The length of the list that stands at another place."""
+
+    __slots__ = ("holder",)
+
+    def __init__(self, holder: Path) -> None:
+        self.holder = holder
+        self.text, self.key = f"len({holder.text})", (holder.key, "length")
+
+    @property
+    def root(self) -> Path:
+        return self.holder.root
+
+    def read(self, objects: Objects) -> Any:
+        holder = self.holder.read(objects)
+        return len(holder) if type(holder) is list else MISSING
+
+
 class Called(Path):
     """What a function returns that is called with these arguments, which are known; it changes nothing."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .guards import Guard, SameValue, is_number
-from .paths import Objects
+from .guards import Guard, SameLength, SameValue, is_number
+from .paths import Length, Objects
 
 
 @dataclass
@@ -24,8 +24,10 @@ class Policy:
         return key in self.hidden and key not in self.known
 
     def learn(self, guards: Iterable[Guard], objects: Objects) -> None:
-        """Numbers that have become others of the same type are inputs from now on."""
+        """Numbers that have become others of the same type are inputs from now on, and so are lengths of lists."""
         for guard in guards:
+            if isinstance(guard, SameLength) and guard.difference(objects) is not None:
+                self.hidden.add(Length(guard.path).key)
             if isinstance(guard, SameValue) and is_number(guard.value):
                 found = guard.path.read(objects)
                 if type(found) is type(guard.value) and not guard.holds(found):

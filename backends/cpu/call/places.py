@@ -13,10 +13,10 @@ from typing import Any
 from .call_signature import ArgumentGuard
 
 # How the object of a place is found.
-SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell")
+SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell", "length")
 (
     SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ITEM,
-    SOURCE_ATTRIBUTE, SOURCE_CELL,
+    SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH,
 ) = range(len(SOURCES))  # fmt: skip
 
 
@@ -58,8 +58,9 @@ class Place:
 
     source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
         ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
-        (``key`` of what stands there), "cell" (the contents of the cell ``key``).
-    guard: None lets everything pass. What items of tuples, lists and dicts are taken of must have passed a guard of its type.
+        (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there).
+    guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard of
+        its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
     """
 
@@ -83,6 +84,7 @@ FUNCTIONS = (
     "PyDict_Next",
     "PyDict_Size",
     "PyErr_Clear",
+    "PyLong_FromSsize_t",
     "PyObject_GetItem",
 )
 
@@ -273,7 +275,8 @@ held:
                                         i64 SOURCE_LIST_ITEM, label %list_item
                                         i64 SOURCE_DICT_ITEM, label %dict_item
                                         i64 SOURCE_ITEM, label %any_item
-                                        i64 SOURCE_ATTRIBUTE, label %attribute ]
+                                        i64 SOURCE_ATTRIBUTE, label %attribute
+                                        i64 SOURCE_LENGTH, label %length ]
 tuple_item:
   %tuple_size = field i64 %holder, TUPLE_SIZE
   %in_tuple = icmp slt i64 %index, %tuple_size
@@ -301,13 +304,19 @@ attribute:
   %get = load ptr, ptr @PyObject_GetAttr
   %found_attribute = call ptr %get(ptr %holder, ptr %key)
   br label %owned
+length:
+  %list_length = field i64 %holder, TUPLE_SIZE
+  %make_integer = load ptr, ptr @PyLong_FromSsize_t
+  %made_length = call ptr %make_integer(i64 %list_length)
+  br label %owned
 borrowed:
   %reference = phi ptr [ %given, %argument ], [ %key, %read ], [ %contents, %cell ], [ %holder, %held ],
                        [ %an_item, %item ], [ %found_item, %dict_item ]
   call void @retain(ptr %reference)
   br label %owned
 owned:
-  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ]
+  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ],
+                    [ %made_length, %length ]
   %nothing = icmp eq ptr %object, null
   br i1 %nothing, label %absent, label %check
 check:
