@@ -76,6 +76,22 @@ def test_the_length_of_a_list_that_grows_is_an_input(function):
     assert f.cache_info().misses == 1 and f.cache_info().entries[0].native
 
 
+def test_functions_of_numpy_that_are_read_from_outside_are_called_natively():
+    holder = types.SimpleNamespace(activation=np.tanh, layers=[np.abs, np.square])
+
+    @jit
+    def f(x):
+        for layer in holder.layers:
+            x = layer(x)
+        return holder.activation(x)
+
+    np.testing.assert_allclose(f(X), np.tanh(np.abs(X) ** 2))
+    assert f.cache_info().entries[0].native
+    holder.layers[0] = np.negative
+    holder.activation = np.sin
+    np.testing.assert_allclose(f(X), np.sin(X**2))
+
+
 def as_a_size(log, x):
     log.append(1.0)
     return np.zeros(len(log)) + x[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 import types
 from array import array
 from collections import deque
@@ -202,14 +203,16 @@ class Surroundings:
             self.guard(SameType(path, kind))
             self.guard(SameLength(path, len(value)))
             items = [self.convert(item, Item(path, position)) for position, item in enumerate(value)]
-            return value if all(map(_is, items, value)) else tuple(items) if kind is tuple else kind._make(items)
+            return value if all(map(operator.is_, items, value)) else tuple(items) if kind is tuple else kind._make(items)
         elif kind is set or isinstance(value, (dict, list, deque)):
             return self._container(value, path)
         elif kind is frozenset:
             self.guard(SameContents(path, value))
         elif isinstance(value, TracedArray):
             raise LeakedArrayError(value)
-        elif isinstance(value, (bytearray, array)) or kind.__module__ in _LIBRARIES and hasattr(value, "__dict__"):
+        elif isinstance(value, (bytearray, array)) or (
+            kind.__module__ in _LIBRARIES and kind is not np.ufunc and hasattr(value, "__dict__")
+        ):
             return self._opaque(value, path)
         elif isinstance(path, Argument):
             self.guard(SameType(path, kind))
@@ -466,10 +469,6 @@ class Surroundings:
         """Where it is found, None for another object."""
         found = self._holders.get(id(value))
         return self.containers.path_of(value) if found is None else found[1]
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def _is_looked_into(value: Any) -> bool:

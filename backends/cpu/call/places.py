@@ -59,8 +59,8 @@ class Place:
     source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
         ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
         (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there).
-    guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard of
-        its type.
+    guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard
+        of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
     """
 
