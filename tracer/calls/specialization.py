@@ -14,7 +14,7 @@ from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
-from ..recording.errors import RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import LeftToPython, RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
 from .shared_memory import Place, overlap, places_of
@@ -41,7 +41,8 @@ class Specialization:
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
-        self._is_repeated = self.changes_anything or any(kind is SizeBeyondBound for kind, *_ in recording.error_messages)
+        kinds = [kind for kind, *_ in recording.error_messages]
+        self._is_repeated = self.changes_anything or SizeBeyondBound in kinds or LeftToPython in kinds
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
@@ -108,7 +109,7 @@ class Specialization:
             error = self.error(code)
             if isinstance(error, StaleCapture):
                 error.beginning = beginning
-            elif self.changes_anything:
+            elif self.changes_anything or isinstance(error, LeftToPython):
                 raise RaisedBehindChanges(error, beginning=beginning)
             raise error
         count = recording.result_count

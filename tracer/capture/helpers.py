@@ -23,7 +23,7 @@ from .items import delitem, getitem, note_contents, setitem
 from .lists import access as list_access
 from .lists.runs import is_open_list
 from .loops import for_, while_
-from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
+from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
 from .places import Names
 from .raising import record_raise
 from .texts import is_open, mod, product
@@ -236,6 +236,7 @@ def spread(value: Any) -> Any:
 
 def if_(test: Any, body: Later, orelse: Later | None, names: Names) -> Any:
     """``if``: the way on which control goes on behind it."""
+    statements.count += 1
     test = condition(test)
     if isinstance(test, TracedArray):
         known = truth(test)

@@ -27,6 +27,7 @@ from .outcomes import (
     END_CODE,
     Mixed,
     possible_codes,
+    statements,
 )
 from .places import Names, journal, local_names, put_back
 
@@ -40,6 +41,7 @@ Block = Callable[..., Any]
 
 def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     """``for``: the way on which control goes on behind it."""
+    statements.count += 1
     trace = current_trace()
     if type(iterable) is Choice:
         return _over_choice(iterable, 0, body, orelse, names)
@@ -146,6 +148,7 @@ def _captured_or_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: 
 
 def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
     """``while``: the way on which control goes on behind it."""
+    statements.count += 1
     trace = current_trace()
     if trace is None:
         return _plain_while(test, body, orelse)

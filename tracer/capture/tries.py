@@ -14,10 +14,10 @@ from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import StaleCapture, TracerError
+from ..recording.errors import LeftToPython, StaleCapture, TracerError
 from ..recording.trace import Storage, Trace
 from .branches import decide
-from .outcomes import END_CODE, Mixed, possible_codes
+from .outcomes import END_CODE, Mixed, possible_codes, statements
 from .places import LocalName, Names, journal, local_names, note
 from .raising import inside_try, is_of_exception
 from .texts import Deferred
@@ -83,7 +83,10 @@ def _behind(
         kind = kind if isinstance(kind, type) else type(kind)
         for number, (kinds, _) in enumerate(handlers if not issubclass(kind, StaleCapture) else ()):
             if kinds is None or issubclass(kind, kinds()):
-                codes.setdefault(number, []).append(code)
+                if code in sequence.unfinished:
+                    messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
+                else:
+                    codes.setdefault(number, []).append(code)
                 break
     tests = {number: _is_one_of(found, some) for number, some in codes.items()}
     remaining = found
@@ -135,12 +138,14 @@ def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, s
 class _Sequence:
     """The statements of a body, one after the other for as long as none sets the error flag.
 
-    ``possible`` are the ways on which control leaves the body where none does.
+    ``possible`` are the ways on which control leaves the body where none does. A statement that consists of others cannot be
+    undone as one: where it fails Python makes the call.
     """
 
     def __init__(self, names: Names, sharing: Sequence[Block | None]) -> None:
         self.names, self.sharing = names, sharing
         self.possible: frozenset[int] = frozenset([END_CODE])
+        self.unfinished: set[int] = set()  # what statements raise that have done something before
 
     def run(self, blocks: Sequence[Block]) -> Any:
         for position, block in enumerate(blocks):
@@ -152,9 +157,12 @@ class _Sequence:
                 places = local_names(self.sharing, (*self.names[0], *self.names[1]))
                 before = [(place, place.get()) for place in places]
                 written: dict[Storage, hlo.Instruction] = {}
+                begun = statements.count
                 with trace.logging_writes(written), journal() as changed:
                     outcome = block()
                 if len(trace.root.error_messages) > known:
+                    if statements.count > begun:
+                        self.unfinished.update(range(known + 1, len(trace.root.error_messages) + 1))
                     before += changed.values()
                     return self._checked(trace, outcome, blocks[position + 1 :], before, written)
             if outcome is not None:

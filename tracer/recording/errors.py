@@ -81,6 +81,10 @@ class RaisedBehindChanges(Exception):
         self.error, self.is_sure, self.beginning = error, is_sure, beginning
 
 
+class LeftToPython(Exception):
+    """A loop or a branch in a ``try`` has failed, and may have done something before: Python makes the call."""
+
+
 class IntegerOverflow(StaleCapture, OverflowError):
     """A Python integer that compiled code computes is too large for it; calls trace again for fewer integers, if they can."""
 

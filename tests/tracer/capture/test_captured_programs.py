@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from phlox.tests.support.undecorated import assert_alike, check
 from phlox.tracer import ConcretizationError, TracerError, jit
+
+from ...support.undecorated import assert_alike, check
 
 RNG = np.random.default_rng(5)
 PROGRAMS = []

@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from phlox.tests.support.undecorated import check
 from phlox.tracer import jit
+
+from ...support.undecorated import check
 
 UP, DOWN = np.arange(6.0), np.arange(6.0)[::-1] - 2
 PROGRAMS = []

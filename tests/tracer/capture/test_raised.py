@@ -4,8 +4,9 @@ import copy
 
 import numpy as np
 import pytest
-from phlox.tests.support.undecorated import assert_alike
 from phlox.tracer import jit
+
+from ...support.undecorated import assert_alike
 
 UP, DOWN = np.arange(6.0), np.arange(6.0)[::-1] - 2
 

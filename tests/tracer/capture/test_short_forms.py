@@ -5,7 +5,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from phlox.tests.support.undecorated import check
+from phlox import jit
+
+from ...support.undecorated import check
 
 LINE = np.array([1.0, 2.0, 3.0, -4.0] * 25)
 
@@ -138,3 +140,44 @@ def repeated_texts(n):
 def test_texts_are_repeated():
     for n in (3, 0, -1):
         check(repeated_texts, n)
+
+
+def part_of_a_loop(x, places):
+    total = 0.0
+    try:
+        for k in range(len(places)):
+            total += x[places[k]]
+    except IndexError:
+        pass
+    return total
+
+
+def part_of_a_branch(x, places):
+    total = 0.0
+    try:
+        if places[0] > 0:
+            total = 1.0
+            total += x[places[1]]
+    except IndexError:
+        total += 10
+    return total
+
+
+def part_of_a_long_loop(x, places):
+    x[0] = 5
+    try:
+        for k in range(300):
+            x[1] += 1
+            x[places[k % 4]] += 1
+    except IndexError:
+        return "stopped"
+    return "done"
+
+
+@pytest.mark.parametrize("function", [part_of_a_loop, part_of_a_branch, part_of_a_long_loop])
+def test_what_a_statement_has_done_before_it_fails_is_kept(function):
+    jitted = jit(function)
+    for places in ([1, 2, 3, 3], [1, 9, 0, 0], [1, 2, 9, 0], [9, 9, 9, 9], [1, 2, 3, 0]):
+        first, second = np.arange(4.0), np.arange(4.0)
+        assert jitted(second, np.array(places)) == function(first, np.array(places))
+        np.testing.assert_array_equal(second, first)
