@@ -14,7 +14,6 @@ NOT_YET = {
     "iterative_methods.qr_algorithm": "error: ValueError: operands could not be broadcast together wit...",
     "linear_algebra.determinant_by_elimination": "error: TracerError: a list is changed that is one of several, o...",
     "messages.fixed_point": "error: ConcretizationError: The traced value pred[] is used to...",
-    "messages.print_report": "printed: '' instead of '[41 40 40] [20.5  6.5  2.5]'",
     "messages.solve_or_fit": "error: NotImplementedError: np.linalg.lstsq is not implemented...",
     "number_theory.trial_division": "error: IndexError: arrays used as indices must be of integer (o...",
     "optimization.nelder_mead": "error: NumPy needs an ndarray and finds a traced value",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +16,12 @@ from .texts import Deferred, TextMethod, call_later, concrete, is_open
 
 @implements(print)
 def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: bool = False) -> None:
-    """Prints at every call, what the values are then."""
+    """Prints at every call, what the values are then; to what is the standard output or error then, if it is that now."""
+    standard = next((name for name in ("stdout", "stderr") if file is not None and file is getattr(sys, name)), None)
 
     def print_now(*shown: Any) -> None:
-        once(print, *shown, sep=sep, end=end, file=file, flush=flush)
+        stream = file if standard is None else getattr(sys, standard)
+        once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
     call_later(print_now, *values)
 
