@@ -1,6 +1,7 @@
 """Who may import whom, read from the source; and that the wheel's package list is what is on the disk."""
 
 import ast
+import functools
 import os
 import re
 import sys
@@ -92,9 +93,19 @@ def folder_of(name):
     return name if MODULES[name].stem == "__init__" else name.rpartition(".")[0]
 
 
+@functools.cache
+def parsed(source):
+    return ast.parse(source)
+
+
+@functools.cache
+def nodes_of(source):
+    return tuple(ast.walk(parsed(source)))
+
+
 def imports(folder, source, inside_functions=True):
     """What source in this folder imports: modules of phlox with a leading ".", others as named, none that serve types only."""
-    pending = [ast.parse(source)]
+    pending = [parsed(source)]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -170,7 +181,7 @@ def test_no_file_imports_itself_on_a_way_round(folder):
 def unexplained_imports(source):
     """The lines of imports inside of functions with no comment beside them, or above those that stand together."""
     lines = source.splitlines()
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [node for node in nodes_of(source) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     found = {node.lineno for f in functions for node in ast.walk(f) if isinstance(node, ast.Import | ast.ImportFrom)}
     first = {}  # of the imports that stand together
     for line in sorted(found):
@@ -191,9 +202,8 @@ def test_unexplained_imports_are_found():
 
 def private_names_of_others(source):
     """The underscore names that a file imports or reads and does not define itself."""
-    tree = ast.parse(source)
     defined, used = set(), {}
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined.add(node.name)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -235,13 +245,13 @@ def test_private_names_are_found():
 
 def set_on_others(source):
     """The attributes of llvmlite's objects that a file sets so that the code means something else."""
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    nodes = [node for node in nodes_of(source) if isinstance(node, ast.Attribute)]
     stored = [node for node in nodes if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) != "self"]
     return {node.attr for node in stored} & {"type", "constant", "allocated_type", "interruption", "shared_functions"}
 
 
 def makes_phis(source):
-    return any(isinstance(node, ast.Attribute) and node.attr in ("phi", "add_incoming") for node in ast.walk(ast.parse(source)))
+    return any(isinstance(node, ast.Attribute) and node.attr in ("phi", "add_incoming") for node in nodes_of(source))
 
 
 MAKE_PHIS = {"backends.llvm.branches", "backends.llvm.loops", "backends.llvm.interruption"}
@@ -263,17 +273,17 @@ def test_what_is_set_on_llvmlite_is_found():
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "backends.cpu.machine_code"])
 def test_machine_code_is_made_and_loaded_in_one_place(name):
     used = {
-        node.attr for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))) if isinstance(node, ast.Attribute)
+        node.attr for node in nodes_of(MODULES[name].read_text(encoding="utf-8")) if isinstance(node, ast.Attribute)
     }
     assert not used & {"create_mcjit_compiler", "add_object_file", "emit_object", "add_symbol", "add_global_mapping"}
 
 
 def set_on_instructions(source):
     """The parts of an instruction's identity that a file sets outside of a constructor."""
-    tree = ast.parse(source)
-    constructors = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-    own = {node for constructor in constructors for node in ast.walk(constructor) if ast.unparse(node).startswith("self.")}
-    stored = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    constructors = [node for node in nodes_of(source) if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+    stored = [node for node in nodes_of(source) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    inside = {node for constructor in constructors for node in ast.walk(constructor)}
+    own = {node for node in stored if node in inside and ast.unparse(node).startswith("self.")}
     return {node.attr for node in stored if node not in own} & {"operation", "opcode", "operands", "attributes", "shape"}
 
 
