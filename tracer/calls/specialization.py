@@ -41,8 +41,8 @@ class Specialization:
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
-        kinds = [kind for kind, *_ in recording.error_messages]
-        self._is_repeated = self.changes_anything or SizeBeyondBound in kinds or LeftToPython in kinds
+        errors = [error for error, *_ in recording.error_messages]
+        self._is_repeated = self.changes_anything or SizeBeyondBound in errors or LeftToPython in errors
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = self.changes_arrays and arrays > 1

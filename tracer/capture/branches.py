@@ -109,15 +109,16 @@ def decide(
             recipes.append((place, merger.merge(place.name, *ends, surely=place.name in names[2]), ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
-    value = merger.merge("the result", *[returned_value(side.outcome) for side in sides], surely=True)
+    results = [returned_value(side.outcome) for side in sides]
+    value = merger.merge("the result", *results, surely=True)
     arrays = branches.choose(selector, *merger.emitted())
     for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
         if isinstance(place, _places.LocalName):
-            if not any(held is side.values[place.key] for side in sides):
+            if not any(held is end for end in ends):
                 _places.note_all_made(held)
-            _note_shared(held, [side.values[place.key] for side in sides], sides, before[place.key])
+            _note_shared(held, ends, sides, before[place.key])
         _link_arrays(held, ends, sides, before.get(place.key))
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
@@ -128,8 +129,8 @@ def decide(
     if RETURN_CODE not in possible:
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
-    _note_shared(returned, [returned_value(side.outcome) for side in sides], sides)
-    _link_arrays(returned, [returned_value(side.outcome) for side in sides], sides)
+    _note_shared(returned, results, sides)
+    _link_arrays(returned, results, sides)
     return outcome_of(code(arrays), possible, returned)
 
 

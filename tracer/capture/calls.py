@@ -134,7 +134,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _cached(function, args, kwargs)
     if isinstance(function, type):
         return _made(function, args, kwargs)
-    method = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
+    method = _call_method(kind)
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
     if places.is_journaling() and not _leaves_no_traces(function):
@@ -144,6 +144,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return each_within(lambda given: function(*given, **kwargs), args)
 
 
+def _call_method(kind: type) -> Any:
+    """What a call of an object of this class runs, None where its class has nothing."""
+    return next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
+
+
 def _is_written_anew(function: Any) -> bool:
     """Whether what a call of an object runs is the user's own."""
     if isinstance(function, type):
@@ -151,7 +156,7 @@ def _is_written_anew(function: Any) -> bool:
     elif isinstance(function, functools.partial):
         return True
     elif not isinstance(function, types.BuiltinFunctionType):
-        function = next((vars(base)["__call__"] for base in type(function).__mro__ if "__call__" in vars(base)), None)
+        function = _call_method(type(function))
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
 
 

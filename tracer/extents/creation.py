@@ -60,8 +60,7 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
     room = last - first
     count = np.where(by > 0, np.maximum(room + by - 1, 0) // by, np.maximum(-room - by - 1, 0) // -by)[()]
     plain = not isinstance(start, TracedArray) and start == 0 and not isinstance(step, TracedArray) and step == 1
-    wanted = last.instruction(trace) if plain else count.instruction(trace)
-    bound, size = bounded(trace, wanted if plain else count.instruction(trace))
+    bound, size = bounded(trace, (last if plain else count).instruction(trace))
     kind = _type_of_range(start, stop, step) if dtype is None else np.dtype(dtype)
     positions = TracedArray.from_instruction(trace, hlo.iota(hlo.Shape(hlo.S64, (bound,)), 0), is_scalar=False)
     return dynamic(trace, (positions * by + first).astype(kind), {0: size})

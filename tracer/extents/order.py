@@ -134,6 +134,13 @@ for _function in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.na
     implements_dynamic(_function)(_without_nan(_function))
 
 
+def _nan_where_any(a, found, axis, keepdims):
+    """What has been found leaving NaN out, and NaN where there is one."""
+    if a.dtype.kind in "iub":
+        return found
+    return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]
+
+
 def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
     """The quantile of an array is that which leaves NaN out, and NaN where there is one."""
 
@@ -142,9 +149,7 @@ def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
             raise NotImplementedError(f"np.{whole.__name__} with out= of an array whose size is known at run time only")
         a = as_array(a)
         found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims)
-        if a.dtype.kind in "iub":
-            return found
-        return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]
+        return _nan_where_any(a, found, axis, keepdims)
 
     return implementation
 
@@ -159,6 +164,4 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
         raise NotImplementedError("np.median with out= of an array whose size is known at run time only")
     a = as_array(a)
     found = np.nanmedian(a, axis=axis, keepdims=keepdims)
-    if a.dtype.kind in "iub":
-        return found
-    return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]
+    return _nan_where_any(a, found, axis, keepdims)
