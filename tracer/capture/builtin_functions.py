@@ -220,7 +220,12 @@ def all_(iterable: Any) -> Any:
 
 @implements(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = False) -> Any:
-    items = _elements((iterable,))
+    found = _in_order(_elements((iterable,)), key, reverse)
+    places.note_made(found)
+    return found
+
+
+def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if is_open_list(items):
         return sorted_list(items, key, reverse)
     if not has_traced(items) and key is None:

@@ -119,10 +119,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = without_maybes(args)
             if holds_choice(args):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
-        found = meaning(*args, **kwargs)
-        if function is sorted:
-            places.note_made(found)
-        return found
+        return meaning(*args, **kwargs)
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
