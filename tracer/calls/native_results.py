@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..capture.choices import Maybe
+from ..capture.choices import Choice, Maybe
 from ..outside import paths
 from ..recording import pytree
 from .arguments import Call
@@ -66,11 +67,12 @@ def _flags(structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[O
         next(outputs)
         return
     kind, absent, children = structure
-    if kind is Maybe:
+    is_optional = kind is Maybe and all(map(_is_plain, children))
+    if is_optional:
         flag = next(outputs)
         if absent is None and flag.kind == "result":
             yield flag
-    for child in children[kind is Maybe :]:
+    for child in children[is_optional:]:
         yield from _flags(child, outputs)
 
 
@@ -117,6 +119,13 @@ class _Steps:
         kind, auxiliary, children = structure
         if kind is type(None):
             yield self.step("object", object=None)
+            return
+        if kind in (Maybe, Choice) and not all(map(_is_plain, children)):
+            # What the way taken does not make may be what cannot be made: only Python can leave it out.
+            count = pytree.leaf_count(structure)
+            for output in itertools.islice(outputs, count):
+                yield from self._output(output)
+            yield self.step("call", count, partial(_unflattened, structure))
             return
         if kind is Maybe:
             flag = next(outputs)
@@ -177,6 +186,18 @@ class _Steps:
         yield from self._structure(effect.structure, outputs)
         yield self.step("call", 3, function)
         yield self.step("drop")
+
+
+def _is_plain(structure: pytree.Structure) -> bool:
+    """Whether a value of this structure can be made of any leaves."""
+    return structure is pytree.LEAF or structure[0] in _PLAIN and all(map(_is_plain, structure[2]))
+
+
+_PLAIN = (type(None), tuple, list, dict)
+
+
+def _unflattened(structure: pytree.Structure, *leaves: Any) -> Any:
+    return pytree.unflatten(structure, leaves)
 
 
 def _put_together(kind: type, auxiliary: Any, *children: Any) -> Any:

@@ -29,6 +29,7 @@ from .lists.runs import is_open_list, length_of
 from .outside_containers import OutsideList
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
+from .texts import Deferred, asked
 
 
 @implements(len)
@@ -38,6 +39,8 @@ def len_(value: Any) -> Any:
         return before + length_of(others)
     if is_open_list(value):
         return length_of(value)
+    if isinstance(value, Deferred):
+        return asked(len, 0, value)
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,17 @@ def _choice_of(_: None, parts: Sequence[Any]) -> Any:
     return values[number] if isinstance(number, (int, np.integer)) else Choice(number, values)
 
 
-# A compiled call puts the value together of numbers that are known then.
-pytree.register_pytree(Maybe, lambda value: ((value.is_there, value.value), value.absent), _maybe_of)
-pytree.register_pytree(Choice, lambda value: ((value.number, *value.values), None), _choice_of)
+def _needed_of_maybe(is_there: Any) -> Collection[int]:
+    return () if isinstance(is_there, (bool, np.bool_)) and not is_there else (1,)
+
+
+def _needed_of_choice(number: Any) -> Collection[int]:
+    return (1 + number,) if isinstance(number, (int, np.integer)) else range(1, sys.maxsize)
+
+
+# A compiled call puts the value together of numbers that are known then, and makes nothing that the way taken does not.
+pytree.register_pytree(Maybe, lambda value: ((value.is_there, value.value), value.absent), _maybe_of, _needed_of_maybe)
+pytree.register_pytree(Choice, lambda value: ((value.number, *value.values), None), _choice_of, _needed_of_choice)
 
 
 def _use(name: str) -> Any:

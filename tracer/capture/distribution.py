@@ -14,6 +14,7 @@ from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
 from .lists.runs import is_open_list, length_of
 from .places import note_made
+from .texts import Deferred
 
 
 def holds_choice(value: Any) -> bool:
@@ -87,6 +88,17 @@ def _truth_of(value: Any) -> Any:
     return found
 
 
+def _sum(one: Any, other: Any) -> Any:
+    """One after the other, where one or both are one of several: texts are put together when the program runs."""
+    if all(map(_is_text, (one, other))):
+        return Deferred(operator.add, one, other)
+    return each_within(lambda operands: operator.add(*operands), (one, other))
+
+
+def _is_text(value: Any) -> bool:
+    return all(map(_is_text, value.values)) if type(value) is Choice else isinstance(value, (str, Deferred))
+
+
 def _operator(function: Callable, is_reflected: bool = False) -> Callable:
     def operate(self: Choice, *others: Any) -> Any:
         if is_reflected:
@@ -102,6 +114,8 @@ for _name in BINARY_OPERATORS:
     setattr(Choice, f"__r{_name}__", _operator(_function, is_reflected=True))
     if _name != "divmod":
         setattr(Choice, f"__i{_name}__", _operator(getattr(operator, f"__i{_name}__")))
+Choice.__add__ = Choice.__iadd__ = _sum
+Choice.__radd__ = lambda self, other: _sum(other, self)
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Choice, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))
 

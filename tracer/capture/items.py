@@ -19,6 +19,7 @@ from .lists import access as list_access
 from .lists.runs import is_open_list, require_own
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
+from .texts import Deferred
 
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
@@ -39,7 +40,9 @@ def getitem(holder: Any, index: Any) -> Any:
         return holder[index]
     if isinstance(holder, np.ndarray):
         return as_traced(holder)[index]
-    if isinstance(holder, (list, tuple)) and isinstance(index, (TracedArray, slice)):
+    if isinstance(holder, str) and isinstance(index, slice):
+        return Deferred(_part_of_text, holder, index.start, index.stop, index.step)
+    if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     if isinstance(holder, dict) and isinstance(index, TracedArray):
         if index.known_value is None:
@@ -53,6 +56,10 @@ def _item_of_list(holder: Any, index: Any) -> Any:
     if isinstance(index, slice):
         places.note_made(found)
     return found
+
+
+def _part_of_text(text: str, start: int | None, stop: int | None, step: int | None) -> str:
+    return text[start:stop:step]
 
 
 def _grid(holder: Any, index: Any) -> Any:

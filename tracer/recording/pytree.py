@@ -7,9 +7,11 @@ dict's keys is kept, so that a function that runs through a dict meets the same 
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import itertools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 
@@ -18,11 +20,13 @@ class Node(NamedTuple):
 
     take_apart(value) returns (auxiliary, children), auxiliary hashable; put_together(auxiliary, children) is the inverse;
     labels(auxiliary, count) returns each child's place as code spells it: ``[0]``, ``['w']``, ``.w``.
+    needed(first) says which of the other children the first one asks for; those that it does not are not put together.
     """
 
     take_apart: Callable[[Any], tuple[Any, Sequence[Any]]]
     put_together: Callable[[Any, Sequence[Any]], Any]
     labels: Callable[[Any, int], Sequence[str]]
+    needed: Callable[[Any], Collection[int]] | None = None
 
 
 class _Leaf:
@@ -61,12 +65,17 @@ _NODES: dict[type, Node | None] = {
 
 
 def register_pytree(
-    type: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]
+    type: type,
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]],
+    unflatten: Callable[[Any, Sequence[Any]], Any],
+    needed: Callable[[Any], Collection[int]] | None = None,
 ) -> None:
     """Let instances of exactly this type be containers of arrays.
 
     flatten(value) returns (children, auxiliary): a sequence of arrays or containers, and a hashable value that together with
     them makes up the value. unflatten(auxiliary, children) makes an equal one; the children may then be any objects.
+    needed(first), where there is one, says which of the children after the first matter beside it: unflatten finds None in
+    the place of the others.
 
     Raises ValueError if the type is a container already.
 
@@ -84,7 +93,7 @@ def register_pytree(
         children, auxiliary = flatten(value)
         return auxiliary, tuple(children)
 
-    _NODES[type] = Node(take_apart, unflatten, _positions)
+    _NODES[type] = Node(take_apart, unflatten, _positions, needed)
 
 
 def _node_of(type: type) -> Node | None:
@@ -175,7 +184,27 @@ def unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
     if structure is LEAF:
         return next(leaves)
     kind, auxiliary, children = structure
-    return _NODES[kind].put_together(auxiliary, [unflatten_from(child, leaves) for child in children])
+    node = _NODES[kind]
+    if node.needed is None:
+        return node.put_together(auxiliary, [unflatten_from(child, leaves) for child in children])
+    parts = [unflatten_from(children[0], leaves)]
+    needed = node.needed(parts[0])
+    for index, child in enumerate(children[1:], start=1):
+        if index in needed:
+            parts.append(unflatten_from(child, leaves))
+        else:
+            collections.deque(itertools.islice(leaves, leaf_count(child)), maxlen=0)
+            parts.append(None)
+    return node.put_together(auxiliary, parts)
+
+
+def leaf_count(structure: Structure) -> int:
+    """How many leaves a value of this structure has.
+
+    >>> leaf_count(flatten({"w": [1, 2], "b": 3})[1])
+    3
+    """
+    return 1 if structure is LEAF else sum(map(leaf_count, structure[2]))
 
 
 def leaf_paths(structure: Structure, prefix: str = "") -> list[str]:

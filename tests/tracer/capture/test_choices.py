@@ -186,6 +186,42 @@ def object_in_a_loop_that_is_unrolled(x):
     return sums, ring.next
 
 
+# The second calls take the native way.
+again = program((1 / DOWN[:3],), (DOWN[3:],), (1 / DOWN[:3],), (UP,), (UP,))
+
+
+@again
+def text_of_an_error_that_may_be_none(x):
+    with np.errstate(all="raise"):
+        try:
+            return 1 / x
+        except FloatingPointError as error:
+            return str(error)
+
+
+@again
+def container_with_a_text_or_nothing(x):
+    if x[0] > 0:
+        return {"values": x, "text": f"{x[1]:.2f}"}
+
+
+letters = program((UP,), (UP[2:4],), (UP[::-1],))
+
+
+@letters
+def letters_of_a_text(x):
+    place = int(x[1])
+    return "ABCDEF"[place], "ABCDEF"[-place:], "ABCDEF"[place] == "C"
+
+
+@letters
+def text_that_grows(x):
+    line = ""
+    for value in x[:3]:
+        line += "ABCDEF"[int(value)]
+    return line, len(line)
+
+
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[function.__name__ for function, _ in PROGRAMS])
 def test_programs_do_what_they_do_undecorated(number):
     function, calls = PROGRAMS[number]
@@ -287,3 +323,13 @@ def test_what_one_of_the_values_cannot_do_is_an_exception_of_the_program():
     assert f(DOWN) == 1.5
     with pytest.raises(KeyError, match="a"):
         f(UP)
+
+
+def test_a_letter_behind_the_end_of_a_text():
+    @jit
+    def f(place):
+        return "abc"[place]
+
+    assert f(-3) == "a"
+    with pytest.raises(IndexError, match="string index out of range"):
+        f(3)

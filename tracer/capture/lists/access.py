@@ -75,8 +75,12 @@ def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
     return number_of(position)
 
 
+def _kind_of(holder: Sequence[Any]) -> str:
+    return "list" if isinstance(holder, list) else "string" if isinstance(holder, str) else "tuple"
+
+
 def get(holder: Any, index: Any) -> Any:
-    """``holder[index]`` of a list or a tuple."""
+    """``holder[index]`` of a list, a tuple or a text."""
     items = items_of(holder)
     if isinstance(index, slice):
         found = sliced(items, index)
@@ -84,7 +88,7 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
-    position = row_at(items, index, f"{'list' if isinstance(holder, list) else 'tuple'} index out of range")
+    position = row_at(items, index, f"{_kind_of(holder)} index out of range")
     return element(settled(items), position)
 
 
