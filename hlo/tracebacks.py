@@ -27,6 +27,12 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 _calls_users: list[CodeType] = []
 
 
+def line_of(place: Place) -> int:
+    """The number of the line."""
+    code, offset = place
+    return next(islice(code.co_positions(), offset // 2, None))[0] or code.co_firstlineno
+
+
 def calls_users(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: the function calls the one that is traced; `places_of_users` looks no further."""
     _calls_users.append(function.__code__)

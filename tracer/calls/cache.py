@@ -14,7 +14,7 @@ class CacheEntry:
 
     ``leaves`` describe the arguments, ``reason`` says why the call that compiled it fitted none of the entries that there
     were, ``static_numbers`` lists the arguments that became static because the function needs their values, and ``native``
-    tells whether calls of this form bypass Python.
+    tells whether calls of this form bypass Python, ``compile_seconds`` how long it took to make code of what was traced.
     """
 
     leaves: tuple[Leaf, ...]
@@ -22,6 +22,7 @@ class CacheEntry:
     reason: str
     static_numbers: tuple[str, ...] = ()
     native: bool = False
+    compile_seconds: float = 0.0
 
     @property
     def signature(self) -> str:

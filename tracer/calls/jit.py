@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import time
 import types
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -26,6 +27,7 @@ from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
+from .explanation import Explanation, explanation
 from .leaves import TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
@@ -224,10 +226,12 @@ class JittedFunctionBase:
         outside = min([other.differences(objects) for other in others], key=len, default=[])
         outgrown, self._outgrown = self._outgrown, ""
         reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
+        started = time.perf_counter()
         specialization = Specialization(recording, self._compile(recording))
+        seconds = time.perf_counter() - started
         native = install(specialization, self, form, call)
         numbers = static_numbers(form.leaves, form.numbers)
-        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native)
+        self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
         return specialization
 
@@ -334,8 +338,19 @@ class JittedFunctionBase:
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
-        reason = reason_not_captured(self._function) if self._options["control_flow"] == "source" else None
-        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()), reason)
+        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()), self._reason_not_captured)
+
+    def explain(self) -> Explanation:
+        """What has become of the function, for each form of call: text, and in notebooks a card with the program, drawn.
+
+        Which loops are loops of the program and which were unrolled, and why; what becomes of branches; what is read and set
+        outside; the exceptions that the program may raise; the arrays that are copied; operations, memory, and time.
+        """
+        return explanation(self.__name__, self._entries, self._reason_not_captured)
+
+    @property
+    def _reason_not_captured(self) -> str | None:
+        return reason_not_captured(self._function) if self._options["control_flow"] == "source" else None
 
     def cache_clear(self) -> None:
         """Forget all compiled code and all counts."""

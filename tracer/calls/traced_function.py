@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -103,6 +104,7 @@ class Recording:
     ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
     the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
     calls ``host_functions``, and takes random numbers of ``generators``. Outputs and effects need the arguments ``containers``.
+    ``unrolled_loops`` says by file and line how, and why, a loop is none of the program.
     """
 
     module: hlo.Module
@@ -120,6 +122,8 @@ class Recording:
     host_functions: list[HostFunction] = field(default_factory=list)
     generators: list[Any] = field(default_factory=list)
     containers: frozenset[str] = frozenset()
+    unrolled_loops: dict[tuple[str, int], str] = field(default_factory=dict)
+    trace_seconds: float = 0.0
 
 
 def record(
@@ -139,12 +143,15 @@ def record(
     in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
     function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
+    started = time.perf_counter()
     while True:
         trace = Trace(identifier(name))
         trace.guessed_bounds = guessed_bounds
         trace.surroundings = Surroundings(trace, policy, objects)
         try:
-            return _record(trace, function, form, same_as, aliases or {})
+            recording = _record(trace, function, form, same_as, aliases or {})
+            recording.trace_seconds = time.perf_counter() - started
+            return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
             continue
@@ -295,7 +302,7 @@ def _finish(
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
-        trace.host_functions, list(trace.generators.values()), _containers_needed(collected, effects),
+        trace.host_functions, list(trace.generators.values()), _containers_needed(collected, effects), trace.unrolled_loops,
     )  # fmt: skip
 
 

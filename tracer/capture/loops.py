@@ -47,6 +47,8 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
         return _over_choice(iterable, 0, body, orelse, names)
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
+        if trace is not None:
+            _note_unrolled(body, f"unrolled, over the elements of a {type(iterable).__name__}")
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
         return _one_by_one(elements, body, orelse, names)
     return _over(rows, body, orelse, names)
@@ -60,11 +62,18 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     if count > 1 and _is_long(trace, rows, body, names):
         try:
             return _attempt(lambda: _captured_or_in_pairs(rows, body, orelse, names), (body, orelse), names)
-        except Exception:
+        except Exception as error:
             if count > _MOST_ROUNDS:
                 raise
             trace.root.long_loops[body.__code__, count] = False
+            _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {error}")
+    else:
+        _note_unrolled(body, f"{count} rounds, unrolled as they are short")
     return _one_by_one(_Rounds(rows), body, orelse, names)
+
+
+def _note_unrolled(body: Block, what: str) -> None:
+    current_trace().root.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
 
 
 class _Rounds:
@@ -162,6 +171,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
             return _captured(None, test, body, orelse, names)
         if not value:
             return None if orelse is None else orelse()
+        _note_unrolled(body, "unrolled, as what decides is known while tracing")
         if not tried:
             if begun == len(trace.builder.instructions) and _turns_traced(trace, test, body, names):
                 return _captured(None, test, body, orelse, names)

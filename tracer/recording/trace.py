@@ -162,6 +162,7 @@ class Trace:
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # of the root: objects that the function makes, by id, and where
         self.surroundings: Any = None  # of the root: what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
+        self.unrolled_loops: dict[tuple[str, int], str] = {}  # of the root: by the user's line, how and why
         self.copies: dict[int, Any] = {}  # of the root: containers that stand for others, by id (capture/lists/runs.py)
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
