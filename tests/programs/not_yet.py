@@ -16,10 +16,8 @@ NOT_YET = {
     "messages.fixed_point": "error: ConcretizationError: The traced value pred[] is used to...",
     "messages.solve_or_fit": "error: NotImplementedError: np.linalg.lstsq is not implemented...",
     "number_theory.trial_division": "error: IndexError: arrays used as indices must be of integer (o...",
-    "optimization.nelder_mead": "error: NumPy needs an ndarray and finds a traced value",
     "puzzles.best_move": "time: a call takes more than 5 s",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
-    "randomness.gamblers_ruin": "error: NumPy needs an ndarray and finds a traced value",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: while: cluster enters the body as f64[<=...",
     "runtime_extents.expand_runs": "error: NotImplementedError: np.split of an array whose size is...",
     "runtime_extents.group_by": "error: NotImplementedError: np.add.reduceat of an array whose s...",
@@ -42,5 +40,4 @@ NOT_YET = {
     "state.count_values": "error: Python needs a hash and finds a traced value",
     "views_and_indexing.rows_that_are_views": "error: NotImplementedError: an array is read that may be anothe...",
     "views_and_indexing.sliding_statistics": "error: NotImplementedError: np.lib.stride_tricks.sliding_window...",
-    "weather_and_flow.vertical_advection": "error: NumPy needs an ndarray and finds a traced value",
 }

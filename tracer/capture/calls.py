@@ -26,6 +26,7 @@ from . import places
 from .choices import Choice, Maybe, without_maybes
 from .distribution import each, each_within, holds_choice
 from .lists.runs import is_open_list, require_own
+from .numpy_calls import call_numpy, of_numpy
 from .outside_kinds import OUTSIDE_CONTAINERS
 from .surroundings import current_surroundings
 
@@ -87,6 +88,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 raise _not_captured(function)
             else:
                 args, kwargs = _seen_in(args, kwargs)
+                if of_numpy(inner):
+                    return call_numpy(function, args, kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -138,6 +141,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise _not_captured(function)
     if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
         args, kwargs = _seen_in(args, kwargs)
+    if of_numpy(function):
+        return each_within(lambda given: call_numpy(function, given, kwargs), args)
     return each_within(lambda given: function(*given, **kwargs), args)
 
 

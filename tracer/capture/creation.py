@@ -5,22 +5,23 @@ What they hold stays known as long as it does not depend on the call, so that Py
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare
-from .calls import implements
+from .calls import call, implements
+from .numpy_calls import traced_constant
 from .stacked_rows import is_row, whole_array
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
-    np.arange, np.linspace, np.tri,
+    np.arange, np.linspace, np.tri, np.broadcast_to,
 )  # fmt: skip
 
 
@@ -52,6 +53,13 @@ def _is_of_numbers(args: tuple, kwargs: dict) -> bool:
 
 for _function in _CREATIONS:
     implements(_function)(_creation(_function))
+
+
+@implements(np.ndarray)
+def ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None, order: Any = None) -> Any:
+    if buffer is None and strides is None:
+        return _creation(np.empty)(shape, dtype=dtype, order=order or "C")
+    return np.ndarray(shape, dtype, buffer, offset, strides, order)
 
 
 def _conversion(function: Callable) -> Callable:
@@ -96,16 +104,6 @@ def _joined_rows(values: Any) -> TracedArray | None:
     return np.concatenate([before, whole]) if before.shape[1:] == whole.shape[1:] else None
 
 
-def traced_constant(array: Any) -> Any:
-    """An array that NumPy made, or several, as traced ones; as they are where they do not hold numbers, or are large."""
-    if type(array) in (list, tuple):
-        return type(array)(map(traced_constant, array))
-    if type(array) is not np.ndarray or array.dtype.kind not in "biufc" or array.nbytes > 1 << 16:
-        return array
-    trace = require_trace()
-    return TracedArray.from_instruction(trace, hlo.constant(array), is_scalar=False)
-
-
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
     whole = whole_array(arrays)
@@ -116,6 +114,14 @@ def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
 
 for _function in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy):
     implements(_function)(_conversion(_function))
+
+
+@implements(np.fromiter)
+def fromiter(iter: Any, dtype: Any, count: int = -1, **like: Any) -> Any:
+    values = call(list, iter if count < 0 else itertools.islice(iter, count))
+    if len(values) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(values)} items.")
+    return call(np.array, values, dtype)
 
 
 def _scalar_type(kind: type[np.generic]) -> Callable:

@@ -11,12 +11,13 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import places
+from .calls import call
 from .choices import Choice, Maybe, without_maybes
-from .creation import traced_constant
 from .distribution import each, each_within, holds_choice
 from .iteration import TracedRange
 from .lists import access as list_access
 from .lists.runs import is_open_list, require_own
+from .numpy_calls import traced_constant
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
 from .texts import Deferred
@@ -36,6 +37,8 @@ def getitem(holder: Any, index: Any) -> Any:
         return each(lambda one: each_within(lambda other: getitem(one, other), index), holder)
     if type(holder) is list and isinstance(index, slice):
         return _item_of_list(holder, index)
+    if isinstance(holder, (TracedArray, np.ndarray)):
+        index = _without_lists(index)
     if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -94,6 +97,13 @@ def _with_arrays(index: Any) -> Any:
     return tuple(map(_with_arrays, index)) if type(index) is tuple else index
 
 
+def _without_lists(index: Any) -> Any:
+    """The index of an array with arrays in the place of lists of traced values."""
+    if type(index) is tuple:
+        return tuple(map(_without_lists, index))
+    return call(np.array, index) if type(index) is list and (has_traced(index) or is_open_list(index)) else index
+
+
 def _needs_values(index: Any) -> bool:
     if isinstance(index, (TracedArray, list)):
         return has_traced(index)
@@ -108,6 +118,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         each(lambda one: setitem(value, one, index), holder)
         return
     index = _with_arrays(without_maybes(index))
+    if isinstance(holder, (TracedArray, np.ndarray)):
+        index = _without_lists(index)
     if holds_choice(index):
         each_within(lambda one: setitem(value, holder, one), index)
         return

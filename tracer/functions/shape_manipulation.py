@@ -22,6 +22,7 @@ from ..recording.operands import (
     normalize_axes,
     normalize_axis,
     result,
+    settled,
     shape_argument,
 )
 
@@ -76,6 +77,13 @@ def _sizes(shape: Any, count: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _listed(numbers: Any) -> Any:
+    """Sizes or axes, one by one where they are several; those that do not depend on the call as Python's integers."""
+    if isinstance(numbers, (tuple, list)) or isinstance(numbers, TracedArray) and numbers.ndim == 1:
+        return tuple([settled(one, "as a size of a shape") for one in numbers])
+    return settled(numbers, "as a size of a shape")
+
+
 def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -> TracedArray:
     """A view of the array in another shape, a copy where NumPy makes one."""
     strides = reshape_strides(a.shape, a.element_strides, shape)
@@ -97,7 +105,7 @@ def reshaped(a: TracedArray, shape: tuple[int, ...], copy: bool | None = None) -
 @implements(np.reshape)
 def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     """A view where NumPy makes one, else a copy."""
-    a, shape = as_traced(a), newshape if shape is None else shape
+    a, shape = as_traced(a), _listed(newshape if shape is None else shape)
     if has_traced(shape):
         return DYNAMIC[np.reshape](a, shape, order=order, copy=copy)
     sizes = _sizes(shape, a.size)
@@ -151,6 +159,7 @@ def transpose(a, axes=None):
     a = as_traced(a)
     if axes is None:
         return permuted(a, range(a.ndim)[::-1])
+    axes = _listed(axes)
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")

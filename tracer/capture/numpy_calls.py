@@ -1,0 +1,86 @@
+"""Calls of NumPy's functions while a function is traced: lists of traced values are arrays; what is made can be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..functions.ufunc_calls import call_ufunc
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import dynamic_arrays
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
+from ..recording.operands import has_traced, prepare
+from .stacked_rows import whole_array
+
+# Larger arrays that NumPy makes of what is known stay NumPy's.
+_MOST_BYTES = 1 << 16
+
+
+def of_numpy(function: Callable) -> bool:
+    """Whether this is a function of NumPy's."""
+    holder = getattr(function, "__self__", None)
+    if isinstance(function, np.ufunc) or isinstance(holder, np.ufunc):
+        return True
+    module = getattr(function, "__module__", None)
+    return type(module) is str and module.partition(".")[0] == "numpy" and not isinstance(function, type)
+
+
+def call_numpy(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """``function(*args, **kwargs)``, where NumPy, which looks for traced arrays among the arguments alone, finds some in lists.
+
+    What it makes of known values is a traced array, which can be written to.
+    """
+    given = (*args, *kwargs.values())
+    if any(type(one) in (list, tuple) and has_traced(one) for one in given):
+        return _of_lists(function, args, kwargs)
+    found = function(*args, **kwargs)
+    if type(found) not in (np.ndarray, tuple, list) or any(map(has_traced, given)):
+        return found
+    return traced_constant(found, [one for one in given if isinstance(one, np.ndarray)])
+
+
+def _of_lists(function: Callable, args: tuple, kwargs: dict) -> Any:
+    implementation = _implementation(function)
+    if implementation is None:
+        return function(*args, **kwargs)
+    if dynamic_arrays((*args, *kwargs.values())):
+        if function in DYNAMIC:
+            return function(*args, **kwargs)
+        args, kwargs = tuple(map(prepare, args)), {name: prepare(one) for name, one in kwargs.items()}
+        return function(*args, **kwargs)
+    args, kwargs = tuple(map(_joined, args)), {name: _joined(one) for name, one in kwargs.items()}
+    return implementation(*args, **kwargs)
+
+
+def _joined(value: Any) -> Any:
+    """The array whose elements a list has, where they are all of it."""
+    whole = whole_array(value)
+    return value if whole is None or whole.ndim > 1 else whole
+
+
+def _implementation(function: Callable) -> Callable | None:
+    if function in FUNCTIONS:
+        return FUNCTIONS[function]
+    if isinstance(function, np.ufunc):
+        return lambda *inputs, **arguments: call_ufunc(function, inputs, **arguments)
+    ufunc = getattr(function, "__self__", None)
+    if isinstance(ufunc, np.ufunc):
+        return lambda *inputs, **arguments: call_ufunc_method(ufunc, function.__name__, *inputs, **arguments)
+    return None
+
+
+def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
+    """An array that NumPy made, or several, as traced ones; as they are where they share memory with others.
+
+    So are those that do not hold numbers, and large ones.
+    """
+    if type(found) in (list, tuple):
+        return type(found)([traced_constant(one, others) for one in found])
+    if type(found) is not np.ndarray or found.dtype.kind not in "biufc" or found.nbytes > _MOST_BYTES:
+        return found
+    if any(np.may_share_memory(found, other) for other in others):
+        return found
+    return TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False)
