@@ -24,7 +24,7 @@ from .choices import Maybe
 from .distribution import condition
 from .iteration import Rows
 from .lists.merging import carried_as, state_of
-from .lists.runs import Unread, place_of
+from .lists.runs import Unread, is_open_list, place_of
 from .merging import (
     NOWHERE,
     Container,
@@ -362,7 +362,7 @@ class CapturedLoop:
         """Whether a round of a known number of them appends numbers to a list, or containers of numbers."""
         if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or self.leaves_early:
             return False
-        known = self.rows is not None and isinstance(self.rows.length, int)
+        known = self.rows is not None and isinstance(self.rows.length, int) and not is_open_list(end)
         leaves = pytree.flatten(end[len(before) :])[0]
         return known and unchanged(before, end[: len(before)]) and all(map(is_number, leaves))
 

@@ -82,6 +82,8 @@ pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _tex
 
 def is_open(value: Any) -> bool:
     """Whether a text made of this value depends on the call."""
+    if isinstance(value, (np.ndarray, np.generic, int, float, str)):
+        return False
     if isinstance(value, TracedArray):
         return value.known_value is None
     if isinstance(value, (list, tuple)):

@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from phlox import TracerError, jit
+from phlox import TracerError, hlo, jit
 
 RISING, FALLING = np.arange(6.0), np.arange(6.0)[::-1] - 2
 VALUES = [(RISING,), (FALLING,), (np.array([3.0, -1.0, 3.0, 0.5, 7.0, -2.0]),), (np.full(6, -9.0),)]
@@ -609,3 +609,17 @@ def two_names_of_a_new_one(x):
 def test_a_list_that_would_be_a_copy_is_an_error(function):
     with pytest.raises(TracerError, match="one of several|names of one list"):
         jit(function)(RISING)
+
+
+def test_what_some_rounds_append_is_as_many_results_for_any_number_of_rounds():
+    def positive(x):
+        found = []
+        for i in range(len(x)):
+            if x[i] > 0:
+                found.append((i, x[i]))
+        return found
+
+    def count(size):
+        return len(hlo.leaves(jit(positive).lower(np.ones(size)).module.entry.shape))
+
+    assert count(300) == count(100)

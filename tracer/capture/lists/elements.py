@@ -6,7 +6,7 @@ by their number in a table, where not all elements have the same one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -301,23 +301,33 @@ def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArra
 
 
 def elements_from_arrays(
-    structure: Any, forms: Sequence[LeafForm], columns: Sequence[tuple[np.ndarray, bool]], count: int, finished: Callable
+    structure: Any, forms: Sequence[LeafForm], columns: Iterable[tuple[np.ndarray, bool]], count: int
 ) -> list[Any]:
-    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
-
-    ``finished`` puts lists in them together.
-    """
-    pending = list(columns)
+    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers."""
+    pending = iter(columns)
     leaves = []
     for form in forms:
-        codes = pending.pop(0)[0].tolist() if form.is_coded else [0] * count
+        codes = next(pending)[0].tolist() if form.is_coded else None
         values: list[Any] = []
         if form.is_number:
-            column, is_weak = pending.pop(0)
+            column, is_weak = next(pending)
             values = column.tolist() if is_weak else list(column)
             if not form.is_scalar and not is_weak:
                 values = [np.array(value) for value in values]
-        table = [None] * form.is_number + list(map(_constant, form.constants))
-        leaves.append([values[row] if form.is_number and not code else table[code] for row, code in enumerate(codes)])
-    rows = zip(*leaves) if leaves else [()] * count
-    return [finished(pytree.unflatten(structure, row)) for row in rows]
+        if codes is not None:
+            table = [None] * form.is_number + list(map(_constant, form.constants))
+            values = [values[row] if form.is_number and not code else table[code] for row, code in enumerate(codes)]
+        elif not form.is_number:
+            values = [_constant(form.constants[0])] * count
+        leaves.append(values)
+    return _put_together(structure, iter(leaves), count)
+
+
+def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> list[Any]:
+    """So many values of this structure, whose leaves the lists have."""
+    if structure is pytree.LEAF:
+        return next(leaves)
+    kind, auxiliary, children = structure
+    parts = [_put_together(child, leaves, count) for child in children]
+    rows = zip(*parts) if parts else [()] * count
+    return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from .elements import elements_from_arrays
 from .runs import Run, instructions
@@ -18,18 +19,28 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
     arrays = [TracedArray.from_instruction(require_trace(), column, is_scalar=False) for column in instructions(run)]
     numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
     weak = [column.weak_type for column in kind.columns]
+    holds_runs = _holds_runs(form.structure)
 
     def elements(given: Sequence[Any]) -> list[Any]:
         others = [int(number) for number in given[len(arrays) :]]
         length = run.length if isinstance(run.length, int) else others.pop(0)
         start = others.pop(0) if others else 0
-        columns = [np.asarray(column)[: form.capacity] for column in given[: len(arrays)]]
-        if start:
-            columns = [np.roll(column, -start, axis=0) for column in columns]
-        given = [(column[:length], one) for column, one in zip(columns, weak)]
-        return elements_from_arrays(form.structure, form.leaves, given, length, _finished)
+        columns = zip(_rows(given[: len(arrays)], form.capacity, length, start), weak)
+        found = elements_from_arrays(form.structure, form.leaves, columns, length)
+        return list(map(_finished, found)) if holds_runs else found
 
     return [*arrays, *numbers], elements
+
+
+def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[np.ndarray]:
+    """So many rows of each column from this one on; the row of the capacity is the first one."""
+    if start:
+        columns = [np.roll(np.asarray(column)[:capacity], -start, axis=0) for column in columns]
+    return [np.asarray(column)[:length] for column in columns]
+
+
+def _holds_runs(structure: Any) -> bool:
+    return structure is not pytree.LEAF and (structure[0] is Run or any(map(_holds_runs, structure[2])))
 
 
 def _finished(value: Any) -> Any:
@@ -41,8 +52,8 @@ def _finished(value: Any) -> Any:
         if type(item) is not Run:
             found.append(_finished(item))
             continue
-        columns = [np.roll(np.asarray(column)[: item.form.capacity], -item.start, axis=0) for column in item.columns]
         weak = [isinstance(column, list) for column in item.columns]
-        given = [(column[: item.length], one) for column, one in zip(columns, weak)]
-        found += elements_from_arrays(item.form.structure, item.form.leaves, given, int(item.length), _finished)
+        columns = zip(_rows(item.columns, item.form.capacity, item.length, item.start), weak)
+        given = elements_from_arrays(item.form.structure, item.form.leaves, columns, int(item.length))
+        found += map(_finished, given)
     return type(value)(found)
