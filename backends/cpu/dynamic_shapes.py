@@ -65,19 +65,25 @@ class PaddedExecutable:
         return arrays + sizes
 
     def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
-        """As `NativeExecutable.install`; for results whose first dimension alone is dynamic, and no such arguments."""
-        padding, sizes = self.program.padding, len(signature.results)
-        if self._takes_sizes or any(any(shape.dynamic_dimensions[1:]) for shape in padding.results):
+        """As `NativeExecutable.install`, where no arguments have dynamic dimensions."""
+        if self._takes_sizes:
             return False
-        hidden = ResultSpec(np.dtype(np.int32), (), form="hidden")
-        dynamic = [number for number, shape in enumerate(padding.results) if shape.dynamic_dimensions[:1] == (True,)]
-        results = list(signature.results)
-        for size, number in enumerate(dynamic, sizes):
-            results[number] = replace(results[number], size=size)
-        results += [hidden] * (len(dynamic) + 1)
+        results, steps = list(signature.results), list(steps) or _steps(signature)
+        for number, shape in enumerate(self.program.padding.results):
+            dynamic = [dimension for dimension, is_dynamic in enumerate(shape.dynamic_dimensions) if is_dynamic]
+            if dynamic == [0]:
+                results[number] = replace(results[number], size=len(results))
+                results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
+            elif dynamic:
+                sizes = range(len(results), len(results) + len(dynamic))
+                results += [ResultSpec(np.dtype(np.int32), ())] * len(dynamic)
+                if sum(step.kind == "result" and step.number == number for step in steps) > 1:  # one array at several places
+                    return False
+                steps = [new for step in steps for new in _with_cut(step, number, sizes, shape)]
+        results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
         errors = (*signature.errors, len(results) - 1)
         changed = replace(signature, results=tuple(results), errors=errors, result_structure="steps")
-        return self.padded.install(instance, changed, steps=steps or _steps(signature), **options)
+        return self.padded.install(instance, changed, steps=steps, **options)
 
     @property
     def optimized(self) -> Module:
@@ -108,6 +114,14 @@ def _steps(signature: CallSignature) -> list[Step]:
     return {"none": [Step("object")], "single": results, "tuple": [*results, Step("tuple", len(results))]}[
         signature.result_structure
     ]
+
+
+def _with_cut(step: Step, number: int, sizes: Sequence[int], shape: Shape) -> list[Step]:
+    """The step, with the array of this result cut to its sizes where it is the one that takes it."""
+    if step.kind != "result" or step.number != number:
+        return [step]
+    cut = Step("call", 1 + len(sizes), lambda array, *sizes: _cut(array, shape, iter(sizes)))
+    return [step, *[Step("result", size) for size in sizes], cut]
 
 
 def executable_of(program: NativeProgram) -> NativeExecutable | PaddedExecutable:

@@ -259,3 +259,19 @@ def test_functions_that_are_made_anew():
             holder = Holder(plain.function, plain.other)
             assert jitted(holder, 2.0) == apply(holder, 2.0)
     assert jitted.cache_info().misses == misses
+
+
+def test_results_with_sizes_along_any_dimension_are_returned_natively():
+    @jit
+    def votes(labels):
+        counts = np.zeros((3, labels.max() + 1), int)
+        for i, label in enumerate(labels):
+            counts[i, label] += i + 1
+        return counts, counts[:, 1:]
+
+    for labels in ([2, 0, 1], [1, 1, 1], [5, 0, 2]):
+        labels = np.array(labels)
+        for found, expected in zip(votes(labels), votes.__wrapped__(labels)):
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == expected.dtype
+    assert votes.cache_info().entries[0].native

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray
-from ..recording.dynamic_array import padded_instruction, size_of
+from ..recording.dynamic_array import padded_instruction, same_value, size_of
 from ..recording.trace import Trace
 from .bounds import constant_difference, interval_of, require_known_at_run_time
 from .broadcasting import fail_if
@@ -201,6 +201,25 @@ def write_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[
     if 0 in bounds or 0 in dimensions:
         return base
     placed = hlo.reshape(value, bounds)
+    if all(one.step == 1 and (one.size is None or _has_size_of(trace, base, d, one)) for d, one in enumerate(steps)):
+        updated = hlo.dynamic_update_slice(old, placed, *[one.start_in(trace) for one in steps])
+    else:
+        updated = _selected(trace, old, placed, steps)
+    for d in range(base.shape.rank):
+        if base.shape.is_dynamic(d):
+            updated = hlo.set_dimension_size(updated, size_of(base, d), dimensions=(d,))
+    return updated
+
+
+def _has_size_of(trace: Trace, base: Instruction, dimension: int, steps: Steps) -> bool:
+    """Whether the steps are all places of a dimension whose size is known at run time only; what lies behind it is nothing."""
+    size = size_of(base, dimension)
+    return _is_whole(steps, base.shape.dimensions[dimension]) and same_value(size, steps.size.instruction(trace))
+
+
+def _selected(trace: Trace, old: Instruction, placed: Instruction, steps: list[Steps]) -> Instruction:
+    """The array, with the value where the steps lead."""
+    dimensions = old.shape.dimensions
     chosen = None
     for d, one in enumerate(steps):
         if one.size is None and _is_whole(one, dimensions[d]):
@@ -217,11 +236,7 @@ def write_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[
         chosen = inside if chosen is None else hlo.and_(chosen, inside)
         positions = hlo.clamp(hlo.constant(np.int64(0)), positions, hlo.constant(np.int64(one.bound - 1)))
         placed = _placed(placed, positions, d, one, start, dimensions[d])
-    updated = placed if chosen is None else hlo.select(chosen, placed, old)
-    for d in range(base.shape.rank):
-        if base.shape.is_dynamic(d):
-            updated = hlo.set_dimension_size(updated, size_of(base, d), dimensions=(d,))
-    return updated
+    return placed if chosen is None else hlo.select(chosen, placed, old)
 
 
 def _placed(
