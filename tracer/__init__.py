@@ -6,6 +6,7 @@ from .calls.custom_call import custom_call
 from .calls.host_call import host_call
 from .calls.jit import jit
 from .calls.leaves import ShapeDtype
+from .calls.recompilation import RecompilationWarning
 from .calls.stages import Compiled, Lowered, Traced
 from .control_flow.associative_scan import associative_scan
 from .control_flow.branches import cond, switch
@@ -16,6 +17,6 @@ from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",
-    "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond", "custom_call", "fori_loop",
-    "host_call", "jit", "map", "register_pytree", "scan", "switch", "tree_map", "while_loop",
+    "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond",
+    "custom_call", "fori_loop", "host_call", "jit", "map", "register_pytree", "scan", "switch", "tree_map", "while_loop",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from .explanation import Explanation, explanation
 from .leaves import TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
+from .recompilation import Recompilations
 from .shared_memory import Place, gathered, spread
 from .specialization import Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
@@ -102,6 +103,7 @@ class JittedFunctionBase:
         self._outgrown = ""  # why the code for the next call is made, where it is for a size beyond its bound
         self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line
         self._hits = self._misses = 0
+        self._compilations = Recompilations()
 
     # --- calling ---
 
@@ -233,6 +235,7 @@ class JittedFunctionBase:
         numbers = static_numbers(form.leaves, form.numbers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
+        self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
         return specialization
 
     def _install(self, specialization: Specialization, call: Call) -> None:
@@ -360,6 +363,7 @@ class JittedFunctionBase:
         self._reader.intervals.clear()
         self._policy.clear()
         self._hits = self._misses = 0
+        self._compilations = Recompilations()
 
     # --- stages ---
 

@@ -1,0 +1,70 @@
+"""A function that is compiled again and again says so, and what is to blame."""
+
+import warnings
+
+import numpy as np
+import pytest
+from phlox import RecompilationWarning, jit
+
+SCALE = 0
+
+
+def warnings_of(calls):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        calls()
+    return [one for one in found if one.category is RecompilationWarning]
+
+
+def test_shapes():
+    @jit
+    def total(x, y):
+        return x.sum() + y
+
+    def calls(counts):
+        for count in counts:
+            total(np.ones(count), 1.0)
+
+    assert not warnings_of(lambda: calls(range(1, 16)))
+    (warning,) = warnings_of(lambda: calls(range(1, 40)))
+    assert str(warning.message).startswith("total has been compiled 16 times, which took ")
+    assert "15 times the reason was: argument x: shape, at last argument x: shape (15,) -> (16,). Each shape" in str(
+        warning.message
+    )
+    assert warning.filename == __file__
+    total.cache_clear()
+    assert not warnings_of(lambda: calls(range(1, 16)))
+
+
+def test_static_values():
+    @jit(static_argnames="power")
+    def f(x, power):
+        return x**power
+
+    (warning,) = warnings_of(lambda: [f(2.0, power) for power in range(20)])
+    assert "argument power: static value" in str(warning.message)
+    assert "leave it out of static_argnames" in str(warning.message)
+
+
+def test_the_outside():
+    @jit
+    def f(x):
+        return x[: len(str(SCALE))] * (SCALE + 1)
+
+    def calls():
+        global SCALE
+        for value in range(20):
+            SCALE = value
+            f(np.ones(3))
+
+    (warning,) = warnings_of(calls)
+    assert "the reason was: global SCALE, at last global SCALE: 14 -> 15. What is read outside" in str(warning.message)
+
+
+@pytest.mark.parametrize("repetitions", [1000])
+def test_none_for_calls_of_one_form(repetitions):
+    @jit
+    def f(x, count):
+        return x * count
+
+    assert not warnings_of(lambda: [f(np.ones(3), count) for count in range(repetitions)])
