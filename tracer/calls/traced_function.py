@@ -219,6 +219,8 @@ def _record(
         }
         unique = list(dict.fromkeys(handle.root_storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
+        for storage in unique:
+            storage.is_from_outside = True
         args, kwargs = form.put_together(values)
         for (name, structure), argument in zip(form.structures, (*args, *kwargs.values())):
             if structure is not pytree.LEAF:

@@ -141,7 +141,7 @@ def _link_arrays(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: An
         return
     for end, side in zip(ends, sides):
         if may_be_shared(end) and end.root_storage.trace is not side.trace:
-            if end is not own or end.root_storage.origin or end.base is not None:
+            if end is not own or end.root_storage.is_from_outside or end.base is not None:
                 link(held.root_storage, end.root_storage)
 
 

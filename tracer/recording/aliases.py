@@ -22,9 +22,9 @@ def link(first: Storage, second: Storage) -> None:
 def note_change(trace: Trace, storage: Storage) -> None:
     """To be called when a storage that has links is written. Raises NotImplementedError if the caller would see the change."""
     for other in storage.links or ():
-        if other.origin and not storage.origin:
+        if other.is_from_outside and not storage.is_from_outside:
             raise NotImplementedError(
-                f"an array is changed in place that may be {other.origin}, as the program decides: the change would have to be "
+                f"an array is changed in place that may be {other.origin or 'an argument'}, as the program decides: the change would have to be "
                 "seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides under the condition"
             )
         trace.outdated.add(other)

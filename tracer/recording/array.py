@@ -182,7 +182,7 @@ class TracedArray(ArrayMethods, Operators):
     @shape.setter
     def shape(self, shape: Any) -> None:
         """As `ndarray.shape`, which changes the array itself: the handle becomes a view of what it was."""
-        if self.storage is not None and self.storage.origin:
+        if self.storage is not None and self.storage.is_from_outside:
             raise NotImplementedError(
                 f"the shape of {self.storage.origin} is assigned to, which would change the caller's array: use .reshape(...)"
             )

@@ -37,13 +37,15 @@ class Storage:
     """A value that can be rebound: the memory behind one array and all views of it.
 
     ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
-    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``.
+    `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``. Others than the
+    traced function see what becomes of one that ``is_from_outside``.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "links")
+    __slots__ = ("trace", "instruction", "origin", "links", "is_from_outside")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
+        self.is_from_outside = False
         self.links: frozenset[Storage] | None = None  # those that may be this one (recording/aliases.py)
 
     def __repr__(self) -> str:
@@ -275,6 +277,7 @@ class Trace:
             root.replaced_captures.append(found)
         shape, convert = array_form(array, "an array that the traced function uses")
         storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
+        storage.is_from_outside = True
         made = root.captures[id(array)] = Capture(array, storage, convert)
         return made
 
