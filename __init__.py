@@ -14,7 +14,7 @@ np.float64(5.0)
 
 import sys as _sys
 
-from . import client
+from . import client, debug
 from .backends.loading import load_hlo
 from .backends.registry import available_backends
 from .runtime import load_custom_calls, register_custom_call
@@ -59,6 +59,7 @@ __all__ = [
     "client",
     "cond",
     "custom_call",
+    "debug",
     "fori_loop",
     "host_call",
     "jit",

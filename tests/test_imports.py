@@ -32,6 +32,7 @@ ALLOWED = {
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
+    "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},
@@ -56,7 +57,7 @@ ALLOWED = {
     "tracer.extents": {"tracer.extents", "tracer.functions", "tracer.indexing", "tracer.recording", "hlo"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
-    "": {"client", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
+    "": {"client", "debug", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
 }
 RUNTIME = {"numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
 FOREIGN = {"hlo": {"numpy", "ml_dtypes"}, "compile": {"numpy", "ml_dtypes"}, "tracer": RUNTIME - {"llvmlite"}}

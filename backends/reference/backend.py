@@ -42,11 +42,19 @@ class ReferenceExecutable:
         self._largest_array = max((leaf.byte_size for shape in shapes for leaf in hlo.leaves(shape)), default=0)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        observer = print_step if os.environ.get(TRACE_VARIABLE, "") not in ("", "0") else None
+        try:
+            return self.run(arguments, observer)
+        finally:
+            if observer is not None:
+                sys.stderr.flush()
+
+    def run(self, arguments: Sequence[Any], observer: hlo.Observer | None) -> tuple[Any, ...]:
+        """As a call; the observer sees each instruction with its value."""
         entry = self.module.entry
         check_arguments(self.module.name, self._expected, arguments)
         leaves = iter([argument[()] if argument.ndim == 0 else argument for argument in arguments])
         packed = [pack(parameter.shape, leaves) for parameter in entry.parameters]
-        observer = print_step if os.environ.get(TRACE_VARIABLE, "") not in ("", "0") else None
         try:
             with np.errstate(all="ignore"):
                 result = hlo.Evaluator(observer, current_environment())(entry, *packed)
@@ -54,8 +62,6 @@ class ReferenceExecutable:
             # What NumPy says where an array cannot be counted in bytes.
             check_memory(f"module {self.module.name}: the largest array", self._largest_array)
             raise error
-        if observer is not None:
-            sys.stderr.flush()
         return tuple(self._owned(value, shape) for value, shape in zip(flatten(result), self._results, strict=True))
 
     def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
@@ -90,6 +96,7 @@ class ReferenceBackend:
     """Interprets modules; compiling one verifies it."""
 
     name = "reference"
+    executable_type = ReferenceExecutable
     memory = HOST_MEMORY
     pipeline = PIPELINE
 
@@ -108,7 +115,7 @@ class ReferenceBackend:
                 if instruction.operation.evaluate_function is None and instruction.opcode != "parameter":
                     place = f" (from {instruction.source})" if instruction.source else ""
                     raise NotImplementedError(f"reference backend: no evaluation for operation {instruction.opcode}{place}")
-        return ReferenceExecutable(module)
+        return self.executable_type(module)
 
     def support(self, opcode: str) -> str | None:
         """ "native" for every operation with an evaluation, and for parameters."""

@@ -27,12 +27,13 @@ from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
+from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
 from .leaves import TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
 from .recompilation import Recompilations
-from .shared_memory import Place, gathered, spread
+from .shared_memory import Place
 from .specialization import Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
 from .traced_function import CallForm, Recording, record
@@ -89,7 +90,7 @@ class JittedFunctionBase:
             static_argnums = tuple(static_argnums)
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
-        self._options = {
+        self.options = {
             "static_argnums": static_argnums,
             "static_argnames": static_argnames,
             "backend": backend,
@@ -104,14 +105,17 @@ class JittedFunctionBase:
         self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line
         self._hits = self._misses = 0
         self._compilations = Recompilations()
+        self._siblings: dict[str, JittedFunctionBase] = {}
+        note_function(self)
 
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         if current_trace() is not None:
             return call_in_trace(self._traced_function, self.__name__, args, kwargs)
+        way = current_way() or JittedFunctionBase.run_compiled
         try:
-            return self._call(args, kwargs)
+            return way(self, args, kwargs)
         except RaisedBehindChanges as raised:
             behind_changes = raised
         except BaseException as error:
@@ -135,7 +139,7 @@ class JittedFunctionBase:
             raise behind_changes.error
         return found
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call."""
         key, leaves, containers = self._reader.read(args, kwargs)
         try:
@@ -171,7 +175,7 @@ class JittedFunctionBase:
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 with Progress(self.__name__, "tracing"):
                     variant = self._variant(specialization, same, call.form(), objects)
-            return self._with_shared_memory(specialization, variant, same, values, objects)
+            return specialization.call_variant(variant, same, values, objects)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
                 bound = self._guessed_bounds[stale.place]
@@ -181,11 +185,11 @@ class JittedFunctionBase:
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 if specialization.has_effects or not call.narrow_all():
                     raise
-                return self._call(args, kwargs)
+                return self.run_compiled(args, kwargs)
             self._forget(specialization)
             beginning = stale.beginning
         with beginning.repeating() if beginning is not None else nullcontext():
-            return self._call(args, kwargs)
+            return self.run_compiled(args, kwargs)
 
     def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
@@ -310,32 +314,17 @@ class JittedFunctionBase:
             self._misses += 1
         return variant
 
-    def _with_shared_memory(
-        self, specialization: Specialization, variant: Specialization, same: Sharing, values: Sequence[Any], objects: Objects
-    ) -> Any:
-        """Call the code that was made for this sharing: an array stands for memory that arrays share in part."""
-        members: dict[int, list[tuple[Any, Place]]] = {}
-        for value, place in zip((*values, *specialization.captured_arrays(objects)), same):
-            if isinstance(place, Place):
-                members.setdefault(place.memory, []).append((value, place))
-        memories = {number: gathered(*zip(*found)) for number, found in members.items()}
-        given = []
-        for index, (value, place) in enumerate(zip(values, same)):
-            if index in memories:
-                given.append(memories[index])
-            elif not isinstance(place, Place) and place == index:
-                given.append(value)
-        variant.same_arrays(given, objects)
-        found = variant(given, objects)
-        for number, memory in memories.items():
-            spread(memory, *zip(*members[number]))
-        return found
-
     def _forget(self, specialization: Specialization) -> None:
         self._entries.pop(specialization, None)
         for specializations in self._specializations.values():
             if specialization in specializations:
                 specializations.remove(specialization)
+
+    def on_backend(self, backend: str) -> JittedFunctionBase:
+        """The same function, compiled by another backend; the same one each time."""
+        if backend not in self._siblings:
+            self._siblings[backend] = type(self)(self._function, **{**self.options, "backend": backend})
+        return self._siblings[backend]
 
     # --- the cache ---
 
@@ -353,7 +342,7 @@ class JittedFunctionBase:
 
     @property
     def _reason_not_captured(self) -> str | None:
-        return reason_not_captured(self._function) if self._options["control_flow"] == "source" else None
+        return reason_not_captured(self._function) if self.options["control_flow"] == "source" else None
 
     def cache_clear(self) -> None:
         """Forget all compiled code and all counts."""
@@ -401,7 +390,7 @@ class JittedFunctionBase:
         if is_found_by_name(self) and (by_value is None or not by_value(self.__module__)):
             return self.__qualname__  # pickled as functions are: by name
         sources = {} if by_value is None else sources_of(self._function)
-        return _empty, (), (self._function, self._options, sources)
+        return _empty, (), (self._function, self.options, sources)
 
     def __setstate__(self, state: tuple[Callable[..., Any], dict[str, Any], dict[str, str]]) -> None:
         function, options, sources = state

@@ -17,7 +17,7 @@ from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import LeftToPython, RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
-from .shared_memory import Place, overlap, places_of
+from .shared_memory import Place, gathered, overlap, places_of, spread
 from .traced_function import Output, Recording
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
@@ -68,6 +68,25 @@ class Specialization:
         """In words, what of that has changed."""
         found = (guard.difference(objects) for guard in self.recording.guards)
         return [difference for difference in found if difference is not None]
+
+    def call_variant(self, variant: Specialization, same: Sharing, values: Sequence[Any], objects: Objects) -> Any:
+        """Call the variant, which was made for this sharing: an array stands for memory that arrays share in part."""
+        members: dict[int, list[tuple[Any, Place]]] = {}
+        for value, place in zip((*values, *self.captured_arrays(objects)), same):
+            if isinstance(place, Place):
+                members.setdefault(place.memory, []).append((value, place))
+        memories = {number: gathered(*zip(*found)) for number, found in members.items()}
+        given = []
+        for index, (value, place) in enumerate(zip(values, same)):
+            if index in memories:
+                given.append(memories[index])
+            elif not isinstance(place, Place) and place == index:
+                given.append(value)
+        variant.same_arrays(given, objects)
+        found = variant(given, objects)
+        for number, memory in memories.items():
+            spread(memory, *zip(*members[number]))
+        return found
 
     def __call__(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Any:
         """Run; afterwards arguments that the function changes in place have their new contents, and what it sets is set.

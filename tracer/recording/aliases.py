@@ -24,8 +24,8 @@ def note_change(trace: Trace, storage: Storage) -> None:
     for other in storage.links or ():
         if other.is_from_outside and not storage.is_from_outside:
             raise NotImplementedError(
-                f"an array is changed in place that may be {other.origin or 'an argument'}, as the program decides: the change would have to be "
-                "seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides under the condition"
+                f"an array is changed in place that may be {other.origin or 'an argument'}, as the program decides: the change "
+                "would have to be seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides under the condition"
             )
         trace.outdated.add(other)
 
