@@ -22,7 +22,6 @@ NOT_YET = {
     "runtime_extents.expand_runs": "error: NotImplementedError: np.split of an array whose size is...",
     "runtime_extents.group_by": "error: NotImplementedError: np.add.reduceat of an array whose s...",
     "scientific_kernels.ewald_like_sum": "error: Python needs a float and finds a traced value",
-    "scientific_kernels.mandelbrot_of_shrinking_arrays": "error: NotImplementedError: an array is changed in place that m...",
     "sequences.balanced_brackets": "error: ConcretizationError: The traced value s64[] is used as t...",
     "short_arrays.fitted": "error: NotImplementedError: np.polyfit is not implemented for t...",
     "short_arrays.histogram": "error: NotImplementedError: np.histogram is not implemented for...",
@@ -38,6 +37,5 @@ NOT_YET = {
     "short_reads.error_handling": "type: the result is ndarray instead of str",
     "simulation.n_body_in_whole_arrays": "error: TypeError: expected a sequence of integers or a single i...",
     "state.count_values": "error: Python needs a hash and finds a traced value",
-    "views_and_indexing.rows_that_are_views": "error: NotImplementedError: an array is read that may be anothe...",
     "views_and_indexing.sliding_statistics": "error: NotImplementedError: np.lib.stride_tricks.sliding_window...",
 }

@@ -119,7 +119,7 @@ def decide(
             if not any(held is end for end in ends):
                 _places.note_all_made(held)
             _note_shared(held, ends, sides, before[place.key])
-        _link_arrays(held, ends, sides, before.get(place.key))
+        _link_arrays(held, ends, sides)
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
@@ -134,15 +134,14 @@ def decide(
     return outcome_of(code(arrays), possible, returned)
 
 
-def _link_arrays(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
-    """An array that is one of two may be one that has another name; ``own`` has had this one."""
+def _link_arrays(held: Any, ends: Sequence[Any], sides: Sequence[_Side]) -> None:
+    """An array that is one of two may be one that has another name."""
     held = held.value if type(held) is Maybe else held
     if not may_be_shared(held) or any(held is end for end in ends):
         return
     for end, side in zip(ends, sides):
         if may_be_shared(end) and end.root_storage.trace is not side.trace:
-            if end is not own or end.root_storage.is_from_outside or end.base is not None:
-                link(held.root_storage, end.root_storage)
+            link(held.root_storage, end.root_storage)
 
 
 def may_be_shared(value: Any) -> bool:
@@ -234,7 +233,7 @@ class _Merger:
         known = [end for end in ends if end is not NOWHERE]
         if len(known) == 1 and self._is_from_outside(known[0]):
             return lambda arrays: known[0]
-        forms = list(map(form_of, known))
+        forms = [form_of(one, as_views=True) for one in known]
         form = joined(*forms) if len(forms) == 2 else forms[0]
         if isinstance(form, OneOf) and len(form.forms) > MOST_ALTERNATIVES:
             raise ConcretizationError(

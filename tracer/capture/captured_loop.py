@@ -32,6 +32,7 @@ from .merging import (
     Form,
     Number,
     OneOf,
+    View,
     carried,
     filled,
     form_of,
@@ -204,22 +205,21 @@ class CapturedLoop:
 
     def _link(self, slot: _Slot, held: Any) -> None:
         """Connect an array with those that it may be."""
-        array = held.value if isinstance(held, Maybe) else held
-        for storage in self.links.get(slot.place.key, ()):
-            if may_be_shared(array):
-                link(array.root_storage, storage)
+        if (own := _storage_of(held)) is not None:
+            for storage in self.links.get(slot.place.key, ()):
+                link(own, storage)
 
     def _look_for_links(self, slots: Sequence[_Slot]) -> None:
         """Raises _Again where a name holds, behind a round, an array from before the loop that it was not known to hold."""
         trace, missing = current_trace(), False
+        first = {_storage_of(self.entered[slot.place.key]): _storage_of(slot.initial) for slot in slots}
         for slot in slots:
-            end = self.ended[slot.place.key]
-            array = end.value if isinstance(end, Maybe) else end
-            if may_be_shared(array):
-                storage, known = array.root_storage, self.links.setdefault(slot.place.key, set())
-                found = {one for one in (storage, *(storage.links or ())) if one.trace is not trace}
-                missing |= not found <= known
-                known |= found
+            storage = _storage_of(self.ended[slot.place.key])
+            if storage is not None and not isinstance(slot.form, View):
+                known = self.links.setdefault(slot.place.key, set())
+                ends = {first.get(one) if one.trace is trace else one for one in (storage, *(storage.links or ()))} - {None}
+                missing |= not ends <= known
+                known |= ends
         if missing:
             raise _Again(self)
 
@@ -278,7 +278,7 @@ class CapturedLoop:
 
     def _widened(self, place: Place, form: Form, value: Any) -> Form | None:
         """The form that values of this form have together with this value, None if it is the same."""
-        both = joined(form, form_of(value, self.outer), in_loop=True)
+        both = joined(form, form_of(value, self.outer, as_views=True), in_loop=True)
         if is_like(both, form):
             return None
         if isinstance(place, Contents) and not isinstance(both, Container):
@@ -304,7 +304,8 @@ class CapturedLoop:
                 self.growing[place.key], self.grown_once[place.key] = place, (before, end)
             else:
                 self._add(place, before, end)
-                self._require_unaliased(place, before, end)
+                if not isinstance(self.slots[place.key].form, View):
+                    self._require_unaliased(place, before, end)
             missing = True
         self.ended = {}
         for slot in slots:
@@ -319,7 +320,7 @@ class CapturedLoop:
         if RETURN_CODE in possible:
             returned = returned_value(outcome)
             new = self.returned is None
-            wider = form_of(returned, self.outer) if new else self._widened(_RETURNED, self.returned, returned)
+            wider = form_of(returned, self.outer, as_views=True) if new else self._widened(_RETURNED, self.returned, returned)
             if wider is not None:
                 self.returned, missing = wider, True
         if missing:
@@ -447,13 +448,19 @@ class CapturedLoop:
         return None if code is None else outcome_of(code, self.codes, value)
 
 
+def _storage_of(value: Any) -> Storage | None:
+    """The storage of an array that can be changed, None of anything else."""
+    array = value.value if isinstance(value, Maybe) else value
+    return array.root_storage if may_be_shared(array) else None
+
+
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or isinstance(value, TracedArray) and not value.is_scalar
 
 
 def _varying(value: Any) -> Form:
     """The form of a value that loops change: numbers are carried, whatever they are at first."""
-    form = form_of(value)
+    form = form_of(value, as_views=True)
     return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
 
 

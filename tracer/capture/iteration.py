@@ -10,12 +10,11 @@ import numpy as np
 
 from ... import hlo
 from ..control_flow.bodies import integer
-from ..indexing.basic import Range, Selection, put, take
+from ..indexing.basic import Range, Selection, take, view
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import HINTS, ConcretizationError
 from ..recording.operands import as_traced
-from ..recording.trace import Trace
 from .lists.access import item_at, items_of
 from .lists.runs import Run, is_open_list, length_of, plus, require_read
 
@@ -122,14 +121,7 @@ class ArrayRows(Rows):
         selection = Selection((Range(kept, 1, 1, True), *whole), tuple(range(1, array.ndim)), False)
         if array.ndim == 1:
             return TracedArray.from_instruction(trace, take(trace, array.instruction(trace), selection))
-
-        def read(trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
-            return take(trace, base, selection)
-
-        def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
-            return put(trace, base, selection, value)
-
-        return TracedArray.view_of(array, array.shape[1:], read, write, array.element_strides[1:])
+        return view(array, selection)
 
 
 class ListRows(Rows):

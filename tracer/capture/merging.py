@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import hlo
 from ..control_flow.bodies import ValueType, promoted, type_of
+from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
@@ -136,30 +137,50 @@ class OneOf:
     forms: tuple[Form, ...]
 
 
-Form = Fixed | Number | Container | Optional | OneOf
+@dataclass(frozen=True, eq=False)
+class View:
+    """A view of an array of which only the positions differ; it is carried as these."""
+
+    kind: ValueType
+    location: Location
+    starts: tuple[Form, ...]
+
+
+Form = Fixed | Number | Container | Optional | OneOf | View
 
 NOWHERE = object()  # the value on a way on which nobody reads it
 FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
 PLACE = ValueType(hlo.Shape(hlo.S64), True, True)
 
 
-def form_of(value: Any, outer: Trace | None = None) -> Form:
-    """The form of a value as it is in a trace, by default the current one: objects that were made inside of that are new."""
+def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> Form:
+    """The form of a value as it is in a trace, by default the current one: objects that were made inside of that are new.
+
+    as_views: views of arrays that were made outside stay views.
+    """
     if isinstance(value, TracedArray):
-        return Number(kind_of(value))
+        return (_view_of(value, outer or current_trace()) if as_views else None) or Number(kind_of(value))
     if value is None or value is UNBOUND or is_number(value):
         return Fixed(value)
     if type(value) is Maybe:
-        return Optional(value.absent, form_of(value.value, outer))
+        return Optional(value.absent, form_of(value.value, outer, as_views))
     if type(value) is Choice:
-        forms = [form_of(one, outer) for one in value.values]
+        forms = [form_of(one, outer, as_views) for one in value.values]
         return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
     where = where_made(value) or _where_met(value, outer or current_trace())
     apart = _taken_apart(value) if where is None or not _is_around(where, outer or current_trace()) else None
     if apart is None:
         return Fixed(value)
     auxiliary, parts = apart
-    return Container(type(value), auxiliary, tuple([form_of(part, outer) for part in parts]))
+    return Container(type(value), auxiliary, tuple([form_of(part, outer, as_views) for part in parts]))
+
+
+def _view_of(array: TracedArray, outer: Trace) -> View | None:
+    found = location(array)
+    if found is None or not _is_around(array.root_storage.trace, outer):
+        return None
+    starts = [Number(PLACE) if start.terms else Fixed(start.constant) for start in found.starts]
+    return View(kind_of(array), found, tuple(starts))
 
 
 def _where_met(value: Any, outer: Trace) -> Trace | None:
@@ -246,6 +267,9 @@ def _together(first: Form, second: Form, in_loop: bool) -> Form | None:
         return Container(first.type, first.auxiliary, tuple(parts))
     if isinstance(first, Fixed) and isinstance(second, Fixed) and same(first.value, second.value):
         return first
+    if isinstance(first, View) and isinstance(second, View) and first.location.is_alike(second.location):
+        starts = [joined(one, other) for one, other in zip(first.starts, second.starts)]
+        return View(first.kind, first.location, tuple(starts))
     kinds = [_kind(form) for form in (first, second)]
     if None in kinds:
         return None
@@ -262,7 +286,7 @@ def _looked_into(form: Form, other: Form) -> Form:
 
 
 def _kind(form: Form) -> ValueType | None:
-    return form.kind if isinstance(form, Number) else kind_of(form.value) if isinstance(form, Fixed) else None
+    return form.kind if isinstance(form, Number | View) else kind_of(form.value) if isinstance(form, Fixed) else None
 
 
 def is_like(first: Form, second: Form) -> bool:
@@ -277,6 +301,8 @@ def is_like(first: Form, second: Form) -> bool:
         return first.absent is second.absent and is_like(first.form, second.form)
     if isinstance(first, Container) and (first.type is not second.type or first.auxiliary != second.auxiliary):
         return False
+    if isinstance(first, View):
+        return first.location.is_alike(second.location) and all(map(is_like, first.starts, second.starts))
     parts = [form.parts if isinstance(form, Container) else form.forms for form in (first, second)]
     return len(parts[0]) == len(parts[1]) and all(map(is_like, *parts))
 
@@ -291,7 +317,7 @@ def kinds(form: Form) -> list[ValueType]:
         return [FLAG, *kinds(form.form)]
     if isinstance(form, OneOf):
         return [PLACE, *[kind for one in form.forms for kind in kinds(one)]]
-    return [kind for part in form.parts for kind in kinds(part)]
+    return [kind for part in (form.starts if isinstance(form, View) else form.parts) for kind in kinds(part)]
 
 
 def labels(form: Form, name: str) -> list[str]:
@@ -304,6 +330,8 @@ def labels(form: Form, name: str) -> list[str]:
         return [f"whether {name} is there", *labels(form.form, name)]
     if isinstance(form, OneOf):
         return [f"which value {name} is", *[label for one in form.forms for label in labels(one, name)]]
+    if isinstance(form, View):
+        return [label for start in form.starts for label in labels(start, f"the position of {name}")]
     is_object = isinstance(form.auxiliary, _Names)
     places = (
         ["." + one for one in form.auxiliary] if is_object else pytree.labels_of(form.type, form.auxiliary, len(form.parts))
@@ -329,6 +357,9 @@ def numbers(form: Form, value: Any) -> list[Any]:
         return _numbers_of_choice(form, value)
     if type(value) is Choice:
         return _chosen_numbers(value, [numbers(form, one) for one in value.values], kinds(form))
+    if isinstance(form, View):
+        starts = zip(form.starts, location(value).starts)
+        return [start.value() for one, start in starts if isinstance(one, Number)]
     _, parts = _taken_apart(value)
     return [number for part, one in zip(form.parts, parts) for number in numbers(part, one)]
 
@@ -355,7 +386,7 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
 
 def _numbers_of_choice(form: OneOf, value: Any) -> list[Any]:
     given = value.values if type(value) is Choice else (value,)
-    places = [_place_in(form, form_of(one)) for one in given]
+    places = [_place_in(form, form_of(one, as_views=True)) for one in given]
     columns: list[list[Any]] = [numbers(one, NOWHERE) for one in form.forms]
     for place, one in zip(places, given):
         columns[place] = numbers(form.forms[place], one)
@@ -390,6 +421,8 @@ def filled(form: Form, values: Iterator[Any]) -> Any:
         return Maybe(next(values), filled(form.form, values), form.absent)
     if isinstance(form, OneOf):
         return Choice(next(values), [filled(one, values) for one in form.forms])
+    if isinstance(form, View):
+        return form.location.view_at([filled(start, values) for start in form.starts])
     return _put_together(form, [filled(part, values) for part in form.parts])
 
 

@@ -28,7 +28,7 @@ Instruction = hlo.Instruction
 class Range(NamedTuple):
     """The elements start, start + step, ... (``length`` of them) of a dimension; an integer index has length 1 and ``dropped``.
 
-    ``start`` is a TracedArray for an index known at run time only.
+    ``start`` is a TracedArray where it is known at run time only.
     """
 
     start: Any
@@ -160,35 +160,59 @@ def read_basic(array: TracedArray, index: Any) -> TracedArray:
         taken = take(trace, array.instruction(trace), selection)
         return TracedArray.from_instruction(trace, taken, weak_type=array.weak_type)
 
-    def read(trace: Trace, base: Instruction) -> Instruction:
-        return take(trace, base, selection)
+    return view(array, selection)
+
+
+class Taken:
+    """How a view by a basic index reads its value."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def __call__(self, trace: Trace, base: Instruction) -> Instruction:
+        return take(trace, base, self.selection)
+
+
+def view(array: TracedArray, selection: Selection) -> TracedArray:
+    """The selected elements as a view."""
 
     def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
         return put(trace, base, selection, value)
 
     steps = array.element_strides
     strides = tuple(0 if d is None else steps[d] * selection.ranges[d].step for d in selection.kept)
-    return TracedArray.view_of(array, shape, read, write, strides)
+    return TracedArray.view_of(array, selection.shape, Taken(selection), write, strides)
 
 
 def take(trace: Trace, base: Instruction, selection: Selection) -> Instruction:
     """The selected elements, in the selection's shape."""
     sizes, ranges = base.shape.dimensions, selection.ranges
     if any(isinstance(r.start, TracedArray) for r in ranges):
-        starts, taken = [], []
-        for r, size in zip(ranges, sizes):
-            dynamic = isinstance(r.start, TracedArray)
-            starts.append(r.start.instruction(trace) if dynamic else hlo.constant(np.int64(0)))
-            taken.append(1 if dynamic else size)
-        base = hlo.dynamic_slice(base, *starts, sizes=tuple(taken))
-        ranges = tuple(r._replace(start=0) if isinstance(r.start, TracedArray) else r for r in ranges)
-        sizes = tuple(taken)
+        starts, sizes, ranges = _block(trace, ranges, sizes)
+        base = hlo.dynamic_slice(base, *starts, sizes=sizes)
     if any(r.length != size for r, size in zip(ranges, sizes)):
         base = hlo.emit("slice", base, slice=tuple([_forward(r) for r in ranges]))
     reversed_ = [dimension for dimension, r in enumerate(ranges) if r.step < 0 and r.length > 1]
     if reversed_:
         base = hlo.reverse(base, dimensions=tuple(reversed_))
     return hlo.reshape(base, selection.shape)
+
+
+def _block(
+    trace: Trace, ranges: tuple[Range, ...], sizes: tuple[int, ...]
+) -> tuple[list[Instruction], tuple[int, ...], tuple[Range, ...]]:
+    """What ranges that begin at traced positions span: where it begins, its sizes, and the ranges within it."""
+    starts, spans, within = [], [], []
+    for r, size in zip(ranges, sizes):
+        if isinstance(r.start, TracedArray):
+            start, size = r.start.instruction(trace), max(0, abs(r.step) * (r.length - 1) + 1)
+            starts.append(start if r.step > 0 else hlo.subtract(start, size - 1))
+            r = r._replace(start=0 if r.step > 0 else size - 1)
+        else:
+            starts.append(hlo.constant(np.int64(0)))
+        spans.append(size)
+        within.append(r)
+    return starts, tuple(spans), tuple(within)
 
 
 def _forward(r: Range) -> tuple[int, int, int]:
@@ -261,26 +285,21 @@ def put(trace: Trace, base: Instruction, selection: Selection, value: Instructio
     spread = [dimension for dimension, r in enumerate(ranges) if abs(r.step) > 1 and r.length > 1]
     if spread:
         return _put_spread(trace, base, ranges, value)
-    starts = []
-    for r in ranges:
-        dynamic = isinstance(r.start, TracedArray)
-        starts.append(r.start.instruction(trace) if dynamic else hlo.constant(np.int64(_forward(r)[0])))
+    starts, _, within = _block(trace, ranges, sizes)
+    for dimension, r in enumerate(within):
+        if not isinstance(ranges[dimension].start, TracedArray):
+            starts[dimension] = hlo.constant(np.int64(_forward(r)[0]))
     return hlo.dynamic_update_slice(base, value, *starts)
 
 
 def _put_spread(trace: Trace, base: Instruction, ranges: tuple[Range, ...], value: Instruction) -> Instruction:
     """Writing with steps: the value is spread over the block that the ranges span, which selects it or keeps what was there."""
     dynamic = any(isinstance(r.start, TracedArray) for r in ranges)
-    block = base
-    starts = []
-    if dynamic:
-        for r in ranges:
-            starts.append(r.start.instruction(trace) if isinstance(r.start, TracedArray) else hlo.constant(np.int64(0)))
-        sizes = [1 if isinstance(r.start, TracedArray) else size for r, size in zip(ranges, base.shape.dimensions)]
-        block = hlo.dynamic_slice(base, *starts, sizes=sizes)
+    starts, sizes, ranges = _block(trace, ranges, base.shape.dimensions)
+    block = hlo.dynamic_slice(base, *starts, sizes=sizes) if dynamic else base
     padding = []
-    for r, size in zip(ranges, block.shape.dimensions):
-        low, limit, stride = (0, 1, 1) if isinstance(r.start, TracedArray) else _forward(r)
+    for r, size in zip(ranges, sizes):
+        low, limit, stride = _forward(r)
         padding.append((low, size - limit, stride - 1))
     zero = hlo.constant(0, value.shape.element_type)
     spread = hlo.pad(value, zero, padding=padding)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .trace import Storage, Trace
 
 
-def link(first: Storage, second: Storage) -> None:
-    """These may be one array."""
-    if first is not second:
-        for one, other in ((first, second), (second, first)):
-            one.links = (one.links or frozenset()) | {other}
+def link(new: Storage, old: Storage) -> None:
+    """A new array may be this one, and so what the caller has that this may be."""
+    for other in {old, *[one for one in old.links or () if one.is_from_outside]} - {new}:
+        new.links = (new.links or frozenset()) | {other}
+        other.links = (other.links or frozenset()) | {new}
 
 
 def note_change(trace: Trace, storage: Storage) -> None:
@@ -25,7 +25,8 @@ def note_change(trace: Trace, storage: Storage) -> None:
         if other.is_from_outside and not storage.is_from_outside:
             raise NotImplementedError(
                 f"an array is changed in place that may be {other.origin or 'an argument'}, as the program decides: the change "
-                "would have to be seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides under the condition"
+                "would have to be seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides under the "
+                "condition"
             )
         trace.outdated.add(other)
 

@@ -126,6 +126,11 @@ class TracedArray(ArrayMethods, Operators):
         return None if self._view is None else self._view.read
 
     @property
+    def base_shape(self) -> tuple[int, ...] | None:
+        """The shape that a view's base had when it was made; None where there is none, or it is known at run time only."""
+        return None if self._view is None else self._view.base_shape
+
+    @property
     def root_storage(self) -> Storage:
         """The storage that this array and all its views share."""
         array = self

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from phlox import jit
 
+from ...support.undecorated import check
+
 
 def chosen_by_an_expression(a, b, n):
     x = a if n[0] > 0 else b
@@ -34,15 +36,6 @@ def read_under_the_other_name(a, b, n):
     return x.sum()
 
 
-def part_chosen_in_a_loop(a, b, n):
-    x = a[:2]
-    for i in range(300):
-        if n[i % 3] > i:
-            x = a[1:]
-    x[0] = 9
-    return a.sum()
-
-
 def chosen_in_a_loop(a, b, n):
     best = a
     for i in range(300):
@@ -63,8 +56,8 @@ def changed_in_the_loop(a, b, n):
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("function", [
-    chosen_by_an_expression, chosen_in_a_branch, of_arrays_made_here, read_under_the_other_name, part_chosen_in_a_loop,
-    chosen_in_a_loop, changed_in_the_loop,
+    chosen_by_an_expression, chosen_in_a_branch, of_arrays_made_here, read_under_the_other_name, chosen_in_a_loop,
+     changed_in_the_loop,
 ])  # fmt: skip
 def test_a_change_that_another_name_would_show_is_an_error(function, sign):
     arguments = [np.arange(3.0), np.full(3, 5.0), np.full(3, sign)]
@@ -124,3 +117,199 @@ def test_what_no_other_name_shows_runs(function):
         expected, found = (one if isinstance(one, tuple) else (one,) for one in (expected, found))
         for one, other in zip((*expected, *first), (*found, *second), strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def best_row_is_sorted(t, o):
+    best = t[0]
+    for row in t[1:]:
+        row -= o
+        if row.sum() > best.sum():
+            best = row
+    best[:] = np.sort(best)
+    return t, best
+
+
+def slices_that_begin_elsewhere(t, o):
+    x = t[:2] if o[0] > 0 else t[1:3]
+    x += 1
+    t[1] = 7
+    return t, x, x[0, 0]
+
+
+def every_other_row(t, o):
+    x = t[::2] if o[0] > 0 else t[1::2]
+    x[0] = 5
+    x *= 2
+    return t, x
+
+
+def best_or_none(t, o):
+    best = None
+    for r in t:
+        if best is None or r[0] > best[0]:
+            best = r
+    best[1] = 99
+    return t, best
+
+
+def rows_that_change_meanwhile(t, o):
+    i = int(abs(o[0]))
+    x = t[i]
+    for k in range(100):
+        if t[k % 4, 0] > x[0]:
+            x = t[k % 4]
+        t[k % 4, 1] += 1
+    return x, t
+
+
+def row_after_row(t, o):
+    cur = t[0]
+    n = 0
+    while cur[0] < 3 and n < 10:
+        cur = t[(n * 3) % 4]
+        cur[0] += 1
+        n += 1
+    return cur, t, n
+
+
+def best_column(t, o):
+    col = t[:, 0]
+    for j in range(1, t.shape[1]):
+        c = t[:, j]
+        if abs(c).sum() > abs(col).sum():
+            col = c
+    col[:] = 0
+    return t
+
+
+def rows_of_a_part(t, o):
+    b = t[1:]
+    best = b[0]
+    for r in b[1:]:
+        if r[0] > best[0]:
+            best = r
+    best += 1
+    return t, b, best
+
+
+def last_row_and_this_one(t, o):
+    prev = t[0]
+    s = 0.0
+    for i in range(1, len(t)):
+        cur = t[i]
+        s += (cur * prev).sum()
+        cur += prev
+        prev = cur
+    return s, t, prev
+
+
+def lower_and_higher(t, o):
+    lo, hi = t[0], t[1]
+    if lo.sum() > hi.sum():
+        lo, hi = hi, lo
+    lo[0] = -100
+    return t, lo, hi
+
+
+def rows_in_a_list(t, o):
+    rows = [t[0], t[1]]
+    for k in range(50):
+        if rows[0][0] > rows[1][0]:
+            rows[0], rows[1] = rows[1], rows[0]
+        rows[0][0] += 1
+    return t, rows
+
+
+def returned_row(t, o):
+    def pick(m):
+        for r in m:
+            if r[0] > 0:
+                return r
+        return m[0]
+
+    r = pick(t)
+    r[1] = 5
+    return t, r
+
+
+def parts_of_rows(t, o):
+    x = t[0, 1:3] if o[0] > 0 else t[1, 2:4]
+    x += 1
+    for k in range(100):
+        x = t[k % 4, 1:3] if t[k % 4, 0] > 0 else x
+        x *= 1.01
+    return t, x
+
+
+def row_in_a_dict(t, o):
+    d = {"best": t[0]}
+    for r in t:
+        if r[0] > d["best"][0]:
+            d["best"] = r
+    d["best"][2] = 1
+    return d, t
+
+
+def row_of_a_copy(t, o):
+    u = t.copy()
+    best = u[0]
+    for r in u:
+        if r.sum() > best.sum():
+            best = r
+    u += 1
+    return best, u
+
+
+def rows_in_nested_loops(t, o):
+    i = 0
+    head = t[i]
+    for k in range(3):
+        for l in range(200):
+            if t[l % 4].sum() > head.sum():
+                head = t[l % 4]
+        head -= 1
+    return head, t
+
+
+def reversed_or_not(t, o):
+    x = o.copy()
+    for k in range(50):
+        x = x[::-1] if t[k % 4, 0] > 0 else x
+    x[0] = 0
+    return t, x
+
+
+def new_array_each_round(t, o):
+    g = t.copy()
+    for k in range(60):
+        n = g.copy()
+        n[1:] += g[:-1] * 0.1
+        if n.sum() < 0:
+            break
+        g = n
+        g[0] = 1
+    return g
+
+
+def swapped_or_not(t, o):
+    a, b = t[0] * 1, t[1] * 1
+    for k in range(60):
+        if o[k % 5] > 0:
+            a, b = b, a
+        a[0] += 1
+    return a, b
+
+
+VIEWS = [
+    best_row_is_sorted, slices_that_begin_elsewhere, every_other_row, best_or_none, rows_that_change_meanwhile, row_after_row,
+    best_column, rows_of_a_part, last_row_and_this_one, lower_and_higher, rows_in_a_list, returned_row, parts_of_rows,
+    row_in_a_dict, row_of_a_copy, rows_in_nested_loops, reversed_or_not, new_array_each_round, swapped_or_not,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", VIEWS)
+def test_views_that_differ_in_their_positions_stay_views(function):
+    jitted = jit(function)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        check(jitted, rng.normal(size=(4, 5)), rng.normal(size=5))
