@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo import TupleShape
-from ..hlo.ops.known_calls import COMPRESS, IDENTITY_TARGETS, NUMPY_FAILURES
+from ..hlo.ops.known_calls import COMPRESS, IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
 from .lapack import find_lapack
+from .numpy_linalg import find_numpy
 
 # Python functions of the process that made the dump, which the text names by a number or an address of that process only.
 _CALLBACKS = frozenset({
@@ -65,30 +65,6 @@ def _find_standard(name: str) -> Target | None:
     return None
 
 
-# Functions of np.linalg that compiled programs call; the attributes are their keywords.
-_NUMPY = frozenset({"det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet", "solve", "svd"})
-
-
-def _find_numpy(name: str) -> Target | None:
-    short = name.removeprefix("numpy.linalg.")
-    if short not in _NUMPY:
-        return None
-    function = getattr(np.linalg, short)
-
-    def call(*arrays: np.ndarray, attributes: dict[str, Any]) -> Any:
-        result = function(*arrays, **attributes)
-        return tuple(result) if isinstance(result, tuple) else result
-
-    def try_to_call(*arrays: np.ndarray, attributes: dict[str, Any], shape: TupleShape) -> Any:
-        try:
-            result = function(*arrays, **attributes)
-        except np.linalg.LinAlgError:
-            return (*[np.full(one.dimensions, np.nan, one.dtype) for one in shape.elements[:-1]], np.True_)
-        return (*(result if isinstance(result, tuple) else (result,)), np.False_)
-
-    return PythonTarget(name, try_to_call if short in NUMPY_FAILURES else call)
-
-
 register_family("lapack_", find_lapack)
-register_family("numpy.linalg.", _find_numpy)
+register_family("numpy.linalg.", find_numpy)
 register_family("", _find_standard)

@@ -23,7 +23,9 @@ _CHANGE_SIZES = frozenset({"SPMDFullToShardShape", "SPMDShardToFullShape"})
 # Functions of np.linalg that raise LinAlgError, with its text: the last part of their results says whether they have.
 NUMPY_FAILURES = {
     "solve": "Singular matrix", "inv": "Singular matrix", "eigh": "Eigenvalues did not converge",
-    "eigvalsh": "Eigenvalues did not converge", "svd": "SVD did not converge", "pinv": "SVD did not converge",
+    "eigvalsh": "Eigenvalues did not converge", "eig": "Eigenvalues did not converge",
+    "eigvals": "Eigenvalues did not converge", "svd": "SVD did not converge", "pinv": "SVD did not converge",
+    "lstsq": "SVD did not converge in Linear Least Squares",
 }  # fmt: skip
 # Elements of the second operand at which the first one, a mask of its leading dimension, is true, moved to the front, or,
 # without a second operand, their positions; what lies behind them is unspecified.

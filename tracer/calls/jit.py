@@ -22,7 +22,14 @@ from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, IntegerOverflow, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import (
+    ConcretizationError,
+    IntegerOverflow,
+    OtherKind,
+    RaisedBehindChanges,
+    SizeBeyondBound,
+    StaleCapture,
+)
 from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
@@ -102,7 +109,8 @@ class JittedFunctionBase:
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
         self._outgrown = ""  # why the code for the next call is made, where it is for a size beyond its bound
-        self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line
+        self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line; whether
+        # complex numbers are real, by what gives them and the line
         self._hits = self._misses = 0
         self._compilations = Recompilations()
         self._siblings: dict[str, JittedFunctionBase] = {}
@@ -139,8 +147,11 @@ class JittedFunctionBase:
             raise behind_changes.error
         return found
 
-    def run_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call."""
+    def run_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any], turned: frozenset[str] = frozenset()) -> Any:
+        """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call.
+
+        turned: the places at which this call has found numbers of another kind than was guessed.
+        """
         key, leaves, containers = self._reader.read(args, kwargs)
         try:
             known = self._known.get(key)
@@ -181,6 +192,12 @@ class JittedFunctionBase:
                 bound = self._guessed_bounds[stale.place]
                 self._guessed_bounds[stale.place] = min(8 * bound, 2**31 - 1)
                 self._outgrown = f"{stale.place}: a size is larger than {bound}"
+            elif isinstance(stale, OtherKind):
+                if stale.place in turned:
+                    raise NotImplementedError(f"{stale.place}: numbers are real and complex in one call") from None
+                turned |= {stale.place}
+                self._guessed_bounds[stale.place] = not self._guessed_bounds[stale.place]
+                self._outgrown = str(stale)
             elif isinstance(stale, IntegerOverflow):
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 if specialization.has_effects or not call.narrow_all():
@@ -189,7 +206,7 @@ class JittedFunctionBase:
             self._forget(specialization)
             beginning = stale.beginning
         with beginning.repeating() if beginning is not None else nullcontext():
-            return self.run_compiled(args, kwargs)
+            return self.run_compiled(args, kwargs, turned)
 
     def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.

@@ -14,7 +14,7 @@ from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
-from ..recording.errors import LeftToPython, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import LeftToPython, OtherKind, RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
 from .shared_memory import Place, gathered, overlap, places_of, spread
@@ -42,7 +42,7 @@ class Specialization:
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
         errors = [error for error, *_ in recording.error_messages]
-        self._is_repeated = self.changes_anything or SizeBeyondBound in errors or LeftToPython in errors
+        self._is_repeated = self.changes_anything or any(kind in errors for kind in (SizeBeyondBound, OtherKind, LeftToPython))
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = self.changes_arrays and arrays > 1

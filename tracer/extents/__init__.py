@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     composed,
     counting,
     creation,
+    decompositions,
     elementwise,
     indexing,
     joining,

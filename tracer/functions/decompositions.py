@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
+from ...hlo.source_lines import user_location
 from ..calls.custom_call import custom_call
-from ..recording.array import require_trace
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import dynamic
+from ..recording.errors import OtherKind
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, has_traced
+from ..recording.operands import as_traced, require
 
 
-def _call(name: str, *operands: Any, **keywords: Any) -> Any:
-    """The result of ``np.linalg.<name>`` on arrays whose last two dimensions are matrices (or vectors, beside another)."""
-    function = getattr(np.linalg, name)
+def _call(name: str, *operands: Any, sample: Any = None, **keywords: Any) -> Any:
+    """The result of ``np.linalg.<name>`` on arrays whose last two dimensions are matrices (or vectors, beside another).
+
+    The sample is what it returns of no matrices at all, by default what NumPy says.
+    """
     arrays = [as_traced(operand) for operand in operands]
-    # NumPy says shapes, dtypes and errors, asked about no matrices at all; fewer dimensions than a matrix has are an error.
-    samples = [np.zeros((0, *array.shape[-2:]) if array.ndim >= 2 else array.shape, array.dtype) for array in arrays]
-    sample = function(*samples, **keywords)
+    if sample is None:  # NumPy says shapes, dtypes and errors; fewer dimensions than a matrix has are an error
+        empty = [np.zeros((0, *one.shape[-2:]) if one.ndim >= 2 else one.shape, one.dtype) for one in arrays]
+        sample = getattr(np.linalg, name)(*empty, **keywords)
     batch = np.broadcast_shapes(*(array.shape[:-2] for array in arrays if array.ndim >= 2))
     described = [np.broadcast_to(np.zeros((), part.dtype), (*batch, *part.shape[1:])) for part in _parts(sample)]
+    results = call_with_sizes(name, arrays, [], described, [], **keywords)
+    if not isinstance(sample, tuple):
+        return results[0]
+    return type(sample)(*results) if hasattr(sample, "_fields") else results
+
+
+def call_with_sizes(
+    name: str,
+    arrays: Sequence[TracedArray],
+    sizes: Sequence[tuple[int, int, hlo.Instruction]],
+    described: Sequence[Any],
+    result_sizes: Sequence[tuple[int, int]],
+    **keywords: Any,
+) -> tuple[TracedArray, ...]:
+    """The results of ``np.linalg.<name>``, each like what describes it, of arrays of the bounds.
+
+    sizes: the number of an array, the dimension, and its size there, which is known at run time only; result_sizes: the numbers
+    of results and the dimensions whose sizes are.
+    """
+    operands, results = list(arrays), list(described)
+    if sizes:
+        trace = require_trace(*arrays)
+        actual = hlo.concatenate(*(hlo.reshape(size, (1,)) for *_, size in sizes), dimensions=(0,))
+        operands.append(TracedArray.from_instruction(trace, actual))
+        keywords["sizes"] = [[number, d] for number, d, _ in sizes]
+    if result_sizes:
+        results.append(np.zeros(len(result_sizes), np.int32))
+        keywords["result_sizes"] = [list(place) for place in result_sizes]
     message = hlo.ops.known_calls.NUMPY_FAILURES.get(name)
     if message is not None:
-        described.append(np.False_)
-    results = custom_call(
+        results.append(np.False_)
+    found = custom_call(
         f"numpy.linalg.{name}",
-        *arrays,
-        result=tuple(described) if len(described) > 1 else described[0],
+        *operands,
+        result=tuple(results) if len(results) > 1 else results[0],
         backend_config=json.dumps(keywords) if keywords else "",
     )
+    found = list(found) if isinstance(found, tuple) else [found]
+    trace = require_trace(*found)
     if message is not None:
-        *results, failed = results
-        trace = require_trace(failed)
-        trace.add_error_flag(failed.instruction(trace), np.linalg.LinAlgError, message)
-        results = tuple(results) if isinstance(sample, tuple) else results[0]
-    return type(sample)(*results) if hasattr(sample, "_fields") else results
+        trace.add_error_flag(found.pop().instruction(trace), np.linalg.LinAlgError, message)
+    if result_sizes:
+        actual = found.pop()
+        for number, place in enumerate(result_sizes):
+            size = {place[1]: hlo.convert(actual[number].instruction(trace), hlo.S32)}
+            found[place[0]] = dynamic(trace, found[place[0]].recorded(trace), size)
+    return tuple(found)
 
 
 def _parts(value: Any) -> tuple[np.ndarray, ...]:
@@ -91,13 +129,97 @@ def qr(a, mode="reduced"):
 
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
-    """The tolerances must be known while tracing."""
+    a = as_traced(a)
+    tolerances, keywords = tolerances_of_pinv(rcond, rtol)
+    sample = np.linalg.pinv(np.zeros((0, *a.shape[-2:]) if a.ndim >= 2 else a.shape, a.dtype))
+    return _call("pinv", a, *tolerances, sample=sample, hermitian=bool(hermitian), **keywords)
+
+
+def tolerances_of_pinv(rcond: Any, rtol: Any) -> tuple[list[TracedArray], dict[str, Any]]:
+    """The tolerance as an operand, if there is one, and keywords."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    keywords: dict[str, Any] = {} if rcond is None else {"rcond": rcond}
-    keywords |= {} if rtol is np._NoValue else {"rtol": rtol}
-    for name, tolerance in keywords.items():
-        if has_traced(tolerance):
-            raise NotImplementedError(f"np.linalg.pinv: {name} must be known when the function is traced")
-        keywords[name] = None if tolerance is None else np.asarray(tolerance, np.float64).tolist()
-    return _call("pinv", a, hermitian=bool(hermitian), **keywords)
+    given = rcond if rtol is np._NoValue else rtol
+    return tolerance(given), {"rtol": None} if rtol is None else {}
+
+
+# --- eigenvalues ---
+
+
+def complex_type(dtype: np.dtype) -> np.dtype:
+    return np.result_type(dtype, np.complex64 if dtype.kind in "fc" else np.complex128)
+
+
+def _finite_matrices(a: Any) -> TracedArray:
+    a = as_traced(a)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    require(np.isfinite(a).all(), np.linalg.LinAlgError, "Array must not contain infs or NaNs")
+    return a
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a):
+    a = _finite_matrices(a)
+    found = np.zeros((0, a.shape[-1]), complex_type(a.dtype))
+    values = _call("eigvals", a, sample=found)
+    return values if a.element_type.is_complex else real_if_all_are("np.linalg.eigvals", values)[0]
+
+
+@implements(np.linalg.eig)
+def eig(a):
+    a = _finite_matrices(a)
+    kind = complex_type(a.dtype)
+    size = a.shape[-1]
+    sample = type(np.linalg.eig(np.eye(1)))(np.zeros((0, size), kind), np.zeros((0, size, size), kind))
+    found = _call("eig", a, sample=sample)
+    return found if a.element_type.is_complex else type(sample)(*real_if_all_are("np.linalg.eig", *found))
+
+
+def real_if_all_are(what: str, values: TracedArray, *others: TracedArray) -> tuple[TracedArray, ...]:
+    """These complex numbers and the others, without their imaginary parts where those of the first are all 0.
+
+    Which it is is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
+    """
+    trace = require_trace(values)
+    place = f"{what} at {user_location()}"
+    are_real = trace.root.guessed_bounds.setdefault(place, True)
+    found = np.all(values.imag == 0)
+    as_guessed = found if are_real else np.logical_not(found)
+    require(as_guessed, OtherKind, OtherKind.message(place))
+    return tuple(one.real.copy() if are_real else one for one in (values, *others))
+
+
+# --- least squares ---
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    """How many sums of squares there are depends on the rank."""
+    a, b = as_traced(a), as_traced(b)
+    described = results_of_lstsq((a.shape, a.dtype), (b.shape, b.dtype))
+    if a.shape[0] != b.shape[0]:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    return call_with_sizes("lstsq", [a, b, *tolerance(rcond)], [], described, [(1, 0)])
+
+
+def results_of_lstsq(a: tuple[tuple[int, ...], np.dtype], b: tuple[tuple[int, ...], np.dtype]) -> tuple[Any, ...]:
+    """Arrays like the results, where there are sums of squares, of such arrays."""
+    for (shape, _), allowed, wanted in ((b, (1, 2), "one or two"), (a, (2,), "two")):
+        if len(shape) not in allowed:
+            raise np.linalg.LinAlgError(f"{len(shape)}-dimensional array given. Array must be {wanted}-dimensional")
+    ((rows, columns), _), (right, _) = a, b
+    kind = np.result_type(*(kind if kind.kind in "fc" else np.dtype(np.float64) for _, kind in (a, b)))
+    real = np.zeros(0, kind).real.dtype
+    return (
+        np.zeros((columns, *right[1:]), kind),
+        np.zeros(right[1] if len(right) == 2 else 1, real),
+        np.int32(0),
+        np.zeros(min(rows, columns), real),
+    )
+
+
+def tolerance(rcond: Any) -> list[TracedArray]:
+    return [] if rcond is None else [as_traced(rcond, np.dtype(np.float64))]

@@ -69,6 +69,18 @@ class SizeBeyondBound(StaleCapture):
         return str(self).partition(": a size is")[0]
 
 
+class OtherKind(StaleCapture):
+    """Complex numbers, of which NumPy drops the imaginary parts where all are 0, are of the other kind than was guessed."""
+
+    @staticmethod
+    def message(place: str) -> str:
+        return f"{place}: numbers are complex in one call and real in another"
+
+    @property
+    def place(self) -> str:
+        return str(self).partition(": numbers are")[0]
+
+
 class RaisedBehindChanges(Exception):
     """A call raises ``error`` behind changes of arguments or of what is outside, none of which has happened yet.
 

@@ -155,7 +155,7 @@ class Trace:
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # of the root: for `sources`
-        self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line
+        self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line; see `OtherKind`, too
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
         self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)

@@ -1,0 +1,129 @@
+"""Decompositions of matrices whose sizes are known at run time only: NumPy's functions are called with these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..functions import decompositions
+from ..recording.array import TracedArray, require_trace
+from ..recording.dynamic_array import DynamicArray, same_value
+from ..recording.function_tables import implements_dynamic
+from ..recording.trace import Trace
+from .broadcasting import as_array, dimensions_of, fail_if
+
+
+def _sizes(trace: Trace, arrays: list[TracedArray]) -> list[tuple[int, int, hlo.Instruction]]:
+    return [
+        (number, d, size)
+        for number, one in enumerate(arrays)
+        if isinstance(one, DynamicArray)
+        for d, size in one.sizes(trace).items()
+    ]
+
+
+def _padded(trace: Trace, array: TracedArray) -> TracedArray:
+    return array.padded(trace) if isinstance(array, DynamicArray) else array
+
+
+def _on_matrix(name: str, a: DynamicArray, *tolerance: TracedArray, **keywords: Any) -> Any:
+    """The result of ``np.linalg.<name>`` of a matrix or a stack of them.
+
+    Those dimensions of the results are taken for dynamic that are others where the operand has no elements.
+    """
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    trace, function, batch = require_trace(a), getattr(np.linalg, name), a.bounds.dimensions[:-2]
+    core = a.bounds.dimensions[-2:]
+    least = [0 if a.bounds.is_dynamic(d) else size for d, size in enumerate(core, len(batch))]
+    sample, small = (function(np.zeros((0, *sizes), a.dtype), **keywords) for sizes in (core, least))
+    parts, small = ((one if isinstance(one, tuple) else (one,)) for one in (sample, small))
+    described = [np.broadcast_to(np.zeros((), one.dtype), (*batch, *one.shape[1:])) for one in parts]
+    changing = [
+        (number, d)
+        for number, (one, other) in enumerate(zip(described, small))
+        for d in range(one.ndim)
+        if (a.bounds.is_dynamic(d) if d < len(batch) else one.shape[d] != other.shape[d - len(batch) + 1])
+    ]
+    arrays = [a, *tolerance]
+    padded = [_padded(trace, one) for one in arrays]
+    found = decompositions.call_with_sizes(name, padded, _sizes(trace, arrays), described, changing, **keywords)
+    if not isinstance(sample, tuple):
+        return found[0]
+    return type(sample)(*found) if hasattr(sample, "_fields") else found
+
+
+@implements_dynamic(np.linalg.svd)
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    return _on_matrix("svd", a, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), hermitian=bool(hermitian))
+
+
+@implements_dynamic(np.linalg.svdvals)
+def svdvals(x, /):
+    return _on_matrix("svd", x, compute_uv=False)
+
+
+@implements_dynamic(np.linalg.qr)
+def qr(a, mode="reduced"):
+    return _on_matrix("qr", a, mode=mode)
+
+
+@implements_dynamic(np.linalg.pinv)
+def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
+    tolerances, keywords = decompositions.tolerances_of_pinv(rcond, rtol)
+    return _on_matrix("pinv", as_array(a), *tolerances, hermitian=bool(hermitian), **keywords)
+
+
+def _finite_square(a: DynamicArray) -> tuple[Trace, DynamicArray, Any]:
+    """The matrix, which must be square and have finite elements; its size."""
+    trace = require_trace(a)
+    if a.ndim != 2:
+        raise NotImplementedError("eigenvalues of stacks of matrices whose sizes are known at run time only")
+    rows, columns = (a.sizes(trace).get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (0, 1))
+    if not same_value(rows, columns):
+        fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
+    infinite = np.logical_not(np.isfinite(a).all())
+    fail_if(trace, infinite.instruction(trace), "Array must not contain infs or NaNs", np.linalg.LinAlgError)
+    return trace, a, min(a.bounds.dimensions)
+
+
+@implements_dynamic(np.linalg.eigvals)
+def eigvals(a):
+    trace, a, size = _finite_square(as_array(a))
+    described = [np.zeros(size, decompositions.complex_type(a.dtype))]
+    (values,) = decompositions.call_with_sizes("eigvals", [a.padded(trace)], _sizes(trace, [a]), described, [(0, 0)])
+    return values if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eigvals", values)[0]
+
+
+@implements_dynamic(np.linalg.eig)
+def eig(a):
+    trace, a, size = _finite_square(as_array(a))
+    kind = decompositions.complex_type(a.dtype)
+    described, changing = [np.zeros(size, kind), np.zeros((size, size), kind)], [(0, 0), (1, 0), (1, 1)]
+    found = decompositions.call_with_sizes("eig", [a.padded(trace)], _sizes(trace, [a]), described, changing)
+    named = type(np.linalg.eig(np.eye(1)))
+    return named(*(found if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eig", *found)))
+
+
+@implements_dynamic(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    a, b = as_array(a), as_array(b)
+    trace = require_trace(a, b)
+    arrays = [a, b]
+    described = decompositions.results_of_lstsq(*[(dimensions_of(one), one.dtype) for one in arrays])
+    sizes = _sizes(trace, arrays)
+    is_dynamic = {(number, d) for number, d, _ in sizes}
+    rows, others = (one.sizes(trace).get(0) if isinstance(one, DynamicArray) else None for one in arrays)
+    rows, others = (
+        hlo.constant(np.int32(dimensions_of(one)[0])) if size is None else size for one, size in ((a, rows), (b, others))
+    )
+    if not same_value(rows, others):
+        fail_if(trace, hlo.ne(rows, others), "Incompatible dimensions", np.linalg.LinAlgError)
+    changing = [(1, 0)]
+    changing += [(0, 0)] if (0, 1) in is_dynamic else []
+    changing += [(0, 1)] if (1, 1) in is_dynamic else []
+    changing += [(3, 0)] if (0, 0) in is_dynamic or (0, 1) in is_dynamic else []
+    given = [*[_padded(trace, one) for one in arrays], *decompositions.tolerance(rcond)]
+    return decompositions.call_with_sizes("lstsq", given, sizes, described, changing)
