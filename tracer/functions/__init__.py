@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     order_statistics,
     padding,
     python_numbers,
+    reduceat,
     reductions,
     scans,
     selection,
@@ -27,4 +28,5 @@ from . import (  # noqa: F401
     sorting,
     statistics,
     ufunc_calls,
+    windows,
 )  # fmt: skip

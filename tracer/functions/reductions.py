@@ -32,6 +32,7 @@ from ..recording.operands import (
 from ..recording.trace import Trace
 from . import arithmetic
 from .floating_point_errors import flag_errors_of_reduction, handling
+from .folds import reduced_in_order
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
@@ -50,14 +51,12 @@ def reduce_ufunc(
 ) -> TracedArray:
     """``ufunc.reduce``: combines the elements along the axes (None: all).
 
-    Raises ValueError for an empty reduction of a ufunc without identity (maximum, minimum), NotImplementedError where
-    the ufunc is not associative.
+    Those of ufuncs that are not associative are combined in order. Raises ValueError for an empty reduction of a ufunc without
+    identity (maximum, minimum).
     """
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
-    if kernel.identity is None:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__}.reduce is not implemented for traced arrays: the ufunc is not associative"
-        )
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError("reduce only supported for binary functions")
     trace, operand = value(array)
     axes = normalize_axes(axis, operand.shape.rank)
     if out is not None and dtype is None:
@@ -74,6 +73,13 @@ def reduce_ufunc(
         )
     wide = accumulation_type(ufunc, element_type)
     operand = convert(convert(operand, element_type), wide)
+    if kernel.identity is None:
+        if where is not True:
+            raise NotImplementedError(
+                f"np.{ufunc.__name__}.reduce with where= is not implemented: the ufunc is not associative"
+            )
+        start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
+        return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
     reduced = reduce_instruction(trace, ufunc, operand, axes, start)

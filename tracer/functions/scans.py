@@ -1,4 +1,4 @@
-"""Running sums, products and extrema: ``accumulate`` of associative ufuncs."""
+"""Running sums, products and extrema: ``accumulate`` of ufuncs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.operands import as_traced, convert, normalize_axis, result, store, value
 from ..recording.trace import Trace
+from .folds import accumulated
 from .reductions import accumulation_type, combiner
 
 Instruction = hlo.Instruction
@@ -23,19 +24,19 @@ Instruction = hlo.Instruction
 def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> TracedArray:
     """``ufunc.accumulate``: element i of the result combines the elements 0 to i along the axis."""
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
-    if kernel.identity is None:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__}.accumulate is not implemented for traced arrays: the ufunc is not associative"
-        )
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError("accumulate only supported for binary functions")
     trace, operand = value(array)
     if operand.shape.rank == 0:
         raise TypeError("cannot accumulate on a scalar")
     axis = normalize_axis(axis, operand.shape.rank)
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
-    scanned = scan_instruction(
-        trace, ufunc, convert(convert(operand, element_type), accumulation_type(ufunc, element_type)), axis
-    )
+    operand = convert(convert(operand, element_type), accumulation_type(ufunc, element_type))
+    if kernel.identity is None:
+        scanned = accumulated(ufunc, operand, axis)
+    else:
+        scanned = scan_instruction(trace, ufunc, operand, axis)
     return store(out, result(trace, convert(scanned, element_type)))
 
 

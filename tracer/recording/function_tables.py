@@ -103,13 +103,8 @@ def implementation(function: Callable) -> Callable:
 
 
 def call_ufunc_method(ufunc: np.ufunc, name: str, *inputs: Any, **arguments: Any) -> Any:
-    """``ufunc.<name>(*inputs, ...)`` on traced arrays; raises NotImplementedError naming the method if there is none."""
-    method = METHODS.get(getattr(np.ufunc, name))
-    if method is None:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__}.{name} is not implemented for traced arrays: it needs the operation scatter"
-        )
-    return method(ufunc, *inputs, **arguments)
+    """``ufunc.<name>(*inputs, ...)`` on traced arrays."""
+    return METHODS[getattr(np.ufunc, name)](ufunc, *inputs, **arguments)
 
 
 def ufunc_kernel(ufunc: np.ufunc) -> Kernel:

@@ -1,0 +1,161 @@
+"""``ufunc.reduceat``: the elements between indices combined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording import promotion
+from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import UFUNCS, implements_method, ufunc_kernel
+from ..recording.operands import as_strong, as_traced, convert, normalize_axis, result, store
+from .folds import folded
+from .reductions import accumulation_type, combiner
+
+Instruction = hlo.Instruction
+
+# As many elements to a segment on average make it worth while to reduce them in pieces.
+_LONG = 128
+
+
+@implements_method(np.ufunc.reduceat)
+def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> TracedArray:
+    array, indices = as_strong(array), as_strong(indices)
+    if not array.ndim:
+        raise TypeError("cannot reduceat on a scalar")
+    axis = normalize_axis(axis, array.ndim)
+    size, trace = array.shape[axis], require_trace(array, indices)
+    beyond = (indices < 0) | (indices >= size)
+    if indices.shape[0]:
+        wrong = indices[np.argmax(beyond)].instruction(trace)
+        message = f"index {{}} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})"
+        trace.add_error_flag(beyond.any().instruction(trace), IndexError, message, wrong)
+    slices = np.moveaxis(array, axis, 0)
+    if dtype is None and out is not None:
+        dtype = (out[0] if isinstance(out, tuple) else out).dtype
+    return store(out, np.moveaxis(reduced_at(ufunc, slices, indices, size, dtype), 0, axis))
+
+
+def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size: Any, dtype: Any) -> TracedArray:
+    """What ``ufunc.reduceat`` gives of the slices of the first dimension, of which so many count.
+
+    Indices that are the size stand for none, and come last.
+    """
+    if ufunc.nin != 2:
+        raise ValueError("reduceat only supported for binary functions")
+    if indices.ndim != 1:
+        raise ValueError("object of too small depth for desired array")
+    element_type = hlo.element_type_of(promotion.resolve_reduction(ufunc, slices.dtype, dtype))
+    trace = require_trace(slices, indices)
+    rest = slices.shape[1:]
+    if not indices.shape[0] or not slices.shape[0]:
+        return result(trace, hlo.full(hlo.Shape(element_type, (indices.shape[0], *rest)), 0))
+    indices = indices.astype(np.int64)
+    following = np.concatenate([indices[1:], np.reshape(as_traced(size), (1,))])
+    places = [one.instruction(trace) for one in (indices, following)]
+    operand = convert(slices.instruction(trace), element_type)
+    if ufunc_kernel(ufunc).identity is not None and slices.shape[0] >= _LONG * indices.shape[0]:
+        wide = accumulation_type(ufunc, element_type)
+        return result(trace, hlo.convert(_in_pieces(ufunc, convert(operand, wide), *places), element_type))
+    turns = np.cumsum(np.concatenate([[False], indices[1:] < indices[:-1]]))
+    last = turns[-1].known_value
+    operands = [operand, *places, turns.instruction(trace)]
+    found = _pass(ufunc, *operands, hlo.constant(np.int64(0)), None)
+    return result(trace, found if last == 0 else _further_passes(ufunc, operands, found))
+
+
+def _in_pieces(ufunc: np.ufunc, operand: Instruction, indices: Instruction, following: Instruction) -> Instruction:
+    """A loop over the pieces of all segments, each of which is reduced at once."""
+    count, *rest = operand.shape.dimensions
+    (segments,), kind = indices.shape.dimensions, operand.shape.element_type
+    identity, combine = UFUNCS[ufunc].identity(kind.dtype), combiner(ufunc, kind)
+    length, of_one = min(count, 16 * _LONG), hlo.Shape(kind, rest)
+    init = (
+        hlo.constant(np.int64(0)), _element(indices, hlo.constant(np.int64(0))), hlo.full(of_one, identity),
+        hlo.full(hlo.Shape(kind, (segments, *rest)), identity), operand, indices, following,
+    )  # fmt: skip
+
+    def has_more(state: Instruction) -> Instruction:
+        return hlo.lt(hlo.get_tuple_element(state, 0), segments)
+
+    def next_piece(state: Instruction) -> Instruction:
+        number, place, total, found, operand, indices, following = [hlo.get_tuple_element(state, at) for at in range(7)]
+        end = hlo.maximum(_element(following, number), hlo.add(_element(indices, number), 1))
+        start = hlo.minimum(place, count - length)
+        zero = [hlo.constant(np.int64(0)) for _ in rest]
+        piece = hlo.dynamic_slice(operand, start, *zero, sizes=(length, *rest))
+        positions = hlo.add(hlo.iota(hlo.Shape(hlo.S64, (length,)), 0), hlo.broadcast(start, (length,), ()))
+        lower, upper = (hlo.broadcast(bound, (length,), ()) for bound in (place, end))
+        inside = hlo.and_(hlo.ge(positions, lower), hlo.lt(positions, upper))
+        inside = hlo.broadcast_in_dim(inside, piece.shape.dimensions, (0,))
+        piece = hlo.select(inside, piece, hlo.full_like(piece, identity))
+        part = hlo.reduce(piece, hlo.constant(identity, kind), dimensions=(0,), to_apply=combine)
+        total = convert(UFUNCS[ufunc].emit(total, part), kind)
+        found = hlo.dynamic_update_slice(found, hlo.reshape(total, (1, *rest)), number, *zero)
+        place = hlo.add(start, length)
+        is_last = hlo.ge(place, end)
+        following_number = hlo.add(number, 1)
+        return hlo.tuple(
+            hlo.select(is_last, following_number, number),
+            hlo.select(is_last, _element(indices, following_number), place),
+            hlo.select(hlo.broadcast_in_dim(is_last, rest, ()), hlo.full(of_one, identity), total),
+            found, operand, indices, following,
+        )  # fmt: skip
+
+    state = hlo.tuple(*init)
+    condition, body = (hlo.computation(name, [state.shape], of) for name, of in (("has_more", has_more), ("piece", next_piece)))
+    return hlo.get_tuple_element(hlo.while_(state, condition=condition, body=body), 3)
+
+
+def _element(line: Instruction, place: Instruction) -> Instruction:
+    return hlo.reshape(hlo.dynamic_slice(line, place, sizes=(1,)), ())
+
+
+def _pass(
+    ufunc: np.ufunc,
+    operand: Instruction,
+    indices: Instruction,
+    following: Instruction,
+    turns: Instruction,
+    number: Instruction,
+    before: Instruction | None,
+) -> Instruction:
+    """The results for those indices, in ascending order, behind which so many are not; those for others as before."""
+    count, *rest = operand.shape.dimensions
+    own = hlo.eq(turns, hlo.broadcast(number, turns.shape.dimensions, ()))
+    none = hlo.full(hlo.Shape(hlo.PRED, (count,)), False)
+    starts = hlo.scatter(
+        none, hlo.select(own, indices, hlo.full_like(indices, count)), own, update_window_dims=(), inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,), index_vector_dim=1, to_apply=hlo.scalar_computation("or", hlo.PRED),
+    )  # fmt: skip
+    whole = folded(ufunc, operand, hlo.broadcast_in_dim(starts, operand.shape.dimensions, (0,)), 0)
+    places = hlo.select(hlo.lt(indices, following), hlo.subtract(following, 1), indices)
+    found = hlo.gather(
+        whole, places, offset_dims=tuple(range(1, len(rest) + 1)), collapsed_slice_dims=(0,), start_index_map=(0,),
+        index_vector_dim=1, slice_sizes=(1, *rest),
+    )  # fmt: skip
+    if before is None:
+        return found
+    return hlo.select(hlo.broadcast_in_dim(own, found.shape.dimensions, (0,)), found, before)
+
+
+def _further_passes(ufunc: np.ufunc, operands: list[Instruction], found: Instruction) -> Instruction:
+    """One for each time that the indices turn back."""
+    state = hlo.tuple(hlo.constant(np.int64(1)), found, *operands)
+
+    def parts(value: Instruction) -> list[Instruction]:
+        return [hlo.get_tuple_element(value, number) for number in range(2 + len(operands))]
+
+    def has_more(value: Instruction) -> Instruction:
+        number, _, _, _, _, turns = parts(value)
+        last = hlo.slice(turns, (turns.shape.dimensions[0] - 1,), turns.shape.dimensions)
+        return hlo.le(number, hlo.reshape(last, ()))
+
+    def further(value: Instruction) -> Instruction:
+        number, before, *own = parts(value)
+        return hlo.tuple(hlo.add(number, 1), _pass(ufunc, *own, number, before), *own)
+
+    condition, body = (hlo.computation(name, [state.shape], of) for name, of in (("has_more", has_more), ("further", further)))
+    return hlo.get_tuple_element(hlo.while_(state, condition=condition, body=body), 1)

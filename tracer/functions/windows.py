@@ -1,0 +1,136 @@
+"""Windows on arrays, and elements at given distances: views that hold elements several times, which cannot be written to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib import stride_tricks
+
+from ... import hlo
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic
+from ..recording.function_tables import implements, implements_dynamic
+from ..recording.operands import as_traced, normalize_axis, require
+from ..recording.trace import Trace
+
+Instruction = hlo.Instruction
+
+
+@implements(stride_tricks.sliding_window_view)
+@implements_dynamic(stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """The sizes of the windows must be known while tracing."""
+    x = as_traced(x)
+    windows, axes = _windows(x, window_shape, axis)
+    if writeable:
+        raise NotImplementedError("sliding_window_view with writeable=True is not implemented for traced arrays")
+    is_dynamic = isinstance(x, DynamicArray)
+    sizes, strides = list(x.bounds.dimensions if is_dynamic else x.shape), None if is_dynamic else x.element_strides
+    counts: list[Any] = list(x.shape)
+    for size, d in zip(windows, axes):
+        counts[d] = counts[d] - (size - 1)
+        require(counts[d] >= 1, ValueError, "window shape cannot be larger than input array shape")
+        sizes[d] = max(sizes[d] - (size - 1), 0)
+
+    def read(trace: Trace, base: Instruction) -> Instruction:
+        for size, d in zip(windows, axes):
+            base = _windows_along(base, d, size)
+        return base
+
+    if is_dynamic:
+        trace = require_trace(x)
+        found = dict(x.sizes(trace))
+        for size, d in zip(windows, axes):
+            if d in found:
+                found[d] = hlo.maximum(hlo.subtract(found[d], size - 1), 0)
+        return dynamic(trace, read(trace, x.padded(trace).instruction(trace)), found)
+    return TracedArray.view_of(x, (*sizes, *windows), read, None, (*strides, *[strides[d] for d in axes]))
+
+
+def _windows(x: TracedArray, window_shape: Any, axis: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes of the windows, and the axis that each of them is along."""
+    given = window_shape if isinstance(window_shape, (tuple, list, np.ndarray)) else (window_shape,)
+    windows = tuple([as_index(size, "as the size of a window") for size in given])
+    if any(size < 0 for size in windows):
+        raise ValueError("`window_shape` cannot contain negative values")
+    if axis is None:
+        if len(windows) != x.ndim:
+            raise ValueError(
+                "Since axis is `None`, must provide window_shape for all dimensions of `x`; got "
+                f"{len(windows)} window_shape elements and `x.ndim` is {x.ndim}."
+            )
+        return windows, tuple(range(x.ndim))
+    axes = tuple([normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+    if len(windows) != len(axes):
+        raise ValueError(
+            f"Must provide matching length window_shape and axis; got {len(windows)} window_shape elements and {len(axes)} "
+            "axes elements."
+        )
+    return windows, axes
+
+
+def _windows_along(operand: Instruction, axis: int, size: int) -> Instruction:
+    """The windows of a dimension as a new dimension behind all others."""
+    sizes, rank = operand.shape.dimensions, operand.shape.rank
+    count = sizes[axis] - size + 1
+    if count <= 0 or not size or 0 in sizes:
+        empty = [max(count, 0) if d == axis else one for d, one in enumerate(sizes)]
+        return hlo.full(hlo.Shape(operand.shape.element_type, (*empty, size)), 0)
+    starts = hlo.iota(hlo.Shape(hlo.S64, (count,)), 0)
+    # The gather has the places of the windows in the dimension's own place, and what is in a window where `order` says.
+    found = hlo.gather(
+        operand, starts, offset_dims=tuple(d for d in range(rank + 1) if d != axis), collapsed_slice_dims=(),
+        start_index_map=(axis,), index_vector_dim=1,
+        slice_sizes=tuple(size if d == axis else one for d, one in enumerate(sizes)),
+    )  # fmt: skip
+    order = [d for d in range(rank + 1) if d != axis + 1]
+    return found if axis == rank - 1 else hlo.transpose(found, (*order, axis + 1))
+
+
+# --- strides ---
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> TracedArray:
+    """Of an array that is row-major, and elements inside of it; the result cannot be written to."""
+    x = as_traced(x)
+    if isinstance(x, DynamicArray):
+        raise NotImplementedError("as_strided of an array whose size is known at run time only is not implemented")
+    width = x.dtype.itemsize
+    sizes = x.shape if shape is None else tuple([as_index(size, "as a size of a shape") for size in shape])
+    steps = tuple([step * width for step in x.element_strides]) if strides is None else tuple(strides)
+    steps = tuple([as_index(step, "as a stride") for step in steps])
+    if len(sizes) != len(steps):
+        raise ValueError("shape and strides must have the same length")
+    if any(step % width for step in steps):
+        raise NotImplementedError("as_strided with strides that are no multiples of the size of an element is not implemented")
+    if x.unusual_strides is not None:
+        raise NotImplementedError("as_strided of a traced array that is not row-major is not implemented")
+    steps = tuple([step // width for step in steps])
+    if 0 not in sizes:
+        ends = [step * (size - 1) for size, step in zip(sizes, steps)]
+        first, last = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+        if first < 0 or last >= x.size:
+            raise ValueError(
+                f"as_strided: elements from {first} to {last} are asked for, of an array that has {x.size}; NumPy would read "
+                "memory that belongs to others"
+            )
+
+    def read(trace: Trace, base: Instruction) -> Instruction:
+        return _strided(hlo.reshape(base, (x.size,)), sizes, steps)
+
+    return TracedArray.view_of(x, sizes, read, None, steps)
+
+
+def _strided(line: Instruction, sizes: Sequence[int], steps: Sequence[int]) -> Instruction:
+    if not math.prod(sizes):
+        return hlo.full(hlo.Shape(line.shape.element_type, tuple(sizes)), 0)
+    places = hlo.full(hlo.Shape(hlo.S64, tuple(sizes)), 0)
+    for d, step in enumerate(steps):
+        places = hlo.add(places, hlo.multiply(hlo.iota(places.shape, d), step))
+    return hlo.gather(
+        line, places, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=len(sizes),
+        slice_sizes=(1,),
+    )  # fmt: skip
