@@ -269,7 +269,11 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__`` is captured if it is the user's."""
     initialize = kind.__init__
     is_error = kind.__new__ is BaseException.__new__ or kind.__new__ is Exception.__new__
-    plain = type(kind) is type and (is_error or kind.__new__ is object.__new__) and type(initialize) is types.FunctionType
+    plain = (
+        type(kind).__call__ is type.__call__
+        and (is_error or kind.__new__ is object.__new__)
+        and type(initialize) is types.FunctionType
+    )
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)

@@ -83,13 +83,24 @@ def _conversion(function: Callable) -> Callable:
     return implementation
 
 
-def _of_dynamic(array: DynamicArray, copies: bool, dtype: Any = None, **arguments: Any) -> TracedArray:
-    arguments = {name: one for name, one in arguments.items() if name not in ("object", "a")}
-    if arguments:
+def _of_dynamic(
+    array: DynamicArray,
+    copies: bool,
+    dtype: Any = None,
+    order: str = "K",
+    *,
+    copy: Any = True,
+    ndmin: int = 0,
+    **arguments: Any,
+) -> TracedArray:
+    unknown = [name for name in arguments if name not in ("object", "a", "subok", "device")]
+    if unknown or order == "F":
         raise NotImplementedError(
-            f"a conversion with {', '.join(arguments)} of an array whose size is known at run time only is not implemented"
+            f"a conversion with {', '.join(unknown or ['order'])} of an array whose size is known at run time only is not "
+            "implemented"
         )
-    return array.astype(array.dtype if dtype is None else dtype, copy=copies)
+    found = array.astype(array.dtype if dtype is None else dtype, copy=copies and bool(copy))
+    return found[(None,) * (ndmin - found.ndim)] if ndmin > found.ndim else found
 
 
 def _joined_rows(values: Any) -> TracedArray | None:

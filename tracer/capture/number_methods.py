@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import ATTRIBUTES, filling, implements_method
+from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic, implements_method
 from ..recording.intervals import note_interval
 from .calls import call
 from .conversions import number_of
@@ -94,6 +94,7 @@ def item(array: TracedArray, *index: Any) -> Any:
     return number_of(array) if known is None else np.asarray(known).item()
 
 
+@implements_dynamic(np.ndarray.tolist)
 @implements_method(np.ndarray.tolist)
 def tolist(array: TracedArray) -> Any:
     """Lists of Python's numbers, one inside of the other."""

@@ -17,6 +17,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
+from ..source.rewriting import is_rewritten
 from .merging import carried, filled, form_of, kinds, numbers, zero_like
 from .texts import call_later, is_open
 
@@ -45,13 +46,16 @@ def inside_try() -> Iterator[None]:
 
 
 def is_raised_by_user(error: Exception) -> bool:
-    """Whether a raise or assert statement of the user's raised this, or the program does."""
+    """Whether a raise or assert statement of the user's, or of what is followed as theirs, raised this, or the program does."""
     if id(error) in current_trace().root.made_objects:
         return True
     traceback = raising_line(error)
-    if traceback is None or belongs_to_a_library(traceback.tb_frame.f_code.co_filename):
+    if traceback is None:
         return False
-    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == _RAISE
+    code = traceback.tb_frame.f_code
+    if belongs_to_a_library(code.co_filename) and not is_rewritten(code):
+        return False
+    return code.co_code[traceback.tb_lasti] == _RAISE
 
 
 def record_raise(trace: Trace, error: Exception) -> set[Storage]:

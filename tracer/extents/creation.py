@@ -82,3 +82,27 @@ def _between_floats(trace: Trace, start: Any, stop: Any, step: Any, dtype: Any) 
     positions = hlo.iota(hlo.Shape(hlo.element_type_of(kind), (bound,)), 0)
     steps = TracedArray.from_instruction(trace, positions, is_scalar=False) * (second - first)
     return dynamic(trace, steps + first, {0: size})
+
+
+@implements_dynamic(np.linspace)
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """Between two numbers; as NumPy computes it."""
+    trace = require_trace(num)
+    start, stop = as_traced(start), as_traced(stop)
+    if start.ndim or stop.ndim or axis not in (0, -1):
+        raise NotImplementedError("np.linspace between arrays with a number of samples that is known at run time only")
+    require_known_at_run_time(trace, num, "as a number of samples")
+    fail_if(trace, (num < 0).instruction(trace), "Number of samples must be non-negative.")
+    kind = result_dtype([start.dtype_class, stop.dtype_class, float])
+    start, stop = start.astype(kind), stop.astype(kind)
+    steps = num - 1 if endpoint else num
+    delta = stop - start
+    step = np.where(steps > 0, delta / np.where(steps > 0, steps, 1), np.asarray(np.nan, kind)[()])[()].astype(kind)
+    positions = arange(num)
+    samples = np.where(steps > 0, positions.astype(kind) * step, positions.astype(kind) * delta) + start
+    if endpoint:
+        samples = np.where((positions == steps) & (num > 1), stop, samples)
+    if dtype is not None and np.issubdtype(dtype, np.integer):
+        samples = np.floor(samples)
+    samples = samples.astype(kind if dtype is None else dtype)
+    return (samples, step) if retstep else samples

@@ -121,10 +121,10 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def diag(v, k=0):
     if v.ndim == 2:
         return np.diagonal(v, k)
-    if k:
-        raise NotImplementedError("np.diag with k of an array whose size is known at run time only")
-    rows, columns = _places(v.shape[0], v.shape[0])
-    return np.where(rows == columns, v[:, None], np.zeros((), v.dtype)[()])
+    size = v.shape[0] + abs(k)
+    rows, columns = _places(size, size)
+    zero = np.zeros((), v.dtype)[()]
+    return np.where(columns - rows == k, np.pad(v, (max(-k, 0), max(k, 0)))[:, None], zero)
 
 
 @implements_dynamic(np.diagonal, np.ndarray.diagonal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
-from ..recording.operands import prepare
+from ..recording.operands import normalize_axis, prepare
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 
 
@@ -79,3 +80,21 @@ def outer(a, b, out=None):
     if out is not None:
         raise NotImplementedError("np.outer with out= of an array whose size is known at run time only is not implemented")
     return np.ravel(as_array(a))[:, None] * np.ravel(as_array(b))[None, :]
+
+
+@implements_dynamic(np.tensordot, np.linalg.tensordot)
+def tensordot(a, b, axes=2):
+    """As a contraction with a letter for each dimension."""
+    a, b = as_array(prepare(a)), as_array(prepare(b))
+    if isinstance(axes, int):
+        of_a, of_b = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    else:
+        of_a, of_b = (list(one) if isinstance(one, (tuple, list)) else [one] for one in axes)
+    of_a, of_b = ([normalize_axis(one, array.ndim) for one in own] for own, array in ((of_a, a), (of_b, b)))
+    if len(of_a) != len(of_b):
+        raise ValueError("shape-mismatch for sum")
+    labels = [*ascii_letters[: a.ndim]], [*ascii_letters[a.ndim : a.ndim + b.ndim]]
+    for one, other in zip(of_a, of_b):
+        labels[1][other] = labels[0][one]
+    rest = [label for label in (*labels[0], *labels[1]) if labels[0].count(label) + labels[1].count(label) == 1]
+    return np.einsum(f"{''.join(labels[0])},{''.join(labels[1])}->{''.join(rest)}", a, b)

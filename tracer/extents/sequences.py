@@ -14,6 +14,7 @@ from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange, ones
+from .elementwise import stored
 
 
 def _positions(array: DynamicArray, axis: int, before: int = 0, after: int = 0) -> tuple[TracedArray, Any, dict]:
@@ -195,10 +196,14 @@ def outer_of_ufunc(ufunc, a, b, /, **arguments):
 
 @implements_dynamic(np.ufunc.accumulate)
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
+    array = as_array(array)
+    trace = require_trace(array, out)
     if out is not None:
-        raise NotImplementedError(f"np.{ufunc.__name__}.accumulate with out= of an array whose size is known at run time only")
-    trace = require_trace(array)
-    return dynamic(trace, ufunc.accumulate(array.padded(trace), axis, dtype), array.sizes(trace))
+        out = out[0] if isinstance(out, tuple) else out
+        dtype = out.dtype if dtype is None else dtype
+    padded, sizes = (array.padded(trace), array.sizes(trace)) if isinstance(array, DynamicArray) else (array, {})
+    found = ufunc.accumulate(padded, axis, dtype)
+    return dynamic(trace, found, sizes) if out is None else stored(trace, ufunc, out, found, sizes, "same_kind")
 
 
 @implements_dynamic(np.take, np.ndarray.take)

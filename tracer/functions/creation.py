@@ -240,7 +240,9 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
 
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """The bounds may be traced; the number of samples must be known."""
+    """The bounds may be traced."""
+    if isinstance(num, TracedArray) and num.known_value is None:
+        return DYNAMIC[np.linspace](start, stop, num, endpoint, retstep, dtype, axis)
     num = as_index(num, "as a number of samples")
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")

@@ -8,6 +8,8 @@ import sysconfig
 import types
 from pathlib import Path
 
+import numpy as np
+
 _LIBRARIES = tuple(
     {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {os.path.dirname(os.path.realpath(os.__file__)) + os.sep}
@@ -15,6 +17,12 @@ _LIBRARIES = tuple(
 _PACKAGE = Path(__file__).resolve().parents[2]
 _OWN_FOLDERS = tuple(
     f"{_PACKAGE / folder}{os.sep}" for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
+)
+# Of NumPy, what is written in terms of other functions of it is followed as the user's own functions are.
+_NUMPY = os.path.dirname(os.path.realpath(np.__file__))
+_FOLLOWED = (
+    os.path.join(_NUMPY, "polynomial", ""),
+    *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
 )
 _belongs: dict[str, bool] = {}
 
@@ -25,7 +33,7 @@ def is_of_the_user(file: str) -> bool:
     if found is None:
         path = os.path.realpath(file) if os.path.exists(file) else file
         inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
-        found = _belongs[file] = not inside
+        found = _belongs[file] = not inside or path.startswith(_FOLLOWED)
     return found
 
 

@@ -44,6 +44,10 @@ def rewritten(function: types.FunctionType, helpers: Any) -> types.FunctionType:
     return made
 
 
+def is_rewritten(code: types.CodeType) -> bool:
+    return id(code) in _new
+
+
 def reason_against(function: types.FunctionType) -> str | None:
     """Why a function stays as it is, None if it does not, or has not been looked at."""
     _, found = _made.get(id(function.__code__), (None, None))
