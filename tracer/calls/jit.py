@@ -109,8 +109,8 @@ class JittedFunctionBase:
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
         self._outgrown = ""  # why the code for the next call is made, where it is for a size beyond its bound
-        self._guessed_bounds: dict[str, int] = {}  # of sizes that are known at run time only, by the user's line; whether
-        # complex numbers are real, by what gives them and the line
+        self._guessed_bounds: dict[str, int] = {}  # by the user's line: of sizes that are known at run
+        # time only; and whether numbers that may be complex are real
         self._hits = self._misses = 0
         self._compilations = Recompilations()
         self._siblings: dict[str, JittedFunctionBase] = {}

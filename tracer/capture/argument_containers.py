@@ -9,6 +9,7 @@ from typing import Any
 from ..outside.paths import MISSING, Argument, Attribute, Item, Path
 from ..recording import pytree
 from ..recording.errors import TracerError
+from .entries import is_open_dict
 
 Effect = tuple[str, Path, Any]
 
@@ -45,6 +46,8 @@ class ArgumentContainers:
             if isinstance(value, list):
                 starts_as_before = all(now.get(key, MISSING) is held for key, held in before.items())
                 yield ("append", path, value[len(before) :]) if starts_as_before else ("contents", path, list(value))
+            elif is_open_dict(value):
+                yield "contents", path, dict(value)
             elif isinstance(value, dict):
                 yield from _effects_on_items(path, before, now)
             elif dataclasses.is_dataclass(value):

@@ -106,7 +106,8 @@ def decide(
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
         if not all(unchanged(old, end) for end in ends):
-            recipes.append((place, merger.merge(place.name, *ends, surely=place.name in names[2]), ends))
+            is_changed = isinstance(place, _places.Contents)
+            recipes.append((place, merger.merge(place.name, *ends, place.name in names[2], is_changed), ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
@@ -221,15 +222,17 @@ class _Merger:
         self.count = 0
         self.reasons: dict[str, str] = {}  # why lists have no structure in common
 
-    def merge(self, name: str, first: Any, second: Any, surely: bool = False) -> Callable[[Sequence[Any]], Any]:
-        """What a place holds: ``first`` on one side, ``second`` on the other.
+    def merge(
+        self, name: str, first: Any, second: Any, surely: bool = False, is_changed: bool = False
+    ) -> Callable[[Sequence[Any]], Any]:
+        """What a place holds: ``first`` on one side, ``second`` on the other; or what a container does that ``is_changed``.
 
         Where it is ``surely`` bound behind the branch, a side on which it is not goes another way.
         """
         if unchanged(first, second):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
         first, second = self.sides[0].left(first), self.sides[1].left(second)
-        ends = self._aligned(name, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
+        ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
         known = [end for end in ends if end is not NOWHERE]
         if len(known) == 1 and self._is_from_outside(known[0]):
             return lambda arrays: known[0]
@@ -249,15 +252,15 @@ class _Merger:
         leaves = numbers(form_of(value), value)
         return not any(isinstance(leaf, TracedArray) and leaf.root_storage.trace in self.traces for leaf in leaves)
 
-    def _aligned(self, name: str, *ends: Any) -> Sequence[Any]:
+    def _aligned(self, name: str, is_changed: bool, *ends: Any) -> Sequence[Any]:
         """The two values, so that lists in them that differ in length have one structure."""
         inner = [end.value if type(end) is Maybe else end for end in ends]
-        if type(inner[0]) is not type(inner[1]) or not isinstance(inner[0], (list, tuple, dict)):
+        if type(inner[0]) is not type(inner[1]) or not isinstance(inner[0], (list, tuple, dict, set, frozenset)):
             return ends
-        if pytree.flatten(inner[0])[1] == pytree.flatten(inner[1])[1]:
+        if not isinstance(inner[0], (set, frozenset)) and pytree.flatten(inner[0])[1] == pytree.flatten(inner[1])[1]:
             return ends
         try:
-            inner = aligned(self.traces, *inner, _reopened)
+            inner = aligned(self.traces, *inner, _reopened, is_changed)
         except TracerError as error:
             self.reasons[name] = str(error)
             return ends

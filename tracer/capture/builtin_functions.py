@@ -20,12 +20,14 @@ from .calls import call, implements
 from .choices import Maybe
 from .comprehensions import Generated, folded, generated
 from .conversions import bool_, is_open
+from .entries import has_open_keys, is_open_set
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from .keys.views import KEYS, DictView, view_of_set
 from .lists.access import items_of
 from .lists.deques import TracedDeque
 from .lists.functions import extreme, mapped, sorted_list, total, truths
-from .lists.runs import is_open_list, length_of
+from .lists.runs import is_open_list, length_of, type_of_items
 from .outside_containers import OutsideList
 from .outside_objects import class_of
 from .outside_streams import OutsideIterator
@@ -41,12 +43,14 @@ def len_(value: Any) -> Any:
         return length_of(value)
     if isinstance(value, Deferred):
         return asked(len, 0, value)
+    if has_open_keys(value) or type(value) is DictView:
+        return (value if type(value) is DictView else DictView(value, KEYS)).length
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
 
 
 @implements(list)
 def list_(*args: Any) -> Any:
-    made = _elements(args) if args and isinstance(args[0], (list, Lazy, Rows)) else list(*args)
+    made = list(_elements(args)) if args and _is_taken_apart(args[0]) else list(*args)
     places.note_made(made)
     return made
 
@@ -58,7 +62,11 @@ def range_(*bounds: Any) -> Any:
 
 @implements(tuple)
 def tuple_(*args: Any) -> tuple:
-    return tuple(_elements(args)) if args and isinstance(args[0], (list, Lazy, Rows)) else tuple(*args)
+    return tuple(_elements(args)) if args and _is_taken_apart(args[0]) else tuple(*args)
+
+
+def _is_taken_apart(value: Any) -> bool:
+    return isinstance(value, (list, Lazy, Rows)) or has_open_keys(value)
 
 
 @implements(zip)
@@ -121,7 +129,12 @@ def _is_of_open_length(iterable: Any) -> bool:
     return rows is not None and is_open(rows.length)
 
 
-def _elements(args: tuple) -> list[Any]:
+def _elements(args: tuple, any_order: bool = False) -> list[Any]:
+    """What is gone over; of a set, where the order matters unless it may be any, that is known."""
+    if len(args) == 1 and has_open_keys(args[0]):
+        return (DictView(args[0], KEYS) if isinstance(args[0], dict) else view_of_set(args[0], any_order)).listed()
+    if len(args) == 1 and type(args[0]) is DictView:
+        return args[0].listed()
     if len(args) == 1 and is_open_list(args[0]):
         return items_of(args[0])
     if len(args) == 1 and _is_of_open_length(args[0]):
@@ -136,7 +149,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
                 return _of_array(args[0], reduction)
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
-        items = _elements(args)
+        items = _elements(args, any_order=key is None)
         if is_open_list(items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None or not items:
@@ -186,7 +199,12 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         return np.sum(iterable, axis=0, dtype=(0 + np.zeros((), iterable.dtype)).dtype)
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, start, lambda one, other: one + other)
-    items = _elements((iterable,)) if is_captured(iterable) else iterable
+    if is_open_set(iterable):
+        numbers = view_of_set(iterable, any_order=True).listed()
+        is_exact = all(kind is not None and not kind.shape.element_type.is_float for kind in type_of_items(numbers).numbers)
+        items = numbers if is_exact else view_of_set(iterable).listed()
+    else:
+        items = _elements((iterable,)) if is_captured(iterable) else iterable
     return total(items, start) if is_open_list(items) else sum(items, start)
 
 
@@ -203,7 +221,7 @@ def any_(iterable: Any) -> Any:
         return bool_(np.any(iterable))
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, False, lambda _, value: bool_(value), bool_)
-    items = _elements((iterable,))
+    items = _elements((iterable,), any_order=True)
     if is_open_list(items):
         return truths("any", items)
     return bool_(or_(False, *[(lambda item=item: item) for item in items]))
@@ -215,7 +233,7 @@ def all_(iterable: Any) -> Any:
         return bool_(np.all(iterable))
     if isinstance(iterable, Generated) and iterable.opened():
         return folded(iterable, True, lambda _, value: bool_(value), not_)
-    items = _elements((iterable,))
+    items = _elements((iterable,), any_order=True)
     if is_open_list(items):
         return truths("all", items)
     return bool_(and_(True, *[(lambda item=item: item) for item in items]))
@@ -223,7 +241,7 @@ def all_(iterable: Any) -> Any:
 
 @implements(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = False) -> Any:
-    found = _in_order(_elements((iterable,)), key, reverse)
+    found = _in_order(_elements((iterable,), any_order=key is None), key, reverse)
     places.note_made(found)
     return found
 

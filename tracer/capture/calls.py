@@ -25,6 +25,9 @@ from ..source.rewriting import reason_against, rewritten
 from . import places
 from .choices import Choice, Maybe, without_maybes
 from .distribution import each, each_within, holds_choice
+from .entries import has_open_keys
+from .iteration import is_captured
+from .keys.lookup import holds_unknown
 from .lists.runs import is_open_list, require_own
 from .numpy_calls import call_numpy, of_numpy
 from .outside_kinds import OUTSIDE_CONTAINERS
@@ -38,6 +41,9 @@ TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 TEXT_METHODS: dict[str, Callable] = {}
 # Methods of lists whose length the program decides; they take the list and the arguments.
 LIST_METHODS: dict[str, Callable] = {}
+# The same for methods of dicts, and of sets, whose keys the program computes.
+DICT_METHODS: dict[str, Callable] = {}
+SET_METHODS: dict[str, Callable] = {}
 # What becomes of a call with such a list, by the function's package, "" for others: takes the function and its arguments.
 NEEDS_ARRAYS: dict[str, Callable] = {}
 
@@ -100,6 +106,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             require_own(holder)
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and _is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
+        if isinstance(holder, dict) and function.__name__ in DICT_METHODS and _is_keyed_call(function, holder, args):
+            return DICT_METHODS[function.__name__](holder, *args, **kwargs)
+        if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and _is_keyed_call(function, holder, args):
+            return SET_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
             places.note(places.Contents(holder))
             return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
@@ -169,6 +179,25 @@ def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
     return any(isinstance(value, TracedArray) and value.known_value is None for value in args) and (
         method.__name__ not in ("append", "extend")
     )
+
+
+_OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
+
+
+def _is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
+    """Whether a method of a dict or a set meets keys that the program computes."""
+    if has_open_keys(holder):
+        return True
+    if method.__name__ in _OF_ONE_KEY:
+        return holds_unknown(args[0]) if args else False
+    return any(may_give_keys(value) for value in args)
+
+
+def may_give_keys(value: Any) -> bool:
+    """Whether what is gone over may give keys, or pairs with keys, that the program computes."""
+    if isinstance(value, (list, tuple)) and not is_open_list(value):
+        return any(map(holds_unknown, value))
+    return is_captured(value)
 
 
 def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:

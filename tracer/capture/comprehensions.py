@@ -39,7 +39,7 @@ class Loop:
                 value = self.function(*given)
                 return value.run(take) if self.is_outer else take(value)
 
-            return take_one() if self.test is None else _if(self.test(*given), take_one)
+            return take_one() if self.test is None else if_holds(self.test(*given), take_one)
 
         for_(self.iterable, body, None, NO_NAMES)
 
@@ -90,7 +90,8 @@ def _unpacked(item: Any, pattern: Any) -> list[Any]:
     return [found for part, one in zip(parts, pattern) for found in _unpacked(part, one)]
 
 
-def _if(test: Any, body: Callable[[], Any]) -> Any:
+def if_holds(test: Any, body: Callable[[], Any]) -> Any:
+    """Run the body where the test holds; the way on which control goes on."""
     test = condition(test)
     holds = truth(test)
     if holds is None:
@@ -168,7 +169,7 @@ def folded(values: Generated, start: Any, step: Callable[[Any, Any], Any], ends:
     def take(value: Any) -> Any:
         places.note(places.Contents(result))
         result[0] = step(result[0], value)
-        return None if ends is None else _if(ends(result[0]), lambda: BREAK)
+        return None if ends is None else if_holds(ends(result[0]), lambda: BREAK)
 
     values.loop.run(take)
     return result[0]

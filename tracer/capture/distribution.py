@@ -12,6 +12,8 @@ from ..recording.array import TracedArray
 from ..recording.errors import ConcretizationError, TracerError
 from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
+from .entries import has_open_keys
+from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .places import note_made
 from .texts import Deferred
@@ -75,6 +77,8 @@ def condition(value: Any) -> Any:
         return choose(value.is_there, lambda: _truth_of(value.value), lambda: False)
     if type(value) is Choice:
         return each(_truth_of, value)
+    if has_open_keys(value) or type(value) is DictView:
+        return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
     return length_of(value) > 0 if is_open_list(value) else value
 
 

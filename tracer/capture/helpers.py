@@ -19,7 +19,12 @@ from .choices import Choice, Maybe
 from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
 from .distribution import condition, each
+from .entries import has_open_keys, is_open_dict
 from .items import delitem, getitem, note_contents, setitem
+from .keys import dicts, sets
+from .keys.dicts import contains_key, dict_of
+from .keys.sets import set_of
+from .keys.views import DictView, holds_in_view
 from .lists import access as list_access
 from .lists.runs import is_open_list
 from .loops import for_, while_
@@ -31,10 +36,11 @@ from .texts import text as text_of_parts
 from .tries import try_
 
 __all__ = [
-    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "compare", "concrete_truth", "contains",
-    "delattr", "delitem", "differ", "equal", "for_", "generated", "getattr", "getitem", "if_", "imported", "inner", "is_",
-    "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global", "or_", "raised", "setattr", "setitem", "slice",
-    "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "combined", "combined_in_place", "compare",
+    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "getattr", "getitem",
+    "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global", "or_",
+    "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread", "text", "then", "times", "try_",
+    "unpacked", "value", "while_",
 ]  # fmt: skip
 
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
@@ -140,6 +146,10 @@ def contains(item: Any, container: Any) -> Any:
         return each(lambda one: each(lambda other: contains(one, other), container), item)
     if is_open_list(container):
         return list_access.holds(container, item)
+    if has_open_keys(container):
+        return contains_key(container, item)
+    if type(container) is DictView:
+        return holds_in_view(container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
         return _as_bool(np.any(container == item))
     if isinstance(container, (KeysView, ValuesView)):
@@ -198,6 +208,10 @@ def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
     if is_open_list(first) or is_open_list(second):
         return list_access.equal(first, second)
+    if has_open_keys(first) or has_open_keys(second):
+        if isinstance(first, dict):
+            return isinstance(second, dict) and dicts.equal(first, second, equal)
+        return sets.are_sets(first, second) and sets.equal(first, second)
     are_alike = any(type(first).__eq__ is kind.__eq__ is type(second).__eq__ for kind in (tuple, list))
     if not are_alike or not (_holds_traced(first) or _holds_traced(second)):
         return first == second
@@ -213,7 +227,33 @@ def equal(first: Any, second: Any) -> Any:
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
     are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list))
-    return not_(equal(first, second)) if are_lists or is_open_list(first) or is_open_list(second) else first != second
+    if are_lists or any(is_open_list(one) or has_open_keys(one) for one in (first, second)):
+        return not_(equal(first, second))
+    return first != second
+
+
+def combined(name: str, first: Any, second: Any) -> Any:
+    """``first | second``, and other operators of sets."""
+    if sets.are_sets(first, second):
+        return sets.operated(name, first, second)
+    if name == "or_" and is_open_dict(first) | is_open_dict(second):
+        return dicts.merged(first, second)
+    return made(vars(operator)[name](first, second))
+
+
+def combined_in_place(name: str, holder: Any, other: Any) -> Any:
+    """``holder |= other``, and other operators of sets."""
+    if sets.are_sets(holder, other):
+        return sets.operated_in_place(name, holder, other)
+    if name == "or_" and is_open_dict(holder) | is_open_dict(other):
+        dicts.put_all(holder, other)
+        return holder
+    return vars(operator)["i" + name.rstrip("_")](holder, other)
+
+
+def ordered(name: str, first: Any, second: Any) -> Any:
+    """``first <= second``, and other comparisons of sets."""
+    return sets.compared(name, first, second) if sets.are_sets(first, second) else vars(operator)[name](first, second)
 
 
 def times(value: Any, other: Any) -> Any:
@@ -229,6 +269,11 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
 def spread(value: Any) -> Any:
     """What stands behind a star among elements or arguments."""
     return list_access.elements_of(value) if is_open_list(value) else value
+
+
+def pairs_of(value: Any) -> Any:
+    """What stands behind two stars in a dict that is written down."""
+    return dicts.items(value).listed() if is_open_dict(value) else value.items()
 
 
 # --- statements ---

@@ -15,12 +15,13 @@ from .calls import call
 from .choices import Choice, Maybe, without_maybes
 from .distribution import each, each_within, holds_choice
 from .iteration import TracedRange
+from .keys import dicts
 from .lists import access as list_access
 from .lists.runs import is_open_list, require_own
 from .numpy_calls import traced_constant
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
-from .texts import Deferred
+from .texts import Deferred, concrete
 
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
@@ -39,6 +40,8 @@ def getitem(holder: Any, index: Any) -> Any:
         return _item_of_list(holder, index)
     if isinstance(holder, (TracedArray, np.ndarray)):
         index = _without_lists(index)
+    if isinstance(holder, dict):
+        return dicts.item(holder, index) if dicts.is_concerned(holder, index) else holder[concrete(index)]
     if isinstance(holder, TracedArray) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -47,10 +50,6 @@ def getitem(holder: Any, index: Any) -> Any:
         return Deferred(_part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
-    if isinstance(holder, dict) and isinstance(index, TracedArray):
-        if index.known_value is None:
-            raise ConcretizationError(index, "as the key of a dict", HINTS["range"])
-        return holder[index.item()]
     return holder[index]
 
 
@@ -127,9 +126,9 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)
-    if type(holder) is dict and isinstance(index, TracedArray):
-        index = index.item()
-    if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
+    if isinstance(holder, dict):
+        dicts.put(holder, index, value)
+    elif isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
         list_access.set_(holder, index, value)
     else:
         holder[index] = value
@@ -144,8 +143,10 @@ def delitem(holder: Any, index: Any) -> None:
     index = without_maybes(index)
     if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
         list_access.delete(holder, index)
+    elif isinstance(holder, dict) and dicts.is_concerned(holder, index):
+        dicts.delete_item(holder, index)
     else:
-        del holder[index]
+        del holder[concrete(index) if isinstance(holder, dict) else index]
 
 
 def note_contents(holder: Any) -> None:

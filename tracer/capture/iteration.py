@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from ..control_flow.bodies import integer
 from ..indexing.basic import Range, Selection, take, view
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import HINTS, ConcretizationError
+from ..recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ..recording.operands import as_traced
+from .entries import has_open_keys
 from .lists.access import item_at, items_of
 from .lists.runs import Run, is_open_list, length_of, plus, require_read
+from .stacked_rows import whole_array
 
 
 class Rows:
@@ -124,6 +126,24 @@ class ArrayRows(Rows):
         return view(array, selection)
 
 
+class StackedRows(Rows):
+    """The elements of a list that are the rows of one array."""
+
+    def __init__(self, holder: Sequence[Any]) -> None:
+        self.holder, self.length = holder, len(holder)
+        self.array, first = whole_array(holder), holder[0]
+        self.is_weak, self.is_scalar = first.weak_type, first.is_scalar
+
+    def element(self, position: Any) -> Any:
+        if whole_array(self.holder) is not self.array:
+            raise CarryTypeError("a list is changed while it is gone over")
+        if not isinstance(position, TracedArray):
+            return self.holder[position]
+        found = ArrayRows(self.array).element(position)
+        found.weak_type, found.is_scalar = self.is_weak, self.is_scalar
+        return found
+
+
 class ListRows(Rows):
     """The elements of a list from a position on, as they are when they are asked for."""
 
@@ -227,6 +247,10 @@ class Indices(Rows):
         return tuple(reversed(found))
 
 
+# What gives the rows of dicts and sets whose keys the program computes.
+ROWS_OF_KEYS: list[Callable[[Any], Rows]] = []
+
+
 def rows_of(iterable: Any) -> Rows | None:
     """What a loop over this goes over position by position, None where it has to ask for one element after the other."""
     if isinstance(iterable, Rows):
@@ -237,15 +261,17 @@ def rows_of(iterable: Any) -> Rows | None:
         return KnownRange(iterable)
     if is_open_list(iterable):
         return ListRows(iterable)
+    if whole_array(iterable) is not None:
+        return StackedRows(iterable)
     if isinstance(iterable, TracedArray) and iterable.ndim:
         return ArrayRows(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayRows(iterable)
-    return None
+    return ROWS_OF_KEYS[0](iterable) if has_open_keys(iterable) else None
 
 
 def is_captured(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, so that zip and the like must not ask for its elements at once."""
     if isinstance(iterable, Lazy):
         return iterable.rows() is not None
-    return isinstance(iterable, (Rows, TracedArray)) or is_open_list(iterable)
+    return isinstance(iterable, (Rows, TracedArray)) or is_open_list(iterable) or has_open_keys(iterable)

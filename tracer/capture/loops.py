@@ -29,7 +29,7 @@ from .outcomes import (
     possible_codes,
     statements,
 )
-from .places import Names, journal, local_names, put_back
+from .places import Names, are_containers_changed, journal, local_names, put_back
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -121,9 +121,28 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     count = len(rows)
     decided = trace.root.long_loops
     if (body.__code__, count) not in decided:
-        size = size_of_a_round(trace, lambda: body(rows.element(0)), (body,), names)
-        decided[body.__code__, count] = size is None or size * count > LARGEST_UNROLLED
+        decided[body.__code__, count] = _records_more_than(LARGEST_UNROLLED / count, trace, rows, body, names)
     return decided[body.__code__, count]
+
+
+def _records_more_than(limit: float, trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
+    """Whether a round records more; the first one may find the containers empty that those behind it have to look into."""
+    changes = False
+
+    def first() -> None:
+        nonlocal changes
+        body(rows.element(0))
+        changes = are_containers_changed()
+
+    def both() -> None:
+        body(rows.element(0))
+        body(rows.element(1))
+
+    size = size_of_a_round(trace, first, (body,), names)
+    if size is not None and size <= limit and changes:
+        whole = size_of_a_round(trace, both, (body,), names)
+        size = None if whole is None else whole - size
+    return size is None or size > limit
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:

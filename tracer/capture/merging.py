@@ -23,6 +23,7 @@ from ..recording.errors import at
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
+from .entries import contents_of, elements_of_set, is_open_set
 from .places import UNBOUND, note_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
@@ -203,6 +204,9 @@ def _is_around(trace: Trace, inner: Trace) -> bool:
 
 def _taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
     """As pytree's; of other objects that the function makes, the names of the attributes and what they hold."""
+    if is_open_set(value):
+        ((mark, entries),) = contents_of(value).items()
+        return mark, (entries,)
     apart = pytree.taken_apart(value)
     if apart is None and where_made(value) is not None and type(value).__new__ is object.__new__:
         return _Names(vars(value)), tuple(vars(value).values())
@@ -214,6 +218,8 @@ class _Names(tuple):
 
 
 def _put_together(form: Container, parts: Sequence[Any]) -> Any:
+    if issubclass(form.type, (set, frozenset)):
+        return form.type(elements_of_set({form.auxiliary: parts[0]}))
     if not isinstance(form.auxiliary, _Names):
         made = pytree.put_together(form.type, form.auxiliary, parts)
     else:
@@ -333,6 +339,8 @@ def labels(form: Form, name: str) -> list[str]:
     if isinstance(form, View):
         return [label for start in form.starts for label in labels(start, f"the position of {name}")]
     is_object = isinstance(form.auxiliary, _Names)
+    if issubclass(form.type, (set, frozenset)):
+        return labels(form.parts[0], name)
     places = (
         ["." + one for one in form.auxiliary] if is_object else pytree.labels_of(form.type, form.auxiliary, len(form.parts))
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..control_flow.bodies import ValueType
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic, implements_method
 from ..recording.intervals import note_interval
@@ -15,6 +16,7 @@ from .calls import call
 from .conversions import number_of
 from .iteration import rows_of
 from .lists.functions import mapped
+from .stacked_rows import row_of
 from .texts import Deferred
 
 attribute = filling(ATTRIBUTES)
@@ -101,7 +103,17 @@ def tolist(array: TracedArray) -> Any:
     known = array.known_value
     if known is not None:
         return np.asarray(known).tolist()
+    if array.ndim == 1 and not array.is_dynamic and array.element_type is not hlo.U64 and array.size:
+        return _numbers(array)
     return mapped(lambda row: call(tolist, row), rows_of(array)) if array.ndim else number_of(array)
+
+
+def _numbers(array: TracedArray) -> list[TracedArray]:
+    """The elements as Python's numbers: rows of one array, which loops go over at once."""
+    trace = require_trace(array)
+    kind = {"pred": hlo.PRED, "float": hlo.F64, "complex": hlo.C128}.get(array.element_type.kind, hlo.S64)
+    numbers = TracedArray.from_instruction(trace, hlo.convert(array.instruction(trace), kind), is_scalar=False)
+    return [row_of(numbers, place, ValueType(hlo.Shape(kind), True, True)) for place in range(array.size)]
 
 
 @implements_method(np.ndarray.tobytes)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
+from .entries import contents_of, elements_of_set
 
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
 Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -84,7 +85,7 @@ class Attribute(Place):
 
 
 class Contents(Place):
-    """What a list, a dict or a set holds, as a list or a dict of its own."""
+    """What a list, a dict or a set holds, as a list or a dict of its own; of a set, a dict with its elements as keys."""
 
     def __init__(self, holder: Any) -> None:
         self.holder = holder
@@ -95,18 +96,14 @@ class Contents(Place):
         return id(self.holder)
 
     def get(self) -> Any:
-        return list(self.holder) if isinstance(self.holder, list) else dict(self.holder) if self._is_dict else set(self.holder)
+        return list(self.holder) if isinstance(self.holder, list) else contents_of(self.holder)
 
     def set(self, value: Any) -> None:
         if isinstance(self.holder, list):
             self.holder[:] = value
         else:
             self.holder.clear()
-            self.holder.update(value)
-
-    @property
-    def _is_dict(self) -> bool:
-        return isinstance(self.holder, dict)
+            self.holder.update(value if isinstance(self.holder, dict) else elements_of_set(value))
 
 
 def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> list[Place]:
@@ -184,6 +181,11 @@ def journal() -> Iterator[Journal]:
             outer.made.update(entries.made)
             for place, before in entries.values():
                 outer.add(place, lambda before=before: before)
+
+
+def are_containers_changed() -> bool:
+    """Whether the innermost journal that is kept has what a container held."""
+    return bool(_journals.open) and any(isinstance(place, Contents) for place, _ in _journals.open[-1].values())
 
 
 def is_journaling() -> bool:

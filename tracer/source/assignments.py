@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .expressions import Expressions, helper, index_expression, later, located
+from .expressions import SET_OPERATORS, Expressions, helper, index_expression, later, located
 from .names import bound_names
 
 
@@ -85,13 +85,14 @@ class Assignments:
         if isinstance(target, ast.Name):
             read = ast.Name(target.id, ast.Load())
             statement.value = self.expressions.visit(statement.value)
+            changed = self._changed(statement)
             if target.id in self.locals and target not in self.expressions.unbound:
-                return [self._noted(read, statement), statement], True
+                return [self._noted(read, statement), changed], True
             if target in self.expressions.unbound:
                 check = helper("bound", target, ast.Constant(target.id), later(located(read, target)))
                 kept = located(ast.Assign([ast.Name(target.id, ast.Store())], check), statement)
-                return [kept, statement], True
-            return [*self._noted_globals(statement), statement], True
+                return [kept, changed], True
+            return [*self._noted_globals(statement), changed], True
         # The holder and the index are evaluated once, the item is read, changed and stored.
         holder, value = self.temporary(), self.temporary()
         made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
@@ -110,8 +111,16 @@ class Assignments:
         made.append(located(ast.Assign([ast.Name(value, ast.Store())], read), target))
         made.append(self._noted(ast.Name(value, ast.Load()), statement))
         changed = ast.AugAssign(ast.Name(value, ast.Store()), statement.op, self.expressions.visit(statement.value))
-        made.append(located(changed, statement))
+        made.append(self._changed(located(changed, statement)))
         return [*made, *[located(one, statement) for one in store]], True
+
+    def _changed(self, statement: ast.AugAssign) -> ast.stmt:
+        """A name bound anew to what an operator makes of it; sets have some of these, too."""
+        if type(statement.op) not in SET_OPERATORS or isinstance(statement.value, ast.Constant):
+            return statement
+        name, read = ast.Constant(SET_OPERATORS[type(statement.op)]), ast.Name(statement.target.id, ast.Load())
+        made = helper("combined_in_place", statement, name, read, statement.value)
+        return located(ast.Assign([statement.target], made), statement)
 
     def _noted(self, holder: ast.expr, place: ast.stmt) -> ast.stmt:
         """Tell the helpers that an object may be changed in place."""

@@ -11,6 +11,9 @@ HELPERS = "_phlox"  # the free variable that holds the helpers
 _COMPARISONS = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "is_", ast.IsNot: "is_not",
 }  # fmt: skip
+# Operators that sets have, too, by their names.
+SET_OPERATORS = {ast.BitOr: "or_", ast.BitAnd: "and_", ast.Sub: "sub", ast.BitXor: "xor"}
+_MAY_BE_SETS = (ast.Name, ast.Attribute, ast.Call, ast.Set, ast.SetComp)
 
 
 def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
@@ -78,6 +81,8 @@ class Expressions(ast.NodeTransformer):
             return helper("mod", node, node.left, node.right)
         if may_be_a_text:
             return helper("times", node, node.left, node.right)
+        if type(node.op) in SET_OPERATORS and not isinstance(node.right, ast.Constant):
+            return helper("combined", node, ast.Constant(SET_OPERATORS[type(node.op)]), node.left, node.right)
         return helper("made", node, node) if may_be_a_list else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -107,6 +112,8 @@ class Expressions(ast.NodeTransformer):
                 return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
             if isinstance(node.ops[0], ast.Eq | ast.NotEq):
                 return helper("equal" if isinstance(node.ops[0], ast.Eq) else "differ", node, node.left, node.comparators[0])
+            if all(isinstance(side, _MAY_BE_SETS) for side in (node.left, node.comparators[0])):
+                return helper("ordered", node, ast.Constant(_COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0])
             return node
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
             return node
@@ -139,7 +146,23 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         return helper("made", node, node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
 
-    visit_List = visit_Dict = visit_Set = _visit_display
+    visit_List = _visit_display
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        if all(isinstance(key, ast.Constant) for key in node.keys):
+            return helper("made", node, node)
+        pairs: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                pairs.append(ast.Starred(helper("pairs_of", value, value), ast.Load()))
+            else:
+                pairs.append(ast.Tuple([key, value], ast.Load()))
+        return helper("dict_of", node, located(ast.Tuple(pairs, ast.Load()), node))
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        return helper("set_of", node, _spread(ast.Tuple(node.elts, ast.Load()), node.elts))
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
         self.generic_visit(node)
@@ -156,23 +179,28 @@ class Expressions(ast.NodeTransformer):
         bound = {name.id for generator in node.generators for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
         outside = self.unbound
         self.unbound = {name for name in outside if name.id not in bound}
-        is_captured = isinstance(node, ast.ListComp | ast.GeneratorExp) and can_be_captured(node)
+        is_captured = can_be_captured(node)
         tests: list[ast.expr | None] = []
         for generator in node.generators:
             generator.iter = self.visit(generator.iter)
             visited = [self.visit(test) for test in generator.ifs]
             tests.append(_all_of(visited) if visited else None)
             generator.ifs = [helper("concrete_truth", test, test) for test in visited]
-        for name in ("elt", "key", "value"):
-            if hasattr(node, name):
-                setattr(node, name, self.visit(getattr(node, name)))
+        node.elt = self.visit(node.elt)
         self.unbound = outside
         if is_captured:
             name = "listed" if isinstance(node, ast.ListComp) else "generated"
             return helper(name, node, *[located(part, node) for part in parts_of(node, node.elt, tests)])
         return node if isinstance(node, ast.GeneratorExp) else helper("made", node, node)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+    visit_ListComp = visit_GeneratorExp = _visit_comprehension
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return helper("set_of", node, self.visit(located(ast.ListComp(node.elt, node.generators), node)))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        pair = located(ast.Tuple([node.key, node.value], ast.Load()), node.key)
+        return helper("dict_of", node, self.visit(located(ast.ListComp(pair, node.generators), node)))
 
 
 def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:

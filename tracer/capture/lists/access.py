@@ -229,10 +229,10 @@ def matches(run: Run, value: Any) -> Instruction | None:
     one, other = ordered(retyped(run, kind)), settled([value], kind)
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
     found = hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length)))
-    return hlo.and_(found, _equal_rows(one, other, True)) if one.columns else found
+    return hlo.and_(found, equal_rows(one, other, True)) if one.columns else found
 
 
-def _equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
+def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
     """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
     found, place = None, 0
     columns, others = instructions(one), instructions(other)
@@ -304,7 +304,7 @@ def equal(first: Any, second: Any) -> Any:
     runs = [made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(run)], run.length) for run in runs]
     rows = hlo.iota(hlo.Shape(hlo.S64, (capacity + 1,)), 0)
     outside = hlo.ge(rows, hlo.full_like(rows, instruction_of(runs[0].length)))
-    differs = hlo.not_(hlo.or_(outside, _equal_rows(*runs, False)))
+    differs = hlo.not_(hlo.or_(outside, equal_rows(*runs, False)))
     return _truth(hlo.and_(lengths, hlo.not_(_any(differs))))
 
 

@@ -13,11 +13,12 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
 from ..calls import NEEDS_ARRAYS, call
-from ..helpers import if_
+from ..comprehensions import if_holds
 from ..iteration import Rows
 from ..loops import for_
 from ..places import NO_NAMES
 from .access import fail_where, gathered, item_at, items_of, sliced
+from .elements import ElementType, LeafForm
 from .runs import (
     Run,
     array_of,
@@ -42,7 +43,7 @@ def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | 
             places.note(places.Contents(found))
             found.append(call(function, item))
 
-        return append() if test is None else if_(call(test, item), append, None, NO_NAMES)
+        return append() if test is None else if_holds(call(test, item), append)
 
     for_(rows, body, None, NO_NAMES)
     return found
@@ -69,7 +70,7 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     run = settled(items)
-    order = _order(ordered(settled(keys)))
+    order = _order(_comparable(keys))
     found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
     return sliced(found, slice(None, None, -1)) if reverse else found
 
@@ -88,6 +89,20 @@ class _AllRows(Rows):
 
     def element(self, position: Any) -> Any:
         return item_at([self.run], position)
+
+
+def _comparable(items: list[Any]) -> Run:
+    """What is compared; the call raises TypeError where one of several that may be None is."""
+    run = ordered(settled(items))
+    if type(run.form.structure) is tuple or not run.form.leaves[0].is_coded or not run.form.leaves[0].is_number:
+        return run
+    code, numbers = instructions(run)
+    rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
+    is_none = hlo.and_(hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length))), hlo.ne(code, 0))
+    error = TypeError("'<' not supported between instances of 'NoneType' and a number")
+    fail_where(np.any(_array(run, is_none)).instruction(require_trace()), error)
+    kind = ElementType(run.form.structure, (LeafForm(True, run.form.leaves[0].is_scalar, ()),), run.type.numbers)
+    return made(kind, [numbers], run.length, run.form.place)
 
 
 def _order(run: Run) -> TracedArray:
@@ -113,7 +128,7 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         raise NotImplementedError(f"{name}() with a default, of a list whose length the program decides, is not implemented")
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
-    keys = ordered(settled(items if key is None else _keys(items, key)))
+    keys = _comparable(items if key is None else _keys(items, key))
     if len(keys.columns) == 1 and keys.columns[0].ndim == 1:
         rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
         inside = hlo.lt(rows, hlo.full_like(rows, instruction_of(length)))

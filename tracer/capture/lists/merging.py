@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from ...recording.trace import Trace
+from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
 from ..merging import same
 from .elements import ElementType, joined_type, not_one_type
 from .runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
@@ -33,8 +35,11 @@ def _common_length(first: Sequence[Any], second: Sequence[Any]) -> int | None:
 # --- two sides of a branch ---
 
 
-def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener) -> tuple[Any, Any]:
-    """Two values, one in each trace, so that lists in them that differ in length have one structure."""
+def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, is_changed: bool = False) -> tuple[Any, Any]:
+    """Two values, one in each trace, so that lists in them that differ in length have one structure.
+
+    is_changed: dicts with different keys are what one dict may hold, and become one whose keys the program decides on.
+    """
     kind = type(first)
     if kind is not type(second):
         return first, second
@@ -46,10 +51,31 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener) 
     if kind is tuple and len(first) == len(second):
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
         return tuple([one for one, _ in pairs]), tuple([other for _, other in pairs])
-    if kind is dict and list(first) == list(second):
+    if kind in (set, frozenset) and (has_open_keys(first) or has_open_keys(second) or first != second):
+        sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
+        return tuple(kind(elements_of_set(side)) for side in sides)
+    if isinstance(first, dict) and list(dict.keys(first)) == list(dict.keys(second)):
         pairs = [aligned(traces, first[key], second[key], reopened) for key in first]
-        return tuple(dict(zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
+        return tuple(like(first, zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
+    if isinstance(first, dict) and (is_open_dict(first) or is_open_dict(second) or is_changed):
+        sides = _aligned_dicts(traces, first, second, reopened)
+        return tuple(like(first, side) for side in sides)
     return first, second
+
+
+def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened: Opener) -> tuple[dict, dict]:
+    """Contents of dicts or sets that have not the same keys: with lists of entries."""
+    first, second = opened(first, mark_of(second)), opened(second, mark_of(first))
+    (mark,) = first
+    sides = _aligned_lists(traces, first[mark], second[mark], reopened)
+    return {mark: sides[0]}, {mark: sides[1]}
+
+
+def like(holder: dict, items: Any) -> dict:
+    """A dict of the same class with these items."""
+    made = type(holder)(holder.default_factory) if isinstance(holder, defaultdict) else type(holder)()
+    made.update(items)
+    return made
 
 
 def _aligned_lists(traces: Sequence[Trace], first: list, second: list, reopened: Opener) -> tuple[list, list]:
@@ -119,9 +145,13 @@ class ListState:
 
 @dataclass(frozen=True)
 class ContainerState:
-    """How a container is carried in which there are such lists: None for what stays as it is."""
+    """How a container is carried in which there are such lists: None for what stays as it is.
+
+    mark: of a dict or a set whose keys the program computes.
+    """
 
     children: tuple[Any, ...]
+    mark: Any = None
 
 
 def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState | ContainerState | None:
@@ -134,9 +164,13 @@ def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState
     if isinstance(before, (tuple, list)) and len(before) == len(end) and not is_open_list(before) and not is_open_list(end):
         children = tuple([state_of(one, other, place, rounds) for one, other in zip(before, end)])
         return ContainerState(children) if any(children) else None
+    if isinstance(before, (set, frozenset)):
+        return state_of(contents_of(before), contents_of(end), place, rounds)
+    if isinstance(before, dict) and list(before) != list(end):
+        before, end = opened(before, mark_of(end)), opened(end, mark_of(before))
     if isinstance(before, dict) and list(before) == list(end):
         children = tuple([state_of(before[key], end[key], place, rounds) for key in before])
-        return ContainerState(children) if any(children) else None
+        return ContainerState(children, mark_of(before)) if any(children) else None
     if not isinstance(before, list) and not is_open_list(before) and not is_open_list(end):
         return None
     kind = _joined(before, end)
@@ -162,6 +196,9 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
         if len(value) == 1 and type(value[0]) is Run and value[0].form == state.form and value[0].type == state.kind:
             return type(value)(value)
         return type(value)([fitted(value, state.form, state.kind)])
+    if isinstance(value, (set, frozenset)):
+        return type(value)(elements_of_set(carried_as(contents_of(value), state)))
     if isinstance(value, dict):
-        return {key: carried_as(value[key], child) for key, child in zip(value, state.children)}
+        value = value if state.mark is None else like(value, opened(value, state.mark))
+        return like(value, {key: carried_as(value[key], child) for key, child in zip(value, state.children)})
     return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])

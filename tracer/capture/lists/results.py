@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...recording import pytree
+from ..entries import contents_of, is_open_dict, opened
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
@@ -15,37 +17,37 @@ from .runs import Run, is_open_list
 
 
 class _Result:
-    """A container in the place of such a list (or tuple, or deque), which a call puts together as one.
+    """A container in the place of such a list (or tuple, or deque), or of a dict or a set, which a call puts together as one.
 
-    parts: arrays and elements; making: the container's type and maximal length, and how many parts make up elements, with what
+    parts: arrays and elements; making: what makes the container of a list, and how many parts make up elements, with what
     does that; None for an element that is one itself.
     """
 
-    def __init__(self, parts: Sequence[Any], making: tuple[type, int | None, Sequence[Any]]) -> None:
+    def __init__(self, parts: Sequence[Any], making: tuple[Callable[[list], Any], Sequence[Any]]) -> None:
         self.parts, self.making = parts, making
 
 
-def _result_of(items: Sequence[Any], kind: type, maxlen: int | None) -> _Result:
+def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> _Result:
     parts: list[Any] = []
     pieces = []
     for item in items:
-        arrays, elements = parts_of(item) if type(item) is Run else ([item], None)
+        arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
         parts += arrays
         pieces.append((len(arrays), elements))
-    return _Result(parts, (kind, maxlen, tuple(pieces)))
+    return _Result(parts, (make, tuple(pieces)))
 
 
-def _put_together(making: tuple[type, int | None, Sequence[Any]], parts: Sequence[Any]) -> Any:
+def _put_together(making: tuple[Callable[[list], Any], Sequence[Any]], parts: Sequence[Any]) -> Any:
     if any(map(is_open, parts)):
         return _Result(parts, making)
-    kind, maxlen, pieces = making
+    make, pieces = making
     found: list[Any] = []
     begin = 0
     for count, elements in pieces:
         given = list(parts[begin : begin + count])
         found += given if elements is None else elements(given)
         begin += count
-    return found if kind is list else kind(found) if kind is tuple else kind(found, maxlen)
+    return make(found)
 
 
 pytree.register_pytree(_Result, lambda result: (result.parts, result.making), _put_together)
@@ -63,10 +65,23 @@ AS_RESULTS.append(with_results)
 
 
 def _is_replaced(value: Any) -> bool:
-    return type(value) is TracedDeque or is_open_list(value)
+    return type(value) in (TracedDeque, set, frozenset, Counter) or is_open_list(value) or is_open_dict(value)
 
 
 def _result(value: Any) -> _Result:
-    items = [item if type(item) is Run else with_results(item) for item in items_of(value)]
-    kind = deque if type(value) is TracedDeque else tuple if type(value) is tuple else list
-    return _result_of(items, kind, getattr(value, "maxlen", None))
+    if isinstance(value, (dict, set, frozenset)):
+        ((mark, entries),) = opened(contents_of(value)).items()
+        return _result_of(entries, _maker_of(value))
+    if type(value) is TracedDeque:
+        return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
+    return _result_of(items_of(value), tuple if type(value) is tuple else list)
+
+
+def _maker_of(value: Any) -> Callable[[list], Any]:
+    if isinstance(value, defaultdict):
+        return partial(defaultdict, value.default_factory)
+    return partial(_from_entries, type(value))
+
+
+def _from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
+    return kind(dict(entries))

@@ -1,0 +1,93 @@
+"""Dicts and sets whose keys the program computes: what such a Python object holds in the place of its entries.
+
+A dict stays the Python object that it is, also under other names, and holds one item: under the key OPEN, a list of its
+entries, (key, value), in their order, whose length the program decides. A set has one element, which holds such a list, of
+(element, None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..recording.errors import TracerError
+
+
+class _Mark:
+    """The key under which the entries stand."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _refuse(self, *arguments: Any) -> NoReturn:
+        raise TracerError(
+            "a dict or a set whose keys the program computes is used in a way that is not implemented: by code that is not "
+            "captured, or as keywords **x"
+        )
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    __eq__ = object.__eq__
+    __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+OPEN = _Mark("entries")
+UNORDERED = _Mark("entries of a set, in an order that is not Python's")
+
+
+class _Elements(_Mark):
+    """What stands among the elements of a set for all of them."""
+
+    def __init__(self, mark: _Mark, entries: list[Any]) -> None:
+        super().__init__(mark.name)
+        self.mark, self.entries = mark, entries
+
+
+def is_open_set(value: Any) -> bool:
+    """Whether the program decides what a set holds."""
+    return isinstance(value, (set, frozenset)) and len(value) == 1 and type(next(iter(value))) is _Elements
+
+
+def is_open_dict(value: Any) -> bool:
+    """Whether the program decides on the keys of a dict."""
+    return isinstance(value, dict) and dict.__contains__(value, OPEN)
+
+
+def has_open_keys(value: Any) -> bool:
+    """Whether the program decides on the keys of a dict, or on the elements of a set."""
+    return is_open_dict(value) or is_open_set(value)
+
+
+def contents_of(holder: Any) -> dict[Any, Any]:
+    """What a dict or a set holds, as a dict of its own."""
+    if isinstance(holder, dict):
+        return dict(holder)
+    if is_open_set(holder):
+        (elements,) = holder
+        return {elements.mark: elements.entries}
+    return dict.fromkeys(holder)
+
+
+def mark_of(contents: dict[Any, Any]) -> Any:
+    """OPEN or UNORDERED, where such contents are a list of entries; None elsewhere."""
+    if len(contents) != 1:
+        return None
+    (key,) = contents
+    return key if key is OPEN or key is UNORDERED else None
+
+
+def opened(contents: dict[Any, Any], mark: Any = OPEN) -> dict[Any, Any]:
+    """The contents with their entries as a list, which has this mark unless it has one that says more."""
+    have = mark_of(contents)
+    entries = list(contents.items()) if have is None else contents[have]
+    return {UNORDERED if UNORDERED in (have, mark) else OPEN: entries}
+
+
+def elements_of_set(contents: dict[Any, Any]) -> Sequence[Any]:
+    """What a set consists of that has these contents."""
+    mark = mark_of(contents)
+    return list(contents) if mark is None else [_Elements(mark, contents[mark])]

@@ -1,0 +1,1 @@
+"""Dicts and sets whose keys the program computes."""

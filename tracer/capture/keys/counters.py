@@ -1,0 +1,73 @@
+"""``collections.Counter`` and ``defaultdict`` of what the program computes."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, defaultdict
+from typing import Any
+
+from .. import places
+from ..calls import call, implements, may_give_keys
+from ..items import getitem
+from ..loops import for_
+from ..places import NO_NAMES
+from .dicts import get, is_concerned, put, put_all
+
+
+def _new(kind: type, *args: Any, **more: Any) -> Any:
+    new = kind(*args, **more)
+    places.note_made(new)
+    return new
+
+
+@implements(Counter)
+def counter(iterable: Any = None, /, **more: Any) -> Counter:
+    if not may_give_keys(iterable):
+        return _new(Counter, iterable, **more)
+    new = _new(Counter)
+    _update(new, iterable, **more)
+    return new
+
+
+@implements(defaultdict)
+def defaultdict_(factory: Any = None, /, *args: Any, **more: Any) -> defaultdict:
+    new = _new(defaultdict, factory)
+    for given in (*args, more):
+        put_all(new, given)
+    return new
+
+
+def _count(holder: Counter, key: Any, number: Any) -> None:
+    before = get(holder, key, 0) if is_concerned(holder, key) else dict.get(holder, key, 0)
+    put(holder, key, before + number)
+
+
+@implements(Counter.update)
+def _update(holder: Counter, iterable: Any = None, /, **more: Any) -> None:
+    _add(holder, iterable, 1)
+    _add(holder, more, 1)
+
+
+@implements(Counter.subtract)
+def _subtract(holder: Counter, iterable: Any = None, /, **more: Any) -> None:
+    _add(holder, iterable, -1)
+    _add(holder, more, -1)
+
+
+def _add(holder: Counter, iterable: Any, sign: int) -> None:
+    if isinstance(iterable, dict):
+        for_(call(iterable.items), lambda pair: _count(holder, pair[0], sign * pair[1]), None, NO_NAMES)
+    elif iterable is not None:
+        for_(iterable, lambda key: _count(holder, key, sign), None, NO_NAMES)
+
+
+@implements(Counter.most_common)
+def _most_common(holder: Counter, n: Any = None) -> list[tuple]:
+    entries = call(list, call(holder.items))
+    found = call(sorted, entries, key=operator.itemgetter(1), reverse=True)
+    return found if n is None else getitem(found, slice(n))
+
+
+@implements(Counter.total)
+def _total(holder: Counter) -> Any:
+    return call(sum, call(holder.values))

@@ -1,0 +1,347 @@
+"""Dicts whose keys the program computes: items, methods, and what is made of them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import TracerError
+from .. import places
+from ..branches import choose
+from ..calls import DICT_METHODS, call, implements, may_give_keys
+from ..choices import Choice
+from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
+from ..iteration import is_captured
+from ..lists.elements import joined_types
+from ..lists.functions import mapped
+from ..lists.runs import element, instruction_of, instructions, is_open_list, length_of, made, number_of, plus, settled
+from ..loops import for_
+from ..outside_containers import OutsideDict
+from ..places import NO_NAMES
+from ..texts import concrete
+from .lookup import (
+    found,
+    holds_unknown,
+    raise_where,
+    require_hashable,
+    stored,
+    value_at,
+    without_row,
+)
+from .views import ITEMS, KEYS, VALUES, DictRows, DictView, entries_of
+
+Instruction = hlo.Instruction
+_NONE = object()
+
+
+def change(holder: Any, contents: dict[Any, Any]) -> None:
+    """Give a dict or a set other contents."""
+    place = places.Contents(holder)
+    places.note(place)
+    place.set(contents)
+
+
+def is_concerned(holder: dict, key: Any) -> bool:
+    """Whether the program decides where an item with this key stands."""
+    return is_open_dict(holder) or holds_unknown(key)
+
+
+def _truth(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+# --- items ---
+
+
+def item(holder: dict, key: Any) -> Any:
+    """``holder[key]``"""
+    if isinstance(holder, Counter):
+        return get(holder, key, 0)
+    factory = getattr(holder, "default_factory", None)
+    if factory is not None:
+        return set_default(holder, key, call(factory))
+    value, is_there = _looked_up(holder, key)
+    if is_there is None:
+        raise _missing(key)
+    raise_where(hlo.not_(is_there), KeyError(key))
+    return value
+
+
+def _missing(key: Any) -> KeyError:
+    error = KeyError(key)
+    places.note_made(error)
+    return error
+
+
+def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
+    """The value under a key, and whether there is one; None where there can be none."""
+    if not is_open_dict(holder):
+        return _looked_up_in_known(holder, key)
+    at = found(entries_of(holder), key)
+    return (None, None) if at is None else (value_at(*at[:2]), at[2])
+
+
+def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
+    """The same where all keys are known: the values may be of any kind, and stay the objects that they are."""
+    require_hashable(key)
+    at = found([(one, None) for one in holder], key)
+    if at is None:
+        return None, None
+    _, place, is_there = at
+    values = list(contents_of(holder).values())
+    number = number_of(hlo.minimum(place, hlo.constant(np.int64(len(values) - 1))))
+    return one_of(values, number), is_there
+
+
+def one_of(values: list[Any], number: TracedArray) -> Any:
+    """The one of these values that has this number."""
+    if not any(isinstance(value, (list, dict, set)) for value in values):
+        try:
+            joined_types(values)
+        except TracerError:
+            pass
+        else:
+            return value_at(settled([(None, value) for value in values]), number.instruction(require_trace()))
+    return values[0] if len(values) == 1 else Choice(number, values)
+
+
+def set_item(holder: dict, key: Any, value: Any) -> None:
+    """``holder[key] = value``"""
+    if isinstance(holder, OutsideDict):
+        _set_item_outside(holder, key, value)
+        return
+    entries, _ = stored(entries_of(holder), key, value)
+    change(holder, {OPEN: entries})
+
+
+def _set_item_outside(holder: OutsideDict, key: Any, value: Any) -> None:
+    """A dict from outside keeps its keys, which are looked at before each call."""
+    require_hashable(key)
+    known = list(holder)
+    at = found([(one, None) for one in known], key)
+    message = (
+        f"{holder.path.text}, a dict from outside, gets a key that the program computes and that it does not have yet: this is "
+        "not implemented. Make it an argument of the function"
+    )
+    if at is None:
+        raise NotImplementedError(message)
+    require_trace().add_error_flag(hlo.not_(at[2]), NotImplementedError, message)
+    for number, one in enumerate(known):
+        is_it = _truth(hlo.eq(at[1], hlo.constant(np.int64(number))))
+        holder[one] = choose(is_it, lambda: value, lambda one=one: holder[one])
+
+
+def delete_item(holder: dict, key: Any) -> None:
+    """``del holder[key]``"""
+    _require_own_keys(holder)
+    at = found(entries_of(holder), key)
+    if at is None:
+        raise _missing(key)
+    run, place, is_there = at
+    raise_where(hlo.not_(is_there), KeyError(key))
+    change(holder, {OPEN: without_row(run, place)})
+
+
+def _require_own_keys(holder: dict) -> None:
+    if isinstance(holder, OutsideDict):
+        raise NotImplementedError(
+            f"{holder.path.text}, a dict from outside, loses a key that the program computes: this is not implemented. Make it "
+            "an argument of the function"
+        )
+
+
+def contains_key(holder: Any, key: Any) -> Any:
+    """``key in holder``, of a dict or a set."""
+    require_hashable(key)
+    entries = entries_of(holder) if has_open_keys(holder) else [(one, None) for one in holder]
+    at = found(entries, key)
+    return False if at is None else _truth(at[2])
+
+
+def set_default(holder: dict, key: Any, default: Any) -> Any:
+    """The value under a key, the default where there was none, which is put there then."""
+    _require_own_keys(holder)
+    entries, place = stored(entries_of(holder), key, default, replaces=False)
+    change(holder, {OPEN: entries})
+    return value_at(entries[0], place)
+
+
+# --- methods ---
+
+
+def _method(name: str) -> Callable:
+    def register(function: Callable) -> Callable:
+        DICT_METHODS[name] = function
+        return function
+
+    return register
+
+
+@_method("get")
+def get(holder: dict, key: Any, default: Any = None) -> Any:
+    value, is_there = _looked_up(holder, key)
+    return default if is_there is None else choose(_truth(is_there), lambda: value, lambda: default)
+
+
+@_method("setdefault")
+def setdefault(holder: dict, key: Any, default: Any = None) -> Any:
+    return set_default(holder, key, default)
+
+
+@_method("pop")
+def pop(holder: dict, key: Any, default: Any = _NONE) -> Any:
+    _require_own_keys(holder)
+    at = found(entries_of(holder), key)
+    if at is None:
+        if default is _NONE:
+            raise _missing(key)
+        return default
+    run, place, is_there = at
+    value = value_at(run, place)
+    if default is _NONE:
+        raise_where(hlo.not_(is_there), KeyError(key))
+        change(holder, {OPEN: without_row(run, place)})
+        return value
+    change(holder, {OPEN: without_row(run, hlo.select(is_there, place, _end(run)), is_there)})
+    return choose(_truth(is_there), lambda: value, lambda: default)
+
+
+def _end(run: Any) -> Instruction:
+    return hlo.constant(np.int64(run.form.capacity))
+
+
+@_method("popitem")
+def popitem(holder: dict) -> tuple:
+    _require_own_keys(holder)
+    error = KeyError("popitem(): dictionary is empty")
+    entries = entries_of(holder)
+    if not entries:
+        raise error
+    run = settled(entries)
+    raise_where(hlo.le(instruction_of(run.length), 0), error)
+    last = plus(run.length, -1)
+    change(holder, {OPEN: [made(run.type, instructions(run), last, run.form.place, run.start)]})
+    return element(run, last, is_copied=True)
+
+
+@_method("keys")
+def keys(holder: dict) -> DictView:
+    return DictView(holder, KEYS)
+
+
+@_method("values")
+def values(holder: dict) -> DictView:
+    return DictView(holder, VALUES)
+
+
+@_method("items")
+def items(holder: dict) -> DictView:
+    return DictView(holder, ITEMS)
+
+
+@_method("clear")
+def clear(holder: dict) -> None:
+    change(holder, {})
+
+
+@_method("copy")
+def copy(holder: dict) -> dict:
+    new = type(holder)(holder.default_factory) if type(holder) is defaultdict else type(holder)()
+    places.note_made(new)
+    places.Contents(new).set(contents_of(holder))
+    return new
+
+
+@_method("update")
+def update(holder: dict, *others: Any, **more: Any) -> None:
+    for other in others:
+        put_all(holder, other)
+    put_all(holder, more)
+
+
+def put_all(holder: dict, pairs: Any) -> None:
+    """Put items there: those of a dict, or pairs."""
+    if isinstance(pairs, dict):
+        pairs = call(pairs.items)
+
+    def body(pair: Any) -> None:
+        key, value = pair
+        put(holder, key, value)
+
+    for_(pairs, body, None, NO_NAMES)
+
+
+def put(holder: dict, key: Any, value: Any) -> None:
+    """``holder[key] = value`` with any key."""
+    if is_concerned(holder, key):
+        set_item(holder, key, value)
+        return
+    if not isinstance(holder, OutsideDict):
+        places.note(places.Contents(holder))
+    holder[concrete(key)] = value
+
+
+# --- what is made of dicts ---
+
+
+def _new(pairs: Any = ()) -> dict:
+    new = dict(pairs)
+    places.note_made(new)
+    return new
+
+
+def _may_give_pairs(pairs: Any) -> bool:
+    """Whether what a dict is made of may have keys that the program computes."""
+    if isinstance(pairs, (list, tuple)) and not is_open_list(pairs):
+        return any(isinstance(pair, (list, tuple)) and len(pair) == 2 and holds_unknown(pair[0]) for pair in pairs)
+    return is_captured(pairs)
+
+
+def dict_of(pairs: Any) -> dict:
+    """What is written ``{key: value, ...}``, or comes of a comprehension: a dict of these pairs."""
+    return dict_(pairs) if _may_give_pairs(pairs) else _new([(concrete(key), value) for key, value in pairs])
+
+
+@implements(dict)
+def dict_(*args: Any, **more: Any) -> dict:
+    if not args or not _may_give_pairs(args[0]):
+        return _new(dict(*args, **more))
+    new = _new()
+    put_all(new, args[0])
+    put_all(new, more)
+    return new
+
+
+@implements(dict.fromkeys)
+def fromkeys(iterable: Any, value: Any = None, /) -> dict:
+    if not may_give_keys(iterable):
+        return _new(dict.fromkeys(iterable, value))
+    new = _new()
+    for_(iterable, lambda key: put(new, key, value), None, NO_NAMES)
+    return new
+
+
+def merged(first: dict, second: dict) -> dict:
+    """``first | second``"""
+    new = copy(first)
+    put_all(new, second)
+    return new
+
+
+def equal(first: Any, second: Any, equal_values: Callable[[Any, Any], Any]) -> Any:
+    """``first == second`` of dicts."""
+
+    def is_in_second(entry: tuple) -> Any:
+        value, is_there = _looked_up(second, entry[0])
+        if is_there is None:
+            return False
+        return choose(_truth(is_there), lambda: equal_values(entry[1], value), lambda: False)
+
+    alike = mapped(lambda _: None, DictRows(first, ITEMS), is_in_second)
+    counts = [instruction_of(length_of(one)) for one in (alike, entries_of(first), entries_of(second))]
+    return _truth(hlo.and_(hlo.eq(counts[0], counts[1]), hlo.eq(counts[0], counts[2])))

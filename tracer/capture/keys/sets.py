@@ -1,0 +1,261 @@
+"""Sets whose elements the program computes: dicts without values. They are returned as sets, and have no order of their own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ...recording.array import TracedArray
+from .. import places
+from ..calls import SET_METHODS, implements, may_give_keys
+from ..entries import OPEN, UNORDERED, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
+from ..lists.functions import mapped
+from ..lists.runs import instruction_of, length_of, settled
+from ..loops import for_
+from ..places import NO_NAMES
+from ..texts import concrete
+from .dicts import change, contains_key
+from .lookup import found, holds_unknown, raise_where, stored, without_row
+from .views import KEYS, DictRows, DictView, entries_of, view_of_set
+
+
+def _of(kind: type, entries: list[Any]) -> Any:
+    """A new set of these entries, in an order that is not Python's."""
+    made = kind(elements_of_set({UNORDERED: entries}))
+    places.note_made(made)
+    return made
+
+
+def set_of(elements: Iterable[Any], kind: type = set) -> Any:
+    """``set(elements)``, and what is written ``{a, b}``."""
+    if not may_give_keys(elements):
+        made = kind(elements)
+        places.note_made(made)
+        return made
+    made: set[Any] = set()
+    places.note_made(made)
+    update(made, elements)
+    return made if kind is set else _of(kind, entries_of(made))
+
+
+@implements(set)
+def set_(iterable: Any = (), /) -> set[Any]:
+    return set_of(iterable)
+
+
+@implements(frozenset)
+def frozenset_(iterable: Any = (), /) -> frozenset[Any]:
+    return set_of(iterable, frozenset)
+
+
+def _rows_of_elements(elements: Any) -> Any:
+    """What a set is gone over by, where its order does not matter."""
+    return view_of_set(elements, any_order=True).rows() if is_open_set(elements) else elements
+
+
+# --- methods ---
+
+
+def _method(name: str) -> Callable:
+    def register(function: Callable) -> Callable:
+        SET_METHODS[name] = function
+        return function
+
+    return register
+
+
+@_method("add")
+def add(holder: set, value: Any) -> None:
+    if not has_open_keys(holder) and not holds_unknown(value):
+        places.note(places.Contents(holder))
+        holder.add(concrete(value))
+        return
+    entries, _ = stored(entries_of(holder), value, None)
+    change(holder, {UNORDERED: entries})
+
+
+@_method("remove")
+def remove(holder: set, value: Any) -> None:
+    at = found(entries_of(holder), value)
+    if at is None:
+        raise KeyError(value)
+    run, place, is_there = at
+    raise_where(hlo.not_(is_there), KeyError(value))
+    _keep(holder, without_row(run, place))
+
+
+@_method("discard")
+def discard(holder: set, value: Any) -> None:
+    at = found(entries_of(holder), value)
+    if at is not None:
+        run, place, is_there = at
+        end = hlo.constant(np.int64(run.form.capacity))
+        _keep(holder, without_row(run, hlo.select(is_there, place, end), is_there))
+
+
+def _keep(holder: set, entries: list[Any]) -> None:
+    """Give the set the rest of its elements, which keep their order."""
+    change(holder, {mark_of(contents_of(holder)) or OPEN: entries})
+
+
+@_method("pop")
+def pop(holder: set) -> Any:
+    """The first one in the order that Python has, where that is known."""
+    view_of_set(holder)
+    error = KeyError("pop from an empty set")
+    entries = entries_of(holder)
+    if not entries:
+        raise error
+    run = settled(entries)
+    raise_where(hlo.le(instruction_of(run.length), 0), error)
+    value = DictRows(holder, KEYS).element(0)
+    _keep(holder, without_row(run, hlo.constant(np.int64(0))))
+    return value
+
+
+@_method("clear")
+def clear(holder: set) -> None:
+    change(holder, {})
+
+
+@_method("copy")
+def copy(holder: Any) -> Any:
+    made = type(holder)(elements_of_set(contents_of(holder)))
+    places.note_made(made)
+    return made
+
+
+@_method("update")
+def update(holder: set, *others: Any) -> None:
+    for other in others:
+        for_(_rows_of_elements(other), lambda value: add(holder, value), None, NO_NAMES)
+
+
+def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
+    """A new set of the elements for which the test holds."""
+    return _of(type(holder), mapped(lambda value: (value, None), DictRows(holder, KEYS), test))
+
+
+@_method("union")
+def union(holder: Any, *others: Any) -> Any:
+    made = set(elements_of_set(contents_of(holder)))
+    places.note_made(made)
+    update(made, *others)
+    return made if type(holder) is set else _of(type(holder), entries_of(made))
+
+
+@_method("intersection")
+def intersection(holder: Any, *others: Any) -> Any:
+    for other in map(_as_set, others):
+        holder = _filtered(holder, functools.partial(contains_key, other))
+    return holder if others else copy(holder)
+
+
+@_method("difference")
+def difference(holder: Any, *others: Any) -> Any:
+    for other in map(_as_set, others):
+        holder = _filtered(holder, lambda value, other=other: _not(contains_key(other, value)))
+    return holder if others else copy(holder)
+
+
+@_method("symmetric_difference")
+def symmetric_difference(holder: Any, other: Any) -> Any:
+    other = _as_set(other)
+    return union(difference(holder, other), difference(other, holder))
+
+
+def _in_place(name: str, operation: Callable[..., Any]) -> None:
+    @_method(name)
+    def change_it(holder: set, *others: Any) -> None:
+        change(holder, contents_of(operation(holder, *others)))
+
+
+_in_place("intersection_update", intersection)
+_in_place("difference_update", difference)
+_in_place("symmetric_difference_update", symmetric_difference)
+
+
+@_method("issubset")
+def issubset(holder: Any, other: Any) -> Any:
+    return _count(intersection(holder, other)) == _count(holder)
+
+
+@_method("issuperset")
+def issuperset(holder: Any, other: Any) -> Any:
+    return issubset(_as_set(other), holder)
+
+
+@_method("isdisjoint")
+def isdisjoint(holder: Any, other: Any) -> Any:
+    return _count(intersection(holder, other)) == 0
+
+
+def _as_set(value: Any) -> Any:
+    return value if isinstance(value, (set, frozenset)) else set_of(value)
+
+
+def _count(holder: Any) -> Any:
+    return length_of(entries_of(holder))
+
+
+def _not(truth: Any) -> Any:
+    negated = np.logical_not(truth)
+    if isinstance(negated, TracedArray):
+        negated.weak_type = True
+    return negated
+
+
+# --- operators ---
+
+_OPERATIONS = {"or_": union, "and_": intersection, "sub": difference, "xor": symmetric_difference}
+_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "le": issubset,
+    "ge": issuperset,
+    "lt": lambda first, second: _both(issubset(first, second), _count(first) != _count(second)),
+    "gt": lambda first, second: _both(issuperset(first, second), _count(first) != _count(second)),
+}
+
+
+def _both(first: Any, second: Any) -> Any:
+    found = np.logical_and(first, second)
+    if isinstance(found, TracedArray):
+        found.weak_type = True
+    return found
+
+
+def are_sets(first: Any, second: Any) -> bool:
+    """Whether an operator of sets has to do with elements that the program computes."""
+    pair = tuple(_keys_as_set(one) for one in (first, second))
+    return all(isinstance(one, (set, frozenset)) for one in pair) and any(map(is_open_set, pair))
+
+
+def _keys_as_set(value: Any) -> Any:
+    return set_of(value) if type(value) is DictView and value.part == KEYS else value
+
+
+def operated(name: str, first: Any, second: Any) -> Any:
+    """``first | second`` and the like."""
+    return _OPERATIONS[name](_keys_as_set(first), _keys_as_set(second))
+
+
+def operated_in_place(name: str, holder: Any, other: Any) -> Any:
+    """``holder |= other`` and the like."""
+    made = operated(name, holder, other)
+    if not isinstance(holder, set):
+        return made
+    change(holder, contents_of(made))
+    return holder
+
+
+def compared(name: str, first: Any, second: Any) -> Any:
+    """``first <= second`` and the like."""
+    return _ORDERS[name](_keys_as_set(first), _keys_as_set(second))
+
+
+def equal(first: Any, second: Any) -> Any:
+    """``first == second`` of sets."""
+    return _both(issubset(first, second), _count(first) == _count(second))

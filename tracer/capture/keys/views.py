@@ -1,0 +1,93 @@
+"""What dicts and sets are gone over as whose keys the program computes: rows of their entries, as they are then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .... import hlo
+from ...recording.errors import TracerError
+from ..entries import UNORDERED, contents_of, opened
+from ..iteration import ROWS_OF_KEYS, Lazy, Rows
+from ..lists.access import fail_where, holds, item_at
+from ..lists.runs import instruction_of, length_of, settled
+from .lookup import keys_of, values_of
+
+KEYS, VALUES, ITEMS = 0, 1, None
+
+
+def entries_of(holder: Any) -> list[Any]:
+    """The entries of a dict, or of a set, as (key, value)."""
+    ((_, entries),) = opened(contents_of(holder)).items()
+    return entries
+
+
+class DictRows(Rows):
+    """The keys, the values or the entries, while somebody goes over them."""
+
+    def __init__(self, holder: Any, part: int | None) -> None:
+        self.holder, self.part = holder, part
+        self.length = length_of(entries_of(holder))
+
+    def element(self, position: Any) -> Any:
+        entries = entries_of(self.holder)
+        self._require_same_length(length_of(entries))
+        entry = item_at(entries, position)
+        return entry if self.part is None else entry[self.part]
+
+    def _require_same_length(self, now: Any) -> None:
+        if now is self.length or type(now) is int and type(self.length) is int and now == self.length:
+            return
+        numbers = [instruction_of(length) for length in (now, self.length)]
+        if numbers[0] is not numbers[1]:
+            kind = "dictionary" if isinstance(self.holder, dict) else "Set"
+            fail_where(hlo.ne(*numbers), RuntimeError(f"{kind} changed size during iteration"))
+
+
+class DictView(Lazy):
+    """``d.keys()``, ``d.values()`` and ``d.items()``; sets are gone over as dicts by their keys."""
+
+    def __init__(self, holder: Any, part: int | None) -> None:
+        self.holder, self.part = holder, part
+
+    def rows(self) -> Rows:
+        return DictRows(self.holder, self.part)
+
+    @property
+    def length(self) -> Any:
+        return length_of(entries_of(self.holder))
+
+    def listed(self) -> list[Any]:
+        """All of them as a list."""
+        return parts_of(entries_of(self.holder), self.part)
+
+
+def parts_of(entries: Sequence[Any], part: int | None) -> list[Any]:
+    """A list of the keys, or of the values, of these entries."""
+    if part is None or not entries:
+        return list(entries)
+    run = settled(entries)
+    return [keys_of(run) if part == KEYS else values_of(run)]
+
+
+def view_of_set(holder: Any, any_order: bool = False) -> DictView:
+    """What goes over a set; of one with elements that the program computes, where the order does not matter."""
+    contents = contents_of(holder)
+    if UNORDERED in contents and not any_order:
+        raise TracerError(
+            "the order of a set's elements, which the program computes, is Python's own and not known: it cannot be gone over "
+            "one by one, nor popped. Fix: sorted(...) of the set, or a dict in its place (dict.fromkeys), which has an order"
+        )
+    return DictView(holder, KEYS)
+
+
+def holds_in_view(view: DictView, value: Any) -> Any:
+    """``value in d.items()`` and the like."""
+    return holds(view.listed(), value)
+
+
+def _rows(holder: Any) -> Rows:
+    return DictRows(holder, KEYS) if isinstance(holder, dict) else view_of_set(holder).rows()
+
+
+ROWS_OF_KEYS.append(_rows)
