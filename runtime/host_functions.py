@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..hlo.shape import AnyShape
 from .custom_calls import register_family
 
@@ -19,11 +21,12 @@ _numbers = itertools.count(1)
 class HostFunction:
     """A function of the operands' values that returns those of the results; what it raises is raised as it is.
 
+    Of an operand it gets, by its kind, a "number" of Python's, a "scalar" of NumPy's, or an "array" that it cannot write to.
     Programs call it by its ``name``, for as long as the object lives.
     """
 
-    def __init__(self, function: Callable[..., tuple[Any, ...]], description: str) -> None:
-        self.function, self.description = function, description
+    def __init__(self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str]) -> None:
+        self.function, self.description, self.kinds = function, description, tuple(kinds)
         self.name = f"{PREFIX}{next(_numbers)}"
         _functions[self.name] = self
 
@@ -32,7 +35,17 @@ class HostFunction:
 
     def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
         """What calls it with operands."""
-        return lambda operands: self.function(*operands)
+        return lambda operands: self.function(*map(_argument, operands, self.kinds))
+
+
+def _argument(operand: Any, kind: str) -> Any:
+    if kind == "number":
+        return np.asarray(operand).item()
+    if kind == "scalar":
+        return np.asarray(operand)[()]
+    array = np.asarray(operand).view()
+    array.flags.writeable = False
+    return array
 
 
 def _find(name: str) -> HostFunction:

@@ -1,13 +1,14 @@
 """Instructions that depend on what is outside of the program: text in a program, Python functions once it is loaded.
 
-Native code calls such a function with the address of a table of pointers, first to the operands' arrays, then to the results'.
+Native code has a table of pointers, first to the operands' arrays, then to the results', and calls such a function with objects
+that it makes of the operands, or with the address of the table.
 An exception stays set in the thread and ends the kernel, and whoever called that raises it.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,10 @@ from ...hlo.ops.custom_call import stated_operand_shapes
 from ...hlo.shape import AnyShape
 from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment, find_target
+from ...runtime.host_functions import HostFunction
 from ..arguments import flatten, pack
+from .call import records, unsupported_reason
+from .call.call_signature import PYTHON_RESULTS
 
 
 def instructions_text(instructions: Iterable[Instruction]) -> str:
@@ -83,53 +87,108 @@ def host_calls(text: str) -> list[HostCall]:
 
 
 class HostCall:
-    """A Python function that evaluates one instruction, of the address of a table.
+    """A Python function that evaluates one instruction, as native code calls it: the record of the call lies at ``address``.
 
-    The evaluation gets copies of the operands, so it may keep them.
+    A function that a traced function calls gets objects of the operands that native code makes; any other evaluation gets the
+    address of the table.
     """
 
     def __init__(self, instruction: Instruction) -> None:
-        self._instruction = instruction
-        self._operands = [operand.shape for operand in instruction.operands]
-        self._arrays = [_Place(shape) for operand in self._operands for shape in array_leaves(operand)]
-        self._results = [_Place(shape) for shape in array_leaves(instruction.shape)]
-        self._table_type = ctypes.c_void_p * (len(self._arrays) + len(self._results))
-        self._is_flat = all([list(array_leaves(shape)) == [shape] for shape in self._operands])
-        self._evaluate = _evaluation(instruction)
+        target = find_target(instruction.attributes["custom_call_target"]) if instruction.opcode == "custom-call" else None
+        builder, shapes = records.Builder(), [operand.shape for operand in instruction.operands]
+        if isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
+            operands = [(kind, shape.dtype, shape.dimensions) for kind, shape in zip(target.kinds, shapes)]
+            record = builder.call(_of_objects(instruction, target.function), operands, bool(array_leaves(instruction.shape)))
+        else:
+            record = builder.call(_of_table(instruction, _evaluation(instruction, target)), (), True)
+        self.address = builder.memory((records.Call * 1)(record))
+        self._references = builder.references
 
-    @property
-    def address(self) -> int:
-        """The address of the object."""
-        return id(self)
 
-    def __call__(self, table: int) -> None:
-        pointers = list(self._table_type.from_address(table))
-        count = len(self._arrays)
-        operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(pointers, self._arrays)]
-        if not self._is_flat:
-            arrays = iter(operands)
-            operands = [pack(shape, arrays) for shape in self._operands]
+def _of_objects(instruction: Instruction, function: Callable[..., tuple[Any, ...]]) -> Callable[..., None]:
+    """A function of the operands, and of the address of a table where there are results, which it stores."""
+
+    def call(*operands: Any) -> tuple[Any, ...]:
         try:
-            results = flatten(self._evaluate(tuple(operands)))
+            return function(*operands)
         except BaseException as error:
-            raised_within(error, self._instruction.source)
-            keep_frames_of_users(error)
+            _is_raised_by(instruction, error)
             raise
-        for pointer, place, result in zip(pointers[count:], self._results, results, strict=True):
-            self._store(place.array(pointer), result)
 
-    def _store(self, target: np.ndarray, result: Any) -> None:
-        array = np.asarray(result)
-        if array.shape != target.shape or array.dtype != target.dtype:
-            required = f"{target.dtype} of shape {target.shape}"
-            raise TypeError(f"{self._instruction.opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
-        target[...] = array
+    def call_and_store(*given: Any) -> None:
+        *operands, table = given
+        try:
+            found = function(*operands)
+        except BaseException as error:
+            _is_raised_by(instruction, error)
+            raise
+        results.store(found, _pointers(table, results.count))
+
+    results = _Results(instruction)
+    return call_and_store if results.count else call
 
 
-def _evaluation(instruction: Instruction) -> Callable[[tuple[Any, ...]], Any]:
-    """What the instruction makes of its operands; the function that a custom-call names is found once."""
+def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], Any]) -> Callable[[int], None]:
+    """A function of the address of the table. The evaluation gets copies of the operands, so it may keep them."""
+    shapes = [operand.shape for operand in instruction.operands]
+    arrays = [_Place(shape) for operand in shapes for shape in array_leaves(operand)]
+    is_flat = all([list(array_leaves(shape)) == [shape] for shape in shapes])
+    results = _Results(instruction)
+
+    def call_and_store(table: int) -> None:
+        pointers = _pointers(table, len(arrays) + results.count)
+        operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(pointers, arrays)]
+        if not is_flat:
+            remaining = iter(operands)
+            operands = [pack(shape, remaining) for shape in shapes]
+        try:
+            found = flatten(evaluate(tuple(operands)))
+        except BaseException as error:
+            _is_raised_by(instruction, error)
+            raise
+        results.store(found, pointers[len(arrays) :])
+
+    return call_and_store
+
+
+def _is_raised_by(instruction: Instruction, error: BaseException) -> None:
+    raised_within(error, instruction.source)
+    keep_frames_of_users(error)
+
+
+class _Results:
+    """The results of an instruction in memory."""
+
+    def __init__(self, instruction: Instruction) -> None:
+        self._opcode, self._places = instruction.opcode, [_Place(shape) for shape in array_leaves(instruction.shape)]
+        self.count = len(self._places)
+
+    def store(self, results: Iterable[Any], pointers: Iterable[int | None]) -> None:
+        for pointer, place, result in zip(pointers, self._places, results, strict=True):
+            target, array = place.array(pointer), np.asarray(result)
+            if array.shape != target.shape or array.dtype != target.dtype:
+                required = f"{target.dtype} of shape {target.shape}"
+                raise TypeError(f"{self._opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
+            target[...] = array
+
+
+def _pointers(table: int, count: int) -> list[int | None]:
+    return list((ctypes.c_void_p * count).from_address(table))
+
+
+def _are_made_natively(kinds: Sequence[str], shapes: Sequence[Shape]) -> bool:
+    """Whether native code makes such objects of operands of these shapes."""
+    if unsupported_reason() is not None:
+        return False
+    return all([
+        shape.is_row_major and not shape.dynamic_dimensions and (kind != "number" or shape.dtype in PYTHON_RESULTS)
+        for kind, shape in zip(kinds, shapes, strict=True)
+    ])  # fmt: skip
+
+
+def _evaluation(instruction: Instruction, target: Any) -> Callable[[tuple[Any, ...]], Any]:
+    """What the instruction makes of its operands; target: the function that a custom-call names."""
     attributes = instruction.attributes
-    target = find_target(attributes["custom_call_target"]) if instruction.opcode == "custom-call" else None
     if target is not None and not is_dynamic(instruction):
         operand_shapes = [operand.shape for operand in instruction.operands]
         layouts = stated_operand_shapes(attributes["operand_layout_constraints"], operand_shapes)

@@ -201,3 +201,28 @@ def test_a_program_that_lost_its_function():
     gc.collect()
     with pytest.raises(NotImplementedError, match="or one that is no more"):
         load_hlo(text)(np.ones(2))
+
+
+@BACKENDS
+def test_the_function_gets_what_it_gets_without_jit(backend):
+    def called(x, where):
+        given = [x.copy(), x[0], x.sum(), where, x[0] > 1, x.astype(np.complex64), x[:0], np.float32(x[1])]
+        given += [float(x[0]), int(x[1]), bool(x[0] > 1), complex(x[0]), x.reshape(1, 2), x[:1].reshape(()).copy()]
+        host_call(take, None, *given)
+        host_call(take, None, {"a": [x[0], None], "b": (where, "text")}, last=x)
+        return x
+
+    def take(*args, **kwargs):
+        taken.append((args, kwargs))
+
+    taken = []
+    x = np.array([1.5, 2.0])
+    decorated = jit(backend=backend)(called)
+    for function in (called, decorated, decorated):
+        function(x.copy(), 3)
+    assert repr(taken[2:4]) == repr(taken[4:]) == repr(taken[:2])
+    for one, other in zip(taken[0][0], taken[2][0], strict=True):
+        assert type(other) is type(one)
+        if isinstance(one, np.ndarray):
+            assert other.dtype == one.dtype and other.shape == one.shape and not other.flags.writeable
+    assert taken[3][0][0] is not taken[5][0][0]

@@ -6,7 +6,8 @@ from collections import OrderedDict, defaultdict, namedtuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phlox.tracer.recording import pytree
+from phlox.tracer.capture.choices import Choice
+from phlox.tracer.recording import makers, pytree
 
 Point = namedtuple("Point", "x y")
 
@@ -137,3 +138,38 @@ def test_a_type_met_as_a_leaf_can_be_registered_later():
 def test_tree_map_requires_one_structure():
     with pytest.raises(ValueError, match=r"tree 2\[0\]"):
         pytree.tree_map(lambda a, b: a, [1], [(1, 2)])
+
+
+def test_functions_that_put_values_together_do_so_as_unflatten_does():
+    class Tagged:
+        def __init__(self, tag, parts):
+            self.tag, self.parts = tag, parts
+
+    pytree.register_pytree(Tagged, lambda value: (value.parts, value.tag), Tagged)
+    deep = 0
+    for level in range(300):
+        deep = [deep, Tagged(level, ())]
+    for value in (3, (), (1,), [None, {"a": (1, [2]), 5: ()}], Tagged("x", [1, (2, Tagged("y", ()))]), deep):
+        leaves, structure = pytree.flatten(value)
+        for are_given in ([True] * len(leaves), [False] * len(leaves), [number % 2 == 0 for number in range(len(leaves))]):
+            marked = [makers.GIVEN if is_given else leaf for leaf, is_given in zip(leaves, are_given)]
+            made = makers.function_of_leaves(structure, marked)
+            given = [leaf for leaf, is_given in zip(leaves, are_given) if is_given]
+            found, again = made(*given), made(*given)
+            assert pytree.flatten(found) == (leaves, structure)
+            assert found is not again or structure is pytree.LEAF or found == ()
+
+
+def test_what_the_first_part_does_not_ask_for_is_not_made():
+    made = []
+    pytree.register_pytree(_Noted, lambda value: ((value.name,), None), lambda _, parts: made.append(parts[0]))
+    value = Choice(0, [(_Noted("a"), 1), [_Noted("b"), 2], 3])
+    leaves, structure = pytree.flatten(value)
+    function = makers.function_of_leaves(structure, [makers.GIVEN, *leaves[1:-1], makers.GIVEN])
+    assert function(1, 5) == [None, 2] and made == ["b"]
+    assert function(2, 5) == 5 and made == ["b"]
+
+
+class _Noted:
+    def __init__(self, name):
+        self.name = name

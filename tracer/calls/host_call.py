@@ -15,6 +15,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
+from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
 from .leaves import PYTHON_SCALARS
@@ -80,30 +81,23 @@ def call_when_run(
         _checked(name, value, structure, results)
         return value
     values, arguments = pytree.flatten((args, kwargs))
-    places = [place for place, value in enumerate(values) if isinstance(value, TracedArray)]
-    traced = [values[place] for place in places]
-    for place in places:  # so that the program does not keep what was recorded
-        values[place] = None
-    kinds = [(value.is_scalar, value.weak_type) for value in traced]
-    has_containers = any(part is not pytree.LEAF for parts in arguments[2] for part in parts[2])
+    traced = [value for value in values if isinstance(value, TracedArray)]
+    kinds = ["number" if value.weak_type else "scalar" if value.is_scalar else "array" for value in traced]
+    # Containers in them are made anew for each call.
+    arguments_of = function_of_leaves(arguments, [GIVEN if isinstance(value, TracedArray) else value for value in values])
 
-    def call(stopped: Any, *operands: Any) -> tuple[Any, ...]:
+    def call(stopped: bool, *operands: Any) -> tuple[Any, ...]:
         if stopped:  # an error flag has been raised before
             return tuple([np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results])
-        given = list(values)
-        for place, operand, kind in zip(places, operands, kinds):
-            given[place] = _argument(operand, *kind)
-        if has_containers:  # the function gets containers of its own
-            own_args, own_kwargs = pytree.unflatten(arguments, given)
-        else:
-            own_args, own_kwargs = given[: len(args)], dict(zip(kwargs, given[len(args) :]))
+        given, named = arguments_of(*operands)
         try:
-            return _checked(name, function(*own_args, **own_kwargs), structure, results)
+            value = function(*given, **named)
+            return _checked(name, value, structure, results) if results or value is not None else ()
         except BaseException as error:
             raised_at(error, *lines)
             raise
 
-    host = HostFunction(call, f"host_call of {name}")
+    host = HostFunction(call, f"host_call of {name}", ["number", *kinds])
     trace.root.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
@@ -117,16 +111,6 @@ def _traced(trace: Trace, call: hlo.Instruction, index: int, result: _Result) ->
     element = hlo.get_tuple_element(call, index)
     is_weak = result.kind in _PYTHON_TYPES
     return TracedArray.from_instruction(trace, element, is_weak, is_scalar=result.kind is not np.ndarray)
-
-
-def _argument(operand: Any, is_scalar: bool, is_weak: bool) -> Any:
-    if is_weak:
-        return np.asarray(operand).item()
-    if is_scalar:
-        return np.asarray(operand)[()]
-    array = np.asarray(operand).view()
-    array.flags.writeable = False
-    return array
 
 
 def _described(leaf: Any) -> _Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,13 @@ from ... import hlo
 from ..capture.choices import Choice, Maybe
 from ..outside import paths
 from ..recording import pytree
+from ..recording.makers import GIVEN, function_of_leaves, maker
 from .arguments import Call
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
 
 # The types of results that become Python's numbers, and the kinds of outputs that are made of a result.
-_PYTHON_NUMBERS = frozenset({np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)})
+_PYTHON_NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_, np.complex128, np.int32)))
 _OF_RESULTS = ("result", "python scalar", "0-d array")
 
 
@@ -125,7 +125,7 @@ class _Steps:
             count = pytree.leaf_count(structure)
             for output in itertools.islice(outputs, count):
                 yield from self._output(output)
-            yield self.step("call", count, partial(_unflattened, structure))
+            yield self.step("call", count, function_of_leaves(structure, [GIVEN] * count))
             return
         if kind is Maybe:
             flag = next(outputs)
@@ -141,7 +141,7 @@ class _Steps:
         elif kind is dict:
             yield self.step("dict", len(children), auxiliary)
         else:
-            yield self.step("call", len(children), partial(_put_together, kind, auxiliary))
+            yield self.step("call", len(children), maker(kind, auxiliary))
 
     def _output(self, output: Output) -> Iterator[Any]:
         if output.kind in _OF_RESULTS:
@@ -194,14 +194,6 @@ def _is_plain(structure: pytree.Structure) -> bool:
 
 
 _PLAIN = (type(None), tuple, list, dict)
-
-
-def _unflattened(structure: pytree.Structure, *leaves: Any) -> Any:
-    return pytree.unflatten(structure, leaves)
-
-
-def _put_together(kind: type, auxiliary: Any, *children: Any) -> Any:
-    return pytree.put_together(kind, auxiliary, children)
 
 
 def _item(scalar: np.generic) -> Any:

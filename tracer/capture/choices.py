@@ -11,6 +11,7 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.makers import register_maker
 
 
 class Maybe:
@@ -69,6 +70,8 @@ def _needed_of_choice(number: Any) -> Collection[int]:
 # A compiled call puts the value together of numbers that are known then, and makes nothing that the way taken does not.
 pytree.register_pytree(Maybe, lambda value: ((value.is_there, value.value), value.absent), _maybe_of, _needed_of_maybe)
 pytree.register_pytree(Choice, lambda value: ((value.number, *value.values), None), _choice_of, _needed_of_choice)
+register_maker(Maybe, lambda absent: lambda is_there, value: value if is_there else absent)
+register_maker(Choice, lambda _: lambda number, *values: values[number])
 
 
 def _use(name: str) -> Any:

@@ -14,6 +14,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
+from ..recording.makers import register_maker
 from .choices import Choice, Maybe
 from .lists.runs import Run
 from .surroundings import current_surroundings
@@ -78,12 +79,11 @@ def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
 
 # A compiled call puts the text together of values that are known then.
 pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _text_of)
+register_maker(Deferred, lambda function: _joined_when_run if function is _joined else function)
 
 
 def is_open(value: Any) -> bool:
     """Whether a text made of this value depends on the call."""
-    if isinstance(value, (np.ndarray, np.generic, int, float, str)):
-        return False
     if isinstance(value, TracedArray):
         return value.known_value is None
     if isinstance(value, (list, tuple)):
@@ -149,9 +149,20 @@ def _joined(*parts: Any) -> str:
     return "".join([part if type(part) is str else _formatted(*part) for part in parts])
 
 
+def _joined_when_run(*parts: Any) -> str:
+    """As `_joined`, of values that are what they are outside of a trace."""
+    return "".join([
+        part if type(part) is str else format(part[0] if part[1] == -1 else _CONVERSIONS[part[1]](part[0]), part[2])
+        for part in parts
+    ])  # fmt: skip
+
+
+_CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+
+
 def _formatted(value: Any, conversion: int, specification: str) -> str:
     if conversion != -1:
-        value = {"s": str, "r": repr, "a": ascii}[chr(conversion)](concrete(value))
+        value = _CONVERSIONS[conversion](concrete(value))
     return format(concrete(value), specification)
 
 

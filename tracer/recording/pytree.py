@@ -143,6 +143,11 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
     return None if node is None else node.take_apart(value)
 
 
+def needed_of(type: type) -> Callable[[Any], Collection[int]] | None:
+    """For a container the first part of which says which of the others are needed: what asks it."""
+    return _NODES[type].needed
+
+
 def labels_of(type: type, auxiliary: Any, count: int) -> Sequence[str]:
     """The place of each part, as code spells it."""
     return _NODES[type].labels(auxiliary, count)

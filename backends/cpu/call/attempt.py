@@ -11,7 +11,9 @@ from __future__ import annotations
 # Kinds of results: objects that are made before the kernel runs, then objects that are made of memory that it fills, then
 # memory that is copied into an argument, or read by native code alone.
 RESULT_ARRAY, RESULT_SIZED_ARRAY, RESULT_ARRAY_CONTENTS, RESULT_SCALAR, RESULT_FLOAT, RESULT_INTEGER, RESULT_TRUTH = range(7)
-RESULT_SCALAR_CONTENTS, RESULT_HIDDEN = range(7, 9)
+RESULT_COMPLEX, RESULT_CODE, RESULT_SCALAR_CONTENTS, RESULT_HIDDEN = range(7, 11)
+# Those that become Python's numbers, in the order of `call_signature.PYTHON_RESULTS`.
+PYTHON_NUMBERS = (RESULT_FLOAT, RESULT_INTEGER, RESULT_TRUTH, RESULT_COMPLEX, RESULT_CODE)
 
 ASSEMBLY = """
 ; Takes a call if it fits an entry: checks it, by reads alone, while gathering the addresses of the data in a frame; makes

@@ -19,8 +19,8 @@ RESULT_STRUCTURES = ("none", "single", "tuple", "steps")
 RESULT_FORMS = ("new", "python", "contents", "hidden")
 
 
-# By the letter of the dtype, of which Python numbers are made.
-PYTHON_RESULTS = {"d": float, "l": int, "q": int, "?": bool}
+# The dtypes of which Python's numbers are made.
+PYTHON_RESULTS = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.complex128, np.int32)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def has_data(guard: object) -> bool:
 class ResultSpec:
     """A result that the kernel writes. It receives a pointer to uninitialized memory for it, aligned to 16 bytes.
 
-    form: "new" (a fresh, contiguous ndarray, or a NumPy scalar where the shape is ()), "python" (a Python float, int or bool),
+    form: "new" (a fresh, contiguous ndarray, or a NumPy scalar where the shape is ()), "python" (one of Python's numbers),
         "contents" (it becomes what the array holds whose pointer the kernel gets as number ``target``), or "hidden" (no object
         is made of it).
     size: the number of a hidden s32 result that says how many elements a new array has along its first dimension, which the
@@ -145,8 +145,10 @@ class ResultSpec:
         _check_array_type("ResultSpec", self.dtype, self.shape, self.order)
         if self.form not in RESULT_FORMS:
             raise ValueError(f"ResultSpec requires one of {RESULT_FORMS} as its form; given {self.form!r}")
-        if self.form == "python" and (self.shape or self.dtype.char not in PYTHON_RESULTS):
-            raise TypeError(f"a Python number is made of f64, s64 or pred without dimensions; given {self.dtype}{self.shape}")
+        if self.form == "python" and (self.shape or self.dtype not in PYTHON_RESULTS):
+            raise TypeError(
+                f"a Python number is made of f64, s64, s32, c128 or pred without dimensions; given {self.dtype}{self.shape}"
+            )
         if self.form == "hidden" and self.shape:
             raise ValueError(f"a hidden result has no dimensions; given {self.shape}")
         if (self.form == "contents") != (self.target is not None):

@@ -51,6 +51,7 @@ def stack_size(steps: Iterable[Step]) -> int:
 FUNCTIONS = (
     "PyArray_Empty",
     "PyBool_FromLong",
+    "PyComplex_FromDoubles",
     "PyDict_New",
     "PyDict_SetItem",
     "PyFloat_FromDouble",
@@ -84,14 +85,30 @@ no:
 ; The object of a result whose memory holds a Python number, or NULL with an exception set.
 define internal ptr @python_number(i64 %kind, ptr %value_at) {
   switch i64 %kind, label %truth [ i64 RESULT_FLOAT, label %float
-                                   i64 RESULT_INTEGER, label %integer ]
+                                   i64 RESULT_INTEGER, label %integer
+                                   i64 RESULT_CODE, label %code
+                                   i64 RESULT_COMPLEX, label %complex ]
 float:
   %found_float = load double, ptr %value_at
   %make_float = load ptr, ptr @PyFloat_FromDouble
   %made_float = call ptr %make_float(double %found_float)
   ret ptr %made_float
+complex:
+  %found_real = load double, ptr %value_at
+  %imaginary_at = getelementptr double, ptr %value_at, i64 1
+  %found_imaginary = load double, ptr %imaginary_at
+  %make_complex = load ptr, ptr @PyComplex_FromDoubles
+  %made_complex = call ptr %make_complex(double %found_real, double %found_imaginary)
+  ret ptr %made_complex
+code:
+  %found_code = load i32, ptr %value_at
+  %wide_code = sext i32 %found_code to i64
+  br label %whole
 integer:
-  %found_integer = load i64, ptr %value_at
+  %long_integer = load i64, ptr %value_at
+  br label %whole
+whole:
+  %found_integer = phi i64 [ %wide_code, %code ], [ %long_integer, %integer ]
   %make_integer = load ptr, ptr @PyLong_FromLongLong
   %made_integer = call ptr %make_integer(i64 %found_integer)
   ret ptr %made_integer

@@ -55,6 +55,7 @@ C_CONTIGUOUS = 0x0001
 F_CONTIGUOUS = 0x0002
 ALIGNED = 0x0100
 WRITEABLE = 0x0400
+NOT_WRITEABLE = ~WRITEABLE
 
 # Indices into PyArray_API, as numpy/_core/include/numpy/__multiarray_api.h defines them.
 NUMPY_API = {

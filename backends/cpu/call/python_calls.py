@@ -37,27 +37,105 @@ DROP_HIDDEN = "phlox.drop_hidden"
 NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN)
 
 ASSEMBLY = f"""
-; Calls function(address), a Python object; returns 0, or CALL_FAILED with the exception set.
-define i32 @{CALL_PYTHON}(ptr %function, ptr %address) noinline optnone {{
+; Calls a Python function with objects made of operands; returns 0, or CALL_FAILED with the exception set. table: the addresses
+; of the operands' data, then of the results'. The function gets the address of the part of it that no objects are made of, too,
+; where it asks for it.
+define i32 @{CALL_PYTHON}(ptr %call, ptr %table) noinline {{
+start:
   %ensure = load ptr, ptr @PyGILState_Ensure
   %state = call i32 %ensure()
+  %function = field ptr %call, Call_function
+  %count = field i64 %call, Call_count
+  %first_record = field ptr %call, Call_operands
+  %passes_table = field i64 %call, Call_passes_table
+  %all = add i64 %count, 1
+  %objects_size = shl i64 %all, 3
+  %allocate = load ptr, ptr @PyMem_Malloc
+  %objects = call ptr %allocate(i64 %objects_size)
+  %no_objects = icmp eq ptr %objects, null
+  br i1 %no_objects, label %no_memory, label %next
+no_memory:
+  %set = load ptr, ptr @PyErr_NoMemory
+  %nothing = call ptr %set()
+  br label %done
+next:
+  %made = phi i64 [ 0, %start ], [ %made_after, %make ]
+  %record = phi ptr [ %first_record, %start ], [ %record_after, %make ]
+  %data_at = getelementptr ptr, ptr %table, i64 %made
+  %is_complete = icmp eq i64 %made, %count
+  br i1 %is_complete, label %complete, label %make
+make:
+  %data = load ptr, ptr %data_at
+  %object = call ptr @object_of(ptr %record, ptr %data)
+  %object_at = getelementptr ptr, ptr %objects, i64 %made
+  store ptr %object, ptr %object_at
+  %made_after = add i64 %made, 1
+  %record_after = getelementptr i8, ptr %record, i64 Result_SIZE
+  %no_object = icmp eq ptr %object, null
+  br i1 %no_object, label %drop, label %next
+complete:
+  %has_table = icmp ne i64 %passes_table, 0
+  br i1 %has_table, label %pass_table, label %call_function
+pass_table:
   %from_pointer = load ptr, ptr @PyLong_FromVoidPtr
-  %argument = call ptr %from_pointer(ptr %address)
-  %no_argument = icmp eq ptr %argument, null
-  br i1 %no_argument, label %done, label %call
-call:
-  %call_one = load ptr, ptr @PyObject_CallOneArg
-  %result = call ptr %call_one(ptr %function, ptr %argument)
-  call void @drop(ptr %argument)
+  %address = call ptr %from_pointer(ptr %data_at)
+  %address_at = getelementptr ptr, ptr %objects, i64 %count
+  store ptr %address, ptr %address_at
+  %no_address = icmp eq ptr %address, null
+  br i1 %no_address, label %drop, label %call_function
+call_function:
+  %given = phi i64 [ %count, %complete ], [ %all, %pass_table ]
+  %vectorcall = load ptr, ptr @PyObject_Vectorcall
+  %returned = call ptr %vectorcall(ptr %function, ptr %objects, i64 %given, ptr null)
+  br label %drop
+drop:
+  %held = phi i64 [ %made, %make ], [ %count, %pass_table ], [ %given, %call_function ]
+  %value = phi ptr [ null, %make ], [ null, %pass_table ], [ %returned, %call_function ]
+  call void @drop_all(ptr %objects, i64 %held)
+  %free = load ptr, ptr @PyMem_Free
+  call void %free(ptr %objects)
+  call void @drop(ptr %value)
   br label %done
 done:
-  %value = phi ptr [ null, %0 ], [ %result, %call ]
-  call void @drop(ptr %value)
-  %failed = icmp eq ptr %value, null
+  %result = phi ptr [ null, %no_memory ], [ %value, %drop ]
+  %failed = icmp eq ptr %result, null
   %code = select i1 %failed, i32 {CALL_FAILED}, i32 0
   %release = load ptr, ptr @PyGILState_Release
   call void %release(i32 %state)
   ret i32 %code
+}}
+
+; The object of an operand: a number, a scalar, or an array of its own that is not to be written to. NULL with an exception set.
+define internal ptr @object_of(ptr %record, ptr %data) {{
+  %kind = field i64 %record, Result_kind
+  %dtype = field ptr %record, Result_dtype
+  switch i64 %kind, label %number [ i64 RESULT_ARRAY, label %array
+                                    i64 RESULT_SCALAR, label %scalar ]
+number:
+  %made_number = call ptr @python_number(i64 %kind, ptr %data)
+  ret ptr %made_number
+scalar:
+  %make_scalar = load ptr, ptr @PyArray_Scalar
+  %made_scalar = call ptr %make_scalar(ptr %data, ptr %dtype, ptr null)
+  ret ptr %made_scalar
+array:
+  %rank = field i32 %record, Result_rank
+  %shape = field ptr %record, Result_shape
+  %bytes = field i64 %record, Result_bytes
+  call void @retain(ptr %dtype)
+  %allocate = load ptr, ptr @PyArray_Empty
+  %new = call ptr %allocate(i32 %rank, ptr %shape, ptr %dtype, i32 0)
+  %no_array = icmp eq ptr %new, null
+  br i1 %no_array, label %done, label %fill
+fill:
+  %to = field ptr %new, ARRAY_DATA
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %data, i64 %bytes, i1 false)
+  %flags = field i32 %new, ARRAY_FLAGS
+  %without = and i32 %flags, NOT_WRITEABLE
+  store i32 %without, ptr %flags.at
+  br label %done
+done:
+  ret ptr %new
 }}
 
 ; Lets the interpreter do what waits for this thread, unless it has done so shortly before: handlers of signals, exceptions that

@@ -146,7 +146,18 @@ class Entry(ctypes.Structure):
     ]
 
 
-_RECORDS = (Entry, Argument, Place, Apart, Result, Step, lookup.Table)
+class Call(ctypes.Structure):
+    """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects."""
+
+    _fields_ = [
+        ("function", c_void_p),
+        ("count", c_int64),
+        ("operands", c_void_p),
+        ("passes_table", c_int64),
+    ]
+
+
+_RECORDS = (Entry, Argument, Place, Apart, Result, Step, Call, lookup.Table)
 
 
 def names() -> dict[str, int]:
@@ -264,6 +275,16 @@ class Builder:
             target=8 * (result.target or 0),
         )
 
+    def call(self, function: object, operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]], passes_table: bool) -> Call:
+        """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
+        made = []
+        for kind, dtype, shape in operands:
+            form = "python" if kind == "number" else "new"
+            made.append(self.result(ResultSpec(dtype, shape, form=form), layout.numpy_api_address("PyArray_Empty")))
+            if kind == "array":  # without dimensions, too
+                made[-1].kind = attempt.RESULT_ARRAY
+        return Call(self.object(function), len(made), self.table(made)[0], passes_table)
+
     def table(self, records: Sequence[ctypes.Structure]) -> tuple[int, int]:
         """The address of a copy of records of one kind that stand one behind another, and that of its end."""
         if not records:
@@ -335,8 +356,7 @@ class Builder:
 def _kind(result: ResultSpec) -> int:
     """What native code does about a result."""
     if result.form == "python":
-        numbers = {float: attempt.RESULT_FLOAT, int: attempt.RESULT_INTEGER, bool: attempt.RESULT_TRUTH}
-        return numbers[PYTHON_RESULTS[result.dtype.char]]
+        return attempt.PYTHON_NUMBERS[PYTHON_RESULTS.index(result.dtype)]
     if result.form == "hidden":
         return attempt.RESULT_HIDDEN
     if result.form == "contents":

@@ -185,7 +185,7 @@ def test_no_leaks():
         (lambda: CallSignature((1,), result_structure="none"), TypeError, "argument guards"),
         (lambda: ResultSpec(f8, (), form="new array"), ValueError, "form"),
         (lambda: ResultSpec(f8, (1,), form="python"), TypeError, "without dimensions"),
-        (lambda: ResultSpec(np.dtype("f4"), (), form="python"), TypeError, "f64, s64 or pred"),
+        (lambda: ResultSpec(np.dtype("f4"), (), form="python"), TypeError, "f64, s64, s32, c128 or pred"),
         (lambda: ResultSpec(f8, (1,), form="hidden"), ValueError, "no dimensions"),
         (lambda: ResultSpec(f8, (1,), form="contents"), ValueError, "target"),
         (lambda: ResultSpec(f8, (), size=1), ValueError, "new arrays"),

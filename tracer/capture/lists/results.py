@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ...recording import pytree
+from ...recording.makers import register_maker
 from ..entries import contents_of, is_open_dict, opened
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
@@ -38,8 +39,10 @@ def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> _Result:
 
 
 def _put_together(making: tuple[Callable[[list], Any], Sequence[Any]], parts: Sequence[Any]) -> Any:
-    if any(map(is_open, parts)):
-        return _Result(parts, making)
+    return _Result(parts, making) if any(map(is_open, parts)) else _finished(making, *parts)
+
+
+def _finished(making: tuple[Callable[[list], Any], Sequence[Any]], *parts: Any) -> Any:
     make, pieces = making
     found: list[Any] = []
     begin = 0
@@ -51,6 +54,7 @@ def _put_together(making: tuple[Callable[[list], Any], Sequence[Any]], parts: Se
 
 
 pytree.register_pytree(_Result, lambda result: (result.parts, result.making), _put_together)
+register_maker(_Result, lambda making: partial(_finished, making))
 
 
 def with_results(tree: Any) -> Any:
