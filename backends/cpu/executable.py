@@ -57,6 +57,7 @@ class NativeExecutable:
         around: Sequence[Place] = (),
         facts: Sequence[native_call.Fact] = (),
         steps: Sequence[Step] = (),
+        raise_found: Callable[[int], Any] | None = None,
     ) -> bool:
         """Let calls of the instance that fit the signature run this code directly.
 
@@ -74,6 +75,7 @@ class NativeExecutable:
             facts=facts,
             steps=steps,
             raise_error=self._raise_error,
+            raise_found=raise_found,
         )
         native_call.install_entry(instance, entry)
         return True

@@ -275,3 +275,24 @@ def test_results_with_sizes_along_any_dimension_are_returned_natively():
             np.testing.assert_array_equal(found, expected)
             assert found.dtype == expected.dtype
     assert votes.cache_info().entries[0].native
+
+
+def test_errors_of_functions_that_print_are_raised_natively_and_print_once(capsys):
+    @jit
+    def element(x, place):
+        print("begin", place)
+        found = x[place]
+        assert found > 0, f"{found} is not positive"
+        print(found)
+        return found
+
+    x = np.array([1.0, -2.0])
+    wrong = [(-3, IndexError, "out of bounds"), (1, AssertionError, "-2.0 is not positive"), (9, IndexError, "index 9 is out")]
+    for place, error, message in wrong * 2:
+        assert element(x, 0) == 1.0
+        assert capsys.readouterr().out == "begin 0\n1.0\n"
+        with pytest.raises(error, match=message) as raised:
+            element(x, place)
+        assert capsys.readouterr().out == f"begin {place}\n"
+        assert [entry.name for entry in raised.traceback][1:] == ["element"]
+    assert element.cache_info().entries[0].native

@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ... import hlo
 from ...backends import registry
 from ...compile.traversal import has_dynamic_shapes, runs_effects
+from ...hlo.tracebacks import keep_frames_of_users
 from ..outside import guards as outside
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING
@@ -33,7 +35,7 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
         return False
     recording = specialization.recording
     try:
-        _require_repeatable(specialization)
+        raise_found = _raise_found(specialization)
         if specialization.changes_containers:  # which may stand at two places
             raise NotNative
         containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
@@ -54,17 +56,32 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
     statics = [one.value for one, guard in zip(call.arguments, guards) if isinstance(guard, types.StaticGuard)]
     slots = tuple([slot for _, slot in arguments])
     signature = types.CallSignature(tuple(guards), call.keywords, tuple(results), structure, slots=slots, errors=tuple(errors))
-    return installer(instance, signature, statics=statics, around=around.finished(), facts=facts, steps=steps)
+    given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
+    return installer(instance, signature, **given)
 
 
-def _require_repeatable(specialization: Specialization) -> None:
-    """A call that finds an error is made again, by way of Python, which also sees what is raised behind changes."""
+def _raise_found(specialization: Specialization) -> Callable[[int], None] | None:
+    """What raises an error that the program has found; None where the call is made again, by way of Python.
+
+    That sees what is raised behind changes. What has effects cannot be run again.
+    """
     recording = specialization.recording
     if recording.host_functions and specialization.changes_anything:
         raise NotNative
-    may_fail = recording.error_messages or has_dynamic_shapes(recording.module)
-    if may_fail and runs_effects(recording.module.entry):
+    is_dynamic = has_dynamic_shapes(recording.module)
+    if not recording.error_messages and not is_dynamic or not runs_effects(recording.module.entry):
+        return None
+    if is_dynamic or specialization.needs_python:
         raise NotNative
+
+    def raise_found(code: int) -> None:
+        try:
+            raise specialization.error(code)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+
+    return raise_found
 
 
 def _slots(recording: Recording) -> dict[Any, int]:

@@ -184,7 +184,8 @@ ran:
 error:
   call void @drop_all(ptr %objects, i64 %result_count)
   %error_function = field ptr %entry, Entry_error
-  %raised = call ptr @raise(ptr %error_function, i32 %status)
+  %wide_status = sext i32 %status to i64
+  %raised = call ptr @raise(ptr %error_function, i64 %wide_status)
   br label %leave
 ask_for_errors:
   %first_error = field ptr %entry, Entry_errors
@@ -192,11 +193,17 @@ ask_for_errors:
   %raises_nothing = icmp eq ptr %first_error, %errors_end
   br i1 %raises_nothing, label %finish, label %check_errors
 check_errors:
-  ; Nothing has been changed yet: Python takes the call, and finds the same error.
-  %is_without_error = call i1 @is_without_error(ptr %entry, ptr %frame)
+  ; Nothing has been changed yet: Python takes the call, and finds the same error, unless what was done must not be done twice.
+  %code = call i64 @first_error(ptr %entry, ptr %frame)
+  %is_without_error = icmp eq i64 %code, 0
   br i1 %is_without_error, label %finish, label %found_error
 found_error:
   call void @drop_all(ptr %objects, i64 %result_count)
+  %raising = field ptr %entry, Entry_found_error
+  %is_repeated = icmp eq ptr %raising, null
+  br i1 %is_repeated, label %leave, label %raise_found
+raise_found:
+  %raised_found = call ptr @raise(ptr %raising, i64 %code)
   br label %leave
 
 finish:
@@ -285,6 +292,7 @@ failed:
   br label %leave
 leave:
   %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %error ], [ @does_not_fit, %found_error ],
+                      [ %raised_found, %raise_found ],
                       [ %none_object, %none ], [ %single_object, %single ], [ %packed, %fill ], [ %made, %steps ],
                       [ null, %failed ]
   br i1 %no_places, label %done, label %drop_places

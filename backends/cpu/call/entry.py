@@ -40,6 +40,7 @@ def bind_entry(
     around: Sequence[Place] = (),
     steps: Sequence[Step] = (),
     raise_error: Callable[[int], Any] | None = None,
+    raise_found: Callable[[int], Any] | None = None,
 ) -> BoundEntry:
     """Binds a signature to a compiled kernel.
 
@@ -53,6 +54,8 @@ def bind_entry(
     steps: what makes up what the call returns (result_structure "steps"), as `finishing` has it.
     raise_error: called with the kernel's code where that is not 0; it must raise. Without it such a code raises SystemError.
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
+    raise_found: called with the code of an error that the signature's ``errors`` tell of, an s64; it must raise. Without it
+        Python takes such a call.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
     takes no native entries.
@@ -87,6 +90,7 @@ def bind_entry(
     record = builder.entry(signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words)
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
+    record.found_error = None if raise_found is None else builder.object(raise_found)
     return BoundEntry(signature, record, (owner, *builder.references))
 
 

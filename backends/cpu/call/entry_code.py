@@ -162,15 +162,14 @@ failed:
 
 _HELPERS = """
 ; Calls error(status), which raises. An exception that the kernel has set stands.
-define internal ptr @raise(ptr %error, i32 %status) noinline optnone {
+define internal ptr @raise(ptr %error, i64 %status) noinline optnone {
   %get_exception = load ptr, ptr @PyErr_Occurred
   %exception = call ptr %get_exception()
   %is_clear = icmp eq ptr %exception, null
   br i1 %is_clear, label %convert, label %done
 convert:
-  %wide = sext i32 %status to i64
   %from_integer = load ptr, ptr @PyLong_FromLongLong
-  %code = call ptr %from_integer(i64 %wide)
+  %code = call ptr %from_integer(i64 %status)
   %no_code = icmp eq ptr %code, null
   br i1 %no_code, label %done, label %call_error
 call_error:

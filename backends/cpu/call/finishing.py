@@ -59,8 +59,9 @@ FUNCTIONS = (
 )
 
 ASSEMBLY = """
-; Whether none of the results that tell of an error does so.
-define internal i1 @is_without_error(ptr %entry, ptr %frame) {
+; The code of the first of the results that tell of an error, 0 where none does. Its lower half decides; the upper half is the
+; code's only where the result is an s64.
+define internal i64 @first_error(ptr %entry, ptr %frame) {
 start:
   %first = field ptr %entry, Entry_errors
   %end = field ptr %entry, Entry_errors_end
@@ -68,18 +69,19 @@ start:
 next:
   %offset_at = phi ptr [ %first, %start ], [ %offset_after, %look ]
   %done = icmp eq ptr %offset_at, %end
-  br i1 %done, label %yes, label %look
+  br i1 %done, label %none, label %look
 look:
   %offset = load i64, ptr %offset_at
   %code_at = getelementptr i8, ptr %frame, i64 %offset
-  %code = load i32, ptr %code_at
-  %is_fine = icmp eq i32 %code, 0
+  %lower = load i32, ptr %code_at
+  %is_fine = icmp eq i32 %lower, 0
   %offset_after = getelementptr i64, ptr %offset_at, i64 1
-  br i1 %is_fine, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
+  br i1 %is_fine, label %next, label %found
+found:
+  %code = load i64, ptr %code_at
+  ret i64 %code
+none:
+  ret i64 0
 }
 
 ; The object of a result whose memory holds a Python number, or NULL with an exception set.

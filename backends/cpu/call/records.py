@@ -108,7 +108,8 @@ class Entry(ctypes.Structure):
 
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
     if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
-    `outside` tells. apart: what must not share memory. errors: where the codes of errors stand in the frame.
+    `outside` tells. apart: what must not share memory. errors: where the codes of errors stand in the frame; found_error: what
+    is called with such a code, null where Python takes the call.
     """
 
     _fields_ = [
@@ -138,6 +139,7 @@ class Entry(ctypes.Structure):
         ("steps", c_void_p),
         ("steps_end", c_void_p),
         ("error", c_void_p),
+        ("found_error", c_void_p),
         ("positional_count", c_int64),
         ("keyword_count", c_int64),
         ("keyword_names", c_void_p),
@@ -303,7 +305,7 @@ class Builder:
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
     ) -> Entry:
-        """The record of the whole; its fields hash and error are left empty."""
+        """The record of the whole; its fields hash, error and found_error are left empty."""
         words_at = self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
