@@ -57,7 +57,7 @@ def inlined_elementwise(computation: Computation, arguments: Sequence[Instructio
 
 # A program that grows to no more than so many instructions, or to so many times what is written, is inlined as a whole.
 _LARGEST_PROGRAM = 2000
-_LARGEST_GROWTH = 4
+_LARGEST_GROWTH = 1.5
 # In others a computation that is used in several places stays a function of its own, unless it has as few instructions as this.
 _LARGEST_REPEATED = 32
 

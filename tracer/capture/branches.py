@@ -48,10 +48,15 @@ _DEEPEST = 40  # branches inside of each other: what goes on without end is a re
 
 class _State(threading.local):
     def __init__(self) -> None:
-        self.depth = 0
+        self.tests: list[TracedArray] = []
 
 
 _state = _State()
+
+
+def last_test() -> TracedArray | None:
+    """The condition under which something is recorded, None where there is none."""
+    return _state.tests[-1] if _state.tests else None
 
 
 class _Side:
@@ -86,14 +91,14 @@ def decide(
     live, dead = (local_names(functions if sharing is None else sharing, some) for some in names[:2])
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
-    if _state.depth >= _DEEPEST:
+    if len(_state.tests) >= _DEEPEST:
         raise ConcretizationError(
             test, f"to end a recursion, which went on for {_DEEPEST} calls inside of each other",
             "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames.",
         )  # fmt: skip
     branches = Branches(outer, "if")
     sides = [
-        _recorded(branches.begin(name), function, (*live, *dead), before)
+        _recorded(test, branches.begin(name), function, (*live, *dead), before)
         for name, function in zip(("true", "false"), functions)
     ]
     if any(side.raised is not None for side in sides):
@@ -169,9 +174,9 @@ def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason:
     return error
 
 
-def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], before: dict) -> _Side:
+def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places: Sequence[Place], before: dict) -> _Side:
     side = _Side(trace)
-    _state.depth += 1
+    _state.tests.append(test)
     try:
         with trace, trace.running, journal() as entries:
             try:
@@ -186,7 +191,7 @@ def _recorded(trace: Trace, function: Callable | None, places: Sequence[Place], 
             put_back(entries)
             entries.clear()
     finally:
-        _state.depth -= 1
+        _state.tests.pop()
         for place in places:
             place.set(before[place.key])
     return side

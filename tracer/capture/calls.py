@@ -31,6 +31,7 @@ from .keys.lookup import holds_unknown
 from .lists.runs import is_open_list, require_own
 from .numpy_calls import call_numpy, of_numpy
 from .outside_kinds import OUTSIDE_CONTAINERS
+from .repeated_calls import repeated
 from .surroundings import current_surroundings
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
@@ -85,6 +86,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             except TypeError:
                 meaning = None
             if meaning is None and is_of_the_user(inner.__code__.co_filename):
+                if kind is types.FunctionType:
+                    return repeated(inner, captured(inner), args, kwargs)
                 inner = captured(inner)
             elif holds_choice(args):
                 return each_within(lambda given: call(function, *given, **kwargs), args)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ...hlo.operation import GIVEN, TUPLING
+from ..control_flow.bodies import size_of
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
@@ -100,7 +100,7 @@ class _Rounds:
         if before is not self.trace or remaining < 2 or isinstance(self.rows, Tail):
             return False
         round_ = self.trace.builder.instructions[recorded:]
-        if any(one.opcode == "while" for one in round_) and _size(round_) * remaining > LARGEST_UNROLLED:
+        if any(one.opcode == "while" for one in round_) and size_of(round_) * remaining > LARGEST_UNROLLED:
             self.rest = Tail(self.rows, self.position)
         return self.rest is not None
 
@@ -318,23 +318,13 @@ def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Bl
         nonlocal size
         with scratch, scratch.running:
             run()
-            size = _size(scratch.builder.instructions)
+            size = size_of(scratch.builder.instructions)
         raise _Dropped
 
     try:
         _attempt(record, functions, names)
     except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
         return size
-    return size
-
-
-def _size(instructions: Sequence[hlo.Instruction]) -> int:
-    pending, size = list(instructions), 0
-    while pending:
-        instruction = pending.pop()
-        size += instruction.operation.traits.isdisjoint({GIVEN, TUPLING})
-        for computation in instruction.called_computations:
-            pending.extend(computation.instructions)
     return size
 
 

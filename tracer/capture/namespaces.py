@@ -43,6 +43,10 @@ class Namespace(dict):
             return False
         return True
 
+    def has_set(self, name: str) -> bool:
+        """Whether the function has given a name another value."""
+        return dict.__contains__(self, name) and (name not in self.as_read or self.as_read[name] is not self[name])
+
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
         for name, value in self.items():
             if name not in self.as_read or self.as_read[name] is not value:

@@ -45,6 +45,10 @@ def inside_try() -> Iterator[None]:
             _tries.handed_over.clear()
 
 
+def is_inside_try() -> bool:
+    return bool(_tries.traces)
+
+
 def is_raised_by_user(error: Exception) -> bool:
     """Whether a raise or assert statement of the user's, or of what is followed as theirs, raised this, or the program does."""
     if id(error) in current_trace().root.made_objects:

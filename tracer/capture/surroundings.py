@@ -37,8 +37,8 @@ from ..outside.policy import HiddenNeeded, Policy
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeakedArrayError, TracerError
-from ..recording.intervals import SMALL
-from ..recording.ndarrays import MEMORY_FLAGS, PLAIN_SUBCLASSES
+from ..recording.intervals import SMALL, number_form_key
+from ..recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
 from ..recording.trace import Capture, Trace
 from . import outside_streams
 from .argument_containers import ArgumentContainers
@@ -173,6 +173,22 @@ class Surroundings:
             made = types.CellType() if value is MISSING else types.CellType(value)
             known = self._cells[id(cell)] = cell, made, value, path
         return known[1]
+
+    def global_value(self, namespace: dict, name: str) -> Any:
+        """What a global name stands for, MISSING if it has no value. Raises KeyError if the traced function has set it."""
+        original = namespace.original if isinstance(namespace, Namespace) else namespace
+        found = self._namespaces.get(id(original))
+        if found is not None and found.has_set(name):
+            raise KeyError(name)
+        return original.get(name, MISSING)
+
+    def cell_value(self, cell: types.CellType) -> Any:
+        """What a closure variable stands for now, MISSING if it has no value."""
+        known = self._cells.get(id(cell))
+        try:
+            return (cell if known is None else known[1]).cell_contents
+        except ValueError:
+            return MISSING
 
     # --- values ---
 
@@ -476,20 +492,6 @@ def _is_looked_into(value: Any) -> bool:
     if isinstance(value, (types.ModuleType, type)):
         return belongs_to_the_user(value)
     return not isinstance(value, (types.BuiltinFunctionType, np.ufunc)) and value is not MISSING
-
-
-def array_form_key(value: Any) -> Any:
-    """What compiled code was made for of an array, None for what is no array."""
-    if not isinstance(value, np.ndarray):
-        return None
-    return type(value), value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
-
-
-def number_form_key(value: Any) -> Any:
-    """What compiled code was made for of a number, None for what cannot be an input."""
-    if type(value) is int and not SMALL[0] <= value <= SMALL[1]:
-        return None
-    return type(value)
 
 
 def current_surroundings() -> Surroundings | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.operation import GIVEN, TUPLING
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name, function_location
@@ -138,3 +139,16 @@ def predicate_of(trace: Trace, value: Any, what: str) -> hlo.Instruction:
     if instruction.shape.element_type is hlo.PRED:
         return instruction
     return hlo.ne(instruction, 0)
+
+
+def size_of(instructions: Sequence[hlo.Instruction]) -> int:
+    """How many instructions compute something, with those of the computations that these run, each of which counts once."""
+    pending, seen, size = list(instructions), set[hlo.Computation](), 0
+    while pending:
+        instruction = pending.pop()
+        size += instruction.operation.traits.isdisjoint({GIVEN, TUPLING})
+        for computation in instruction.called_computations:
+            if computation not in seen:
+                seen.add(computation)
+                pending.extend(computation.instructions)
+    return size

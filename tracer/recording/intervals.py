@@ -140,3 +140,10 @@ def require_carried(value: Any) -> None:
         number = value.instruction(trace)
         beyond = hlo.or_(hlo.lt(number, CARRIED[0] - _STEP), hlo.gt(number, CARRIED[1] + _STEP))
         trace.add_raise(beyond, IntegerOverflow(IntegerOverflow.MESSAGE))
+
+
+def number_form_key(value: Any) -> Any:
+    """What compiled code was made for of a number, None for what cannot be an input."""
+    if type(value) is int and not SMALL[0] <= value <= SMALL[1]:
+        return None
+    return type(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -58,3 +59,10 @@ def element_type_of(dtype: np.dtype, what: str) -> hlo.ElementType:
     except TypeError:
         hint = advice.get(dtype.kind, "pass float64 or complex128")
         raise TypeError(f"{what} has dtype {dtype}, which has no XLA element type; {hint}") from None
+
+
+def array_form_key(value: Any) -> Any:
+    """What compiled code was made for of an array, None for what is no array."""
+    if not isinstance(value, np.ndarray):
+        return None
+    return type(value), value.dtype, value.shape, value.flags.num & MEMORY_FLAGS

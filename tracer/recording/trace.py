@@ -159,6 +159,7 @@ class Trace:
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
         self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
+        self.calls_of_users: Any = None  # of the root: for capture/repeated_calls.py
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # of the root: objects that the function makes, by id, and where
