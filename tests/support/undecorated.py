@@ -19,7 +19,7 @@ def assert_alike(actual, expected):
             assert_alike(one, other)
     elif isinstance(expected, (np.ndarray, np.generic)):
         assert actual.dtype == expected.dtype and actual.shape == expected.shape
-        tolerance = 0 if expected.dtype.kind in "bi" else 1e4 * np.finfo(expected.dtype).eps
+        tolerance = 0 if expected.dtype.kind in "biu" else 1e4 * np.finfo(expected.dtype).eps
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
     else:
         assert actual == (pytest.approx(expected, rel=1e-10) if isinstance(expected, float) else expected)

@@ -48,6 +48,13 @@ SET_METHODS: dict[str, Callable] = {}
 # What becomes of a call with such a list, by the function's package, "" for others: takes the function and its arguments.
 NEEDS_ARRAYS: dict[str, Callable] = {}
 
+# NumPy's functions that traced arrays answer to; those of them that look for such arrays in a list, too. (np.block looks into
+# lists of lists.)
+_FUNCTION_OF_ARRAYS = type(np.mean)
+_ASK_ELEMENTS = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.lexsort, np.linalg.multi_dot, np.piecewise,
+    np.ravel_multi_index, np.select, np.stack, np.vstack,
+}  # fmt: skip
 _WITH_CACHE = type(functools.lru_cache(len))
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
@@ -93,7 +100,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
-            elif places.is_journaling() and not _leaves_no_traces(function):
+            elif places.may_be_put_back() and not _leaves_no_traces(function):
                 raise _not_captured(function)
             else:
                 args, kwargs = _seen_in(args, kwargs)
@@ -150,13 +157,35 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = _call_method(kind)
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
-    if places.is_journaling() and not _leaves_no_traces(function):
+    if places.may_be_put_back() and not _leaves_no_traces(function):
         raise _not_captured(function)
+    if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
+        args, kwargs = _with_arrays(function, args, kwargs)
     if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
     return each_within(lambda given: function(*given, **kwargs), args)
+
+
+def _with_arrays(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of a function of NumPy's, with arrays for lists of traced values.
+
+    NumPy makes arrays of lists without asking what is in them, unless another argument is a traced array.
+    """
+    given = (*args, *kwargs.values())
+    if function is np.block or not has_traced(given) or any(isinstance(one, TracedArray) for one in given):
+        return args, kwargs
+    make = _as_arrays if function in _ASK_ELEMENTS else _as_array
+    return tuple(map(make, args)), {name: make(one) for name, one in kwargs.items()}
+
+
+def _as_array(value: Any) -> Any:
+    return MEANINGS[np.array](value) if isinstance(value, (list, tuple)) and has_traced(value) else value
+
+
+def _as_arrays(value: Any) -> Any:
+    return tuple(map(_as_array, value)) if type(value) in (list, tuple) else value
 
 
 def _call_method(kind: type) -> Any:

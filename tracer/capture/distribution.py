@@ -74,15 +74,15 @@ def each_within(function: Callable[[Any], Any], value: Any) -> Any:
 def condition(value: Any) -> Any:
     """What decides in the place of a value: one that may be None counts as false where it is."""
     if type(value) is Maybe:
-        return choose(value.is_there, lambda: _truth_of(value.value), lambda: False)
+        return choose(value.is_there, lambda: truth_of(value.value), lambda: False)
     if type(value) is Choice:
-        return each(_truth_of, value)
+        return each(truth_of, value)
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
     return length_of(value) > 0 if is_open_list(value) else value
 
 
-def _truth_of(value: Any) -> Any:
+def truth_of(value: Any) -> Any:
     """A bool of Python's, traced where the program decides."""
     value = condition(value)
     if not isinstance(value, TracedArray) or truth(value) is not None:

@@ -29,7 +29,7 @@ from .lists import access as list_access
 from .lists.runs import is_open_list
 from .loops import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
-from .places import Names
+from .places import Names, note_nonlocal
 from .raising import record_raise
 from .texts import is_open, mod, product
 from .texts import text as text_of_parts
@@ -38,8 +38,8 @@ from .tries import try_
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "combined", "combined_in_place", "compare",
     "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "getattr", "getitem",
-    "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global", "or_",
-    "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread", "text", "then", "times", "try_",
+    "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global",
+    "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread", "text", "then", "times", "try_",
     "unpacked", "value", "while_",
 ]  # fmt: skip
 

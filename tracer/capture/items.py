@@ -158,7 +158,7 @@ def note_contents(holder: Any) -> None:
         return  # which do so themselves
     if isinstance(holder, (list, dict, set)):
         places.note(places.Contents(holder))
-    elif isinstance(holder, np.ndarray):
+    elif isinstance(holder, np.ndarray) and places.may_be_put_back():
         raise TracerError(
             f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "
             "depends on traced values. Pass it as an argument, or change a copy of it"

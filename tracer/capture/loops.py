@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..recording.trace import PackedInputs, Storage, Trace
 from .branches import decide, truth
 from .captured_loop import Aliased, CapturedLoop
 from .choices import Choice
-from .distribution import condition
+from .distribution import condition, truth_of
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 from .outcomes import (
     BREAK,
@@ -183,21 +184,25 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
     begun, tried = len(trace.builder.instructions), False
     while True:
         recorded, written = len(trace.builder.instructions), {}
-        with trace.logging_writes(written):
-            value = truth(condition(test()))
+        with trace.logging_writes(written), journal(stays=True) as changed:
+            holds = truth_of(test())
+        value = truth(holds)
+        capture = partial(_captured_behind_test, holds) if changed else partial(_captured, None)
+        capture = partial(capture, test, body, orelse, names)
         if value is None:
-            _drop_effects(trace, recorded, written)  # the While has the test itself
-            return _captured(None, test, body, orelse, names)
+            if not changed:
+                _drop_effects(trace, recorded, written)  # the While has the test itself
+            return capture()
         if not value:
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
         if not tried:
             if begun == len(trace.builder.instructions) and _turns_traced(trace, test, body, names):
-                return _captured(None, test, body, orelse, names)
+                return capture()
             if len(trace.builder.instructions) - begun > LARGEST_UNROLLED:
                 tried = True
                 try:
-                    return _attempt(lambda: _captured(None, test, body, orelse, names), (test, body, orelse), names)
+                    return _attempt(capture, (test, body, orelse), names)
                 except Exception:  # noqa: S110, as it was before there were captured loops
                     pass
         outcome = body()
@@ -205,6 +210,26 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
             return _if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
         if outcome is not None and outcome is not CONTINUE and not isinstance(outcome, Mixed):
             return None if outcome is BREAK else outcome
+
+
+def _captured_behind_test(holds: Any, test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
+    """The loop as a While whose test changes something. It has been evaluated once, and stands at the end of the rounds."""
+    condition_ = holds
+
+    def evaluate() -> None:
+        nonlocal condition_
+        condition_ = truth_of(test())
+
+    def round_() -> Any:
+        outcome = body()
+        if possible_codes(outcome) <= {END_CODE, CONTINUE_CODE}:
+            evaluate()
+        elif isinstance(outcome, Mixed):
+            decide(_is_one_of(outcome, END_CODE, CONTINUE_CODE), (evaluate, None), names, (test, body, evaluate))
+        return outcome
+
+    names = ((*names[0], "condition_"), names[1], (*names[2], "condition_"))
+    return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate))
 
 
 def _drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:

@@ -40,8 +40,8 @@ class Place:
         raise NotImplementedError
 
 
-class LocalName(Place):
-    """A local variable that a block function shares."""
+class _Variable(Place):
+    """A variable in a cell."""
 
     def __init__(self, name: str, cell: types.CellType) -> None:
         self.name, self.cell = name, cell
@@ -61,6 +61,14 @@ class LocalName(Place):
             del self.cell.cell_contents
         else:
             self.cell.cell_contents = value
+
+
+class LocalName(_Variable):
+    """A local variable that a block function shares."""
+
+
+class _OuterName(_Variable):
+    """A variable of a function around the one that sets it: whose loops and branches do not know its name."""
 
 
 class Attribute(Place):
@@ -116,11 +124,15 @@ def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> l
 
 
 class Journal(dict[Any, tuple[Place, Any]]):
-    """Places with what they held before. ``made`` are the objects that are made meanwhile, by id: theirs are not among them."""
+    """Places with what they held before. ``made`` are the objects that are made meanwhile, by id: theirs are not among them.
 
-    def __init__(self) -> None:
+    ``stays``: what is done meanwhile is done once, and not put back.
+    """
+
+    def __init__(self, stays: bool) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
+        self.stays = stays
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
         if place.key not in self and id(getattr(place, "holder", None)) not in self.made:
@@ -139,6 +151,13 @@ def note(place: Place) -> None:
     """To be called before a place that is no local variable is changed."""
     if _journals.open:
         _journals.open[-1].add(place, place.get)
+
+
+def note_nonlocal(read: types.FunctionType) -> None:
+    """To be called before variables of a function around, those that the given one reads, are changed."""
+    if _journals.open:
+        for name, cell in zip(read.__code__.co_freevars, read.__closure__ or ()):
+            note(_OuterName(name, cell))
 
 
 def note_made(value: Any) -> None:
@@ -168,9 +187,9 @@ def note_all_made(value: Any) -> None:
 
 
 @contextmanager
-def journal() -> Iterator[Journal]:
+def journal(stays: bool = False) -> Iterator[Journal]:
     """Collects the places that are changed meanwhile, with what they held before."""
-    entries = Journal()
+    entries = Journal(stays)
     _journals.open.append(entries)
     try:
         yield entries
@@ -190,6 +209,11 @@ def are_containers_changed() -> bool:
 
 def is_journaling() -> bool:
     return bool(_journals.open)
+
+
+def may_be_put_back() -> bool:
+    """Whether what is done may be recorded again, or done never or many times: in a loop or a branch that is captured."""
+    return any(not entries.stays for entries in _journals.open)
 
 
 def put_back(entries: dict[Any, tuple[Place, Any]]) -> None:

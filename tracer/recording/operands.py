@@ -118,7 +118,7 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
-        if value.weak_type and element_type.is_integer and element_type is not hlo.PRED:
+        if value.weak_type and value.element_type is not hlo.PRED and element_type.is_integer and element_type is not hlo.PRED:
             (require_fits if value.element_type.is_integer else _require_integer)(trace, value, element_type)
         return convert(instruction, element_type)
     if isinstance(value, np.ndarray):

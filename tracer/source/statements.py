@@ -64,7 +64,11 @@ class Statements(Assignments):
         if self.global_names:
             first.append(ast.Global(sorted(self.global_names)))
         if self.outer_names:
-            first.append(ast.Nonlocal(sorted(self.outer_names)))
+            outer = sorted(self.outer_names)
+            first.append(ast.Nonlocal(outer))
+            reads = [located(ast.Name(name, ast.Load()), function.body[0]) for name in outer]
+            cells = later(located(ast.Tuple(reads, ast.Load()), function.body[0]))
+            first.append(ast.Expr(helper("note_nonlocal", function.body[0], cells)))
         if names := sorted(self.shared - self.parameters):
             # Never executed: it makes the names that only blocks assign names of this function.
             targets = [ast.Name(name, ast.Store()) for name in names]
