@@ -38,8 +38,9 @@ ALLOWED = {
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},
     "tracer.source": {"tracer.source"},
     "tracer.capture": {
-        "tracer.capture", "tracer.calls.again", "tracer.calls.host_call", "tracer.calls.outside_state", "tracer.control_flow",
-        "tracer.functions", "tracer.indexing", "tracer.outside", "tracer.recording", "tracer.source", "compile", "hlo",
+        "tracer.capture", "tracer.calls.again", "tracer.calls.host_call", "tracer.calls.leaves", "tracer.calls.outside_state",
+        "tracer.calls.random_generators", "tracer.control_flow", "tracer.functions", "tracer.indexing", "tracer.outside",
+        "tracer.recording", "tracer.source", "compile", "hlo",
     },
     "tracer.outside": {"tracer.outside"},
     "tracer.calls": {

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...hlo import Module, Shape
+from ...runtime.bit_generators import FUNCTIONS as FUNCTIONS_THAT_DRAW
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
@@ -31,8 +32,8 @@ _RELEASE_GIL_BYTES = 1 << 18
 class NativeExecutable:
     """A program, loaded; call it with one ndarray for each leaf of the parameters.
 
-    Calls that may take long, by their memory or because the program says so, release the global interpreter lock. Raises as
-    `LoadedProgram` does.
+    Calls that may take long, by their memory or because the program says so, release the global interpreter lock, unless they
+    draw from generators of random numbers: two threads must not do that at once. Raises as `LoadedProgram` does.
     """
 
     def __init__(self, program: NativeProgram) -> None:
@@ -110,6 +111,8 @@ class NativeExecutable:
 
     @property
     def _releases_gil(self) -> bool:
+        if any(name.startswith(FUNCTIONS_THAT_DRAW) for _, name in self.program.native_calls):
+            return False
         return self.program.may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
 
     @property

@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from ...hlo import TOKEN, Instruction
 from ...hlo.ops.known_calls import COMPRESS
+from ...hlo.ops.random_calls import draw_of
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
 from ...runtime.custom_calls import NativeTarget
@@ -18,6 +19,7 @@ from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
+from .random_draws import emit_draw
 from .regions.compaction import compaction
 from .regions.small_solve import is_small, rows_bytes, small_solve
 
@@ -29,6 +31,8 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
         target = instruction.attributes["custom_call_target"]
         if target == COMPRESS:
             return compaction(frame, instruction, values)
+        if (draw := draw_of(target)) is not None:
+            return emit_draw(frame, instruction, values, draw)
         if isinstance(find_target(target), NativeTarget):
             return _emit_native_call(frame, instruction, values, target)
     outputs = frame.outputs(instruction)

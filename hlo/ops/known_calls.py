@@ -1,4 +1,4 @@
-"""Shapes of custom calls whose targets are known by name: those that hand a value on, TopK, and LAPACK's functions.
+"""Shapes of custom calls whose targets are known by name: those that hand a value on, TopK, LAPACK's functions, random numbers.
 
 Source: ``jax/_src/lax/linalg.py`` and ``jaxlib/cpu/lapack_kernels.h``, ``xla/service/topk_rewriter.cc``.
 """
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ..element_type import C64, C128, F32, F64, ElementType
 from ..errors import require
 from ..shape import AnyShape, Shape, compatible
+from .random_calls import draw_of, require_draw
 
 # Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
 IDENTITY_TARGETS = frozenset({
@@ -68,6 +69,8 @@ def require_known_call(target: str, operands: Sequence[AnyShape], result: AnySha
         _require_top_k(target, operands, result)
     elif (match := _NAME.fullmatch(target)) is not None and match[2] in _LAPACK:
         _require_lapack(target, match[1], _LAPACK[match[2]], operands, result)
+    elif (draw := draw_of(target)) is not None:
+        require_draw(draw, target, operands, result)
 
 
 def _require_top_k(target: str, operands: Sequence[AnyShape], result: AnyShape) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.tracebacks import Place, places_of_users, raised_at
+from ...runtime.bit_generators import generator_at
 from ...runtime.host_functions import HostFunction
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -19,6 +20,7 @@ from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
 from .leaves import PYTHON_SCALARS
+from .random_generators import is_traced_generator, method_of_generator
 
 _PYTHON_TYPES = {**PYTHON_SCALARS, bool: np.bool_}
 
@@ -54,9 +56,17 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
     array([6., 4., 2.])
     """
     trace, called = current_trace(), function
-    if trace is not None and trace.root.surroundings is not None:
+    if (method := method_of_generator(function)) is not None:
+        generator, name = method
+        called, args = functools.partial(call_method, name), (generator, *args)
+    elif trace is not None and trace.root.surroundings is not None:
         called = trace.root.surroundings.released(function)
     return call_when_run(functools.partial(once, called), result_shapes, args, kwargs, named=function)
+
+
+def call_method(name: str, holder: Any, *args: Any, **kwargs: Any) -> Any:
+    """What the method of this name returns."""
+    return getattr(holder, name)(*args, **kwargs)
 
 
 def call_when_run(
@@ -80,18 +90,25 @@ def call_when_run(
         value = function(*args, **kwargs)
         _checked(name, value, structure, results)
         return value
-    values, arguments = pytree.flatten((args, kwargs))
-    traced = [value for value in values if isinstance(value, TracedArray)]
+    values, arguments = pytree.flatten((args, kwargs), is_traced_generator)
+    given = [value for value in values if _is_given(value)]
+    traced = [value.handle if is_traced_generator(value) else value for value in given]
     kinds = ["number" if value.weak_type else "scalar" if value.is_scalar else "array" for value in traced]
+    generators = {place: value.kind for place, value in enumerate(given) if is_traced_generator(value)}
     # Containers in them are made anew for each call.
-    arguments_of = function_of_leaves(arguments, [GIVEN if isinstance(value, TracedArray) else value for value in values])
+    arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])
 
     def call(stopped: bool, *operands: Any) -> tuple[Any, ...]:
         if stopped:  # an error flag has been raised before
             return tuple([np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results])
-        given, named = arguments_of(*operands)
+        if generators:
+            found = list(operands)
+            for place, kind in generators.items():
+                found[place] = generator_at(found[place], kind)
+            operands = tuple(found)
+        own_args, own_kwargs = arguments_of(*operands)
         try:
-            value = function(*given, **named)
+            value = function(*own_args, **own_kwargs)
             return _checked(name, value, structure, results) if results or value is not None else ()
         except BaseException as error:
             raised_at(error, *lines)
@@ -111,6 +128,11 @@ def _traced(trace: Trace, call: hlo.Instruction, index: int, result: _Result) ->
     element = hlo.get_tuple_element(call, index)
     is_weak = result.kind in _PYTHON_TYPES
     return TracedArray.from_instruction(trace, element, is_weak, is_scalar=result.kind is not np.ndarray)
+
+
+def _is_given(value: Any) -> bool:
+    """Whether the program gives this to the function."""
+    return isinstance(value, TracedArray) or is_traced_generator(value)
 
 
 def _described(leaf: Any) -> _Result:

@@ -28,7 +28,6 @@ PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float:
 RANDOM_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 STATIC_TYPES = (
     str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range,
-    *RANDOM_GENERATORS,
 )  # fmt: skip
 
 
@@ -236,7 +235,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
-    if _is_object_of_the_user(value):
+    if isinstance(value, RANDOM_GENERATORS) or _is_object_of_the_user(value):
         return ObjectLeaf(path, kind)
     raise TypeError(_not_an_argument(value, path))
 

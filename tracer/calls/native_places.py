@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...hlo import Shape
+from ...runtime.bit_generators import offset_of
 from ..outside import paths
 from ..recording import pytree
 from ..recording.intervals import SMALL
-from .leaves import Leaf, ObjectLeaf, TracedLeaf, is_known_by_identity
+from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, TracedLeaf, is_known_by_identity
 
 
 class NotNative(Exception):
@@ -207,6 +208,8 @@ class Around:
         slot = self.slots.setdefault(path.key, len(self.slots))
         if isinstance(value, np.ndarray):
             guard = self.array(shape, slot in self.changed)
+        elif isinstance(value, RANDOM_GENERATORS):
+            guard = self.types.AddressGuard(type(value), offset_of(type(value)))
         elif type(value) in (int, float, complex):
             guard = self.types.PythonScalarGuard(type(value), *(SMALL if type(value) is int else ()))
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import contextvars
-import copy
 import datetime
 import functools
 import gc
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..outside.paths import Called
+from ..outside.paths import Called, Fixed
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
@@ -38,6 +37,9 @@ from ..recording.current_trace import current_trace, set_current_trace
 from ..recording.errors import StaleCapture, TracerError
 from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
+from .random_generators import from_outside, method_of_generator
+from .random_methods import make_generator
+from .trials import is_integer, results_of_trial
 
 _READ = {
     time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns, time.process_time,
@@ -68,7 +70,6 @@ _REFUSED = {
 # Functions of np.random that are no methods, but call these of the generator behind it.
 _OF_NUMPY = {np.random.seed: "seed", np.random.ranf: "random_sample", np.random.sample: "random_sample"}
 _IN_MEMORY = (io.StringIO, io.BytesIO)
-_IN_PLACE = {"shuffle"}  # methods of generators that change their argument
 
 
 def meaning(function: Any) -> Callable[..., Any] | None:
@@ -77,11 +78,12 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     >>> meaning(np.sqrt), meaning(time.time) is None
     (None, False)
     """
-    if isinstance(function, functools.partial) and isinstance(getattr(function.func, "__self__", None), RandomGenerator):
+    if method_of_generator(function) is not None:
         return function
     holder = getattr(function, "__self__", None)
     if isinstance(holder, RANDOM_GENERATORS):
-        return getattr(RandomGenerator(holder), function.__name__)
+        trace = current_trace()
+        return trace and getattr(from_outside(trace, holder, Fixed(holder, type(holder).__name__)), function.__name__)
     for kind, (looked_at, refused) in _LOOKED_AT_METHODS.items():
         if isinstance(holder, kind):
             if function.__name__ in looked_at:
@@ -110,7 +112,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     if function in _RETURN_NOTHING:
         return functools.partial(_do, function)
     if function in _MAKE_GENERATORS:
-        return functools.partial(_make_generator, function)
+        return functools.partial(make_generator, function)
     return functools.partial(_refuse, function) if function in _REFUSED else None
 
 
@@ -118,7 +120,7 @@ def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     trace = current_trace()
     if trace is None or any(isinstance(value, _IN_MEMORY) for value in args):
         return function(*args, **kwargs)
-    example = _results_of_trial(function, args, kwargs)
+    example = results_of_trial(function, args, kwargs)
     kinds, message = _kinds(example), f"{callable_name(function)} returns another kind of value"
 
     def read(*args: Any, **kwargs: Any) -> Any:
@@ -147,7 +149,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _known(value: Any) -> Any:
     """An argument as Python has it. Raises ConcretizationError for one that the program computes."""
-    return value.__index__() if _is_integer(value) else value.item() if isinstance(value, TracedArray) else value
+    return value.__index__() if is_integer(value) else value.item() if isinstance(value, TracedArray) else value
 
 
 def _open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
@@ -178,103 +180,6 @@ def _refuse(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         "is done with it in a function that returns arrays or numbers, and call that by "
         "phlox.host_call(function, result_shapes, *args)"
     )
-
-
-class RandomGenerator:
-    """A generator of random numbers as a traced function sees it: its methods are called when the program runs.
-
-    example: one in the same state, for trials. find: gives the generator, when the program runs; by default it is the example.
-    """
-
-    def __init__(self, example: Any, find: Callable[[], Any] | None = None) -> None:
-        self._example, self._is_outside = example, find is None
-        self._find = (lambda: example) if find is None else find
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._example, name)
-        if not callable(attribute):
-            raise TracerError(f"the attribute {name} of a generator of random numbers is not known while a function is traced")
-        return functools.partial(self._call, name)
-
-    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None:
-            return getattr(self._find(), name)(*args, **kwargs)
-        if self._is_outside:
-            current_trace().root.generators[id(self._example)] = self._example
-        if name in _IN_PLACE:
-            if not isinstance(args[0], TracedArray):
-                given = type(args[0]).__name__
-                raise TracerError(f"{name} of a {given} in a traced function: pass an array as an argument instead")
-            args[0][...] = call_when_run(self._on_copy, args[0], (name, *args), kwargs)
-            return None
-        results = _results_of_trial(lambda *args, **kwargs: getattr(_copy(self._example), name)(*args, **kwargs), args, kwargs)
-        return call_when_run(lambda *args, **kwargs: getattr(self._find(), name)(*args, **kwargs), results, args, kwargs)
-
-    def _on_copy(self, name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
-        changed = array.copy()
-        getattr(self._find(), name)(changed, *args, **kwargs)
-        return changed
-
-    def __repr__(self) -> str:
-        return f"<{type(self._example).__name__} of a traced function>"
-
-
-def while_traced(value: Any) -> Any:
-    """A static argument as the traced function sees it."""
-    return RandomGenerator(value) if isinstance(value, RANDOM_GENERATORS) else value
-
-
-def _make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The program makes a generator each time that it comes here; each thread has its own."""
-    if current_trace() is None:
-        return kind(*args, **kwargs)
-    made = threading.local()
-
-    def make(*args: Any, **kwargs: Any) -> None:
-        made.generator = kind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
-
-    example = kind(*copy.deepcopy(_examples(args, 1)), **copy.deepcopy(_examples(kwargs, 1)))
-    call_when_run(make, None, args, kwargs)
-    return RandomGenerator(example, lambda: made.generator)
-
-
-def _copy(generator: Any) -> Any:
-    return generator if isinstance(generator, random.SystemRandom) else copy.deepcopy(generator)
-
-
-# --- trials ---
-
-
-def _results_of_trial(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """What describes the results of a call. Python integers that shapes depend on are asked for their values."""
-    found = function(*_examples(args, 1), **_examples(kwargs, 1))
-    integers = [leaf for leaf in pytree.flatten((args, kwargs))[0] if _is_integer(leaf)]
-    if integers and _shapes(found) != _shapes(function(*_examples(args, 2), **_examples(kwargs, 2))):
-        for integer in integers:
-            integer.__index__()  # raises ConcretizationError
-    return found
-
-
-def _examples(arguments: Any, number: int) -> Any:
-    """The arguments with known numbers in place of traced ones."""
-    return pytree.tree_map(lambda leaf: _example(leaf, number) if isinstance(leaf, TracedArray) else leaf, arguments)
-
-
-def _example(array: TracedArray, number: int) -> Any:
-    value = np.full(array.shape, number, array.dtype)
-    if array.weak_type:
-        return value.item()
-    if array.shape and array.element_type.is_float:  # probabilities sum to 1
-        value /= max(array.size, 1)
-    return value[()] if array.is_scalar else value
-
-
-def _is_integer(leaf: Any) -> bool:
-    return isinstance(leaf, TracedArray) and not leaf.shape and leaf.element_type.is_integer
-
-
-def _shapes(value: Any) -> list[tuple[int, ...]]:
-    return [np.shape(leaf) for leaf in pytree.flatten(value)[0]]
 
 
 def _kinds(value: Any) -> Any:

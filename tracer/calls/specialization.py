@@ -45,6 +45,7 @@ class Specialization:
         self._is_repeated = self.changes_anything or any(kind in errors for kind in (SizeBeyondBound, OtherKind, LeftToPython))
         # Whether such a call goes back to Python in any case; with effects integers that are too large are errors.
         self.needs_python = self._is_repeated or StaleCapture in errors
+        self._is_repeated &= bool(recording.host_functions or recording.generators and errors)
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = self.changes_arrays and arrays > 1
@@ -109,8 +110,8 @@ class Specialization:
             self._require_writeable(values, captured if self._captures else ())
         beginning = None
         try:
-            if recording.host_functions and self._is_repeated:
-                beginning = Beginning(recording.generators)
+            if self._is_repeated:
+                beginning = Beginning([path.read(objects) for path in recording.generators])
                 with beginning.noting():
                     results = self.executable(*arguments)
             else:

@@ -31,7 +31,7 @@ from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
 from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
-from .outside_state import while_traced
+from .random_generators import is_traced_generator
 from .shared_memory import Place, view
 
 # Arrays that only the traced function knew (np.arange(5) in its body) become constants up to this size.
@@ -103,8 +103,8 @@ class Recording:
     results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
     ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
     the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
-    calls ``host_functions``, and takes random numbers of ``generators``. Outputs and effects need the arguments ``containers``.
-    ``unrolled_loops`` says by file and line how, and why, a loop is none of the program.
+    calls ``host_functions``, and takes random numbers of the ``generators`` at these paths. Outputs and effects need the
+    arguments ``containers``. ``unrolled_loops`` says by file and line how, and why, a loop is none of the program.
     """
 
     module: hlo.Module
@@ -120,7 +120,7 @@ class Recording:
     effects: list[Effect] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     host_functions: list[HostFunction] = field(default_factory=list)
-    generators: list[Any] = field(default_factory=list)
+    generators: list[Path] = field(default_factory=list)
     containers: frozenset[str] = frozenset()
     unrolled_loops: dict[tuple[str, int], str] = field(default_factory=dict)
     trace_seconds: float = 0.0
@@ -184,8 +184,7 @@ def _record(
         memories: dict[int, TracedArray] = {}
         for leaf in form.leaves:
             if not isinstance(leaf, TracedLeaf):
-                static = while_traced(leaf.value) if isinstance(leaf, StaticLeaf) else None
-                values.append(surroundings.argument(leaf.path, static))
+                values.append(None)
                 continue
             number = len(handles)
             place = number if same_as is None else same_as[number]
@@ -217,6 +216,10 @@ def _record(
             array: view(memories[place.memory], place) if isinstance(place, Place) else handles[place]
             for array, place in aliases.items()
         }
+        for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
+            if not isinstance(leaf, TracedLeaf):
+                static = leaf.value if isinstance(leaf, StaticLeaf) else None
+                values[index] = surroundings.argument(leaf.path, static)
         unique = list(dict.fromkeys(handle.root_storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
         for storage in unique:
@@ -250,7 +253,7 @@ def _is_raised_behind_changes(
         return False
     if trace.replaced_concretization(error) is not None:
         return False
-    if trace.host_functions or trace.surroundings.effects():
+    if trace.host_functions or trace.generators or trace.surroundings.effects():
         return True
     pairs = [*zip(storages, parameters), *[(capture.storage, capture.parameter) for capture in trace.captures.values()]]
     return any(storage.instruction is not parameter for storage, parameter in pairs)
@@ -270,9 +273,9 @@ def _finish(
     surroundings = trace.surroundings
     surroundings.is_finished = True
     result = with_results(result)
-    out_leaves, out_structure = pytree.flatten(result, surroundings.is_reachable)
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
+    out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
     for position, leaf in enumerate(out_leaves):
         place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"
         collected.add(leaf, place)
@@ -304,7 +307,8 @@ def _finish(
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
-        trace.host_functions, list(trace.generators.values()), _containers_needed(collected, effects), trace.unrolled_loops,
+        trace.host_functions, [one.path for one in trace.generators.values()], _containers_needed(collected, effects),
+        trace.unrolled_loops,
     )  # fmt: skip
 
 
@@ -327,6 +331,10 @@ class _Outputs:
         self.trace, self.arguments, self.roots = trace, arguments, roots
         self.outputs: list[Output] = []
         self._numbers: dict[int, int] = {}
+
+    def is_leaf(self, value: Any) -> bool:
+        """Whether a value is one leaf, even if it can be taken apart."""
+        return is_traced_generator(value) or self.trace.surroundings.is_reachable(value)
 
     def add(self, leaf: Any, place: str, takes_objects: bool = False) -> None:
         """Raises TracerError, naming the place, for what can be none."""
@@ -367,7 +375,7 @@ def _effects(trace: Trace, collected: _Outputs) -> list[Effect]:
         if value is MISSING:
             found.append(Effect("delete", path, None, slice(0, 0)))
             continue
-        leaves, structure = pytree.flatten(with_results(value), surroundings.is_reachable)
+        leaves, structure = pytree.flatten(with_results(value), collected.is_leaf)
         begin = len(outputs)
         for leaf in leaves:
             if isinstance(leaf, TracedArray) and leaf.storage in captured and not leaf.is_scalar:

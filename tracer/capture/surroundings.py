@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..calls.leaves import RANDOM_GENERATORS
+from ..calls.random_generators import from_outside, is_traced_generator
 from ..outside.guards import (
     Distinct,
     Guard,
@@ -200,6 +202,9 @@ class Surroundings:
         kind = type(value)
         if kind is np.ndarray or isinstance(value, np.ndarray):
             return self._array(value, path)
+        if isinstance(value, RANDOM_GENERATORS):
+            self.guard(SameType(path, kind))
+            return from_outside(self.trace, value, path)
         if kind in NUMBERS or isinstance(value, np.generic):
             return self._number(value, path)
         if isinstance(value, _VALUES):
@@ -483,6 +488,8 @@ class Surroundings:
 
     def place_of(self, value: Any) -> Path | None:
         """Where it is found, None for another object."""
+        if is_traced_generator(value):
+            return value.path
         found = self._holders.get(id(value))
         return self.containers.path_of(value) if found is None else found[1]
 

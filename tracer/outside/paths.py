@@ -112,6 +112,18 @@ class Fixed(Path):
         return self.value
 
 
+class NewList(Path):
+    """A list of its own for each call."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.text, self.key = "a new list", ("new list",)
+
+    def read(self, objects: Objects) -> Any:
+        return []
+
+
 class Attribute(Path):
     """An attribute of what stands at another place."""
 

@@ -150,7 +150,7 @@ class Trace:
         self.error_messages: list[ErrorMessage] = []
         self.error_handling = np.geterr()  # of the root: as it was outside of the function
         self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
-        self.generators: dict[int, Any] = {}  # of the root: those from outside of whose random numbers it takes some, by id
+        self.generators: dict[tuple, Any] = {}  # of the root: those of random numbers from outside, by the keys of their paths
         self.unproven: BaseException | None = None  # of the root: the UnprovenInterval that was raised
         self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py

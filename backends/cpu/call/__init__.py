@@ -5,6 +5,7 @@
 """
 
 from .call_signature import (
+    AddressGuard,
     ArgumentGuard,
     ArrayGuard,
     CallSignature,
@@ -25,6 +26,7 @@ from .places import FunctionGuard, IdentityGuard, MethodGuard, Place, SameGuard
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
+    "AddressGuard",
     "ArgumentGuard",
     "ArrayGuard",
     "BoundEntry",

@@ -115,12 +115,21 @@ class ValueGuard:
     value: float | int
 
 
-ArgumentGuard = ArrayGuard | PythonScalarGuard | NumPyScalarGuard | StaticGuard | TypeGuard | SizeGuard | KeysGuard | ValueGuard
+@dataclass(frozen=True, slots=True)
+class AddressGuard:
+    """An object of exactly this type. The kernel receives a pointer to its address, as a u64, with an offset added."""
+
+    type: type
+    offset: int = 0
+
+
+GuardWithData = ArrayGuard | PythonScalarGuard | NumPyScalarGuard | AddressGuard
+ArgumentGuard = GuardWithData | StaticGuard | TypeGuard | SizeGuard | KeysGuard | ValueGuard
 
 
 def has_data(guard: object) -> bool:
     """Whether the kernel gets a pointer for what passes this guard."""
-    return isinstance(guard, ArrayGuard | PythonScalarGuard | NumPyScalarGuard)
+    return isinstance(guard, GuardWithData)
 
 
 @dataclass(frozen=True, slots=True)

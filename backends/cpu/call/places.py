@@ -127,7 +127,8 @@ check_kind:
                                  i64 ARGUMENT_FLOAT_VALUE, label %float_value
                                  i64 ARGUMENT_INTEGER_VALUE, label %integer_value
                                  i64 ARGUMENT_METHOD, label %method
-                                 i64 ARGUMENT_FUNCTION, label %parts ]
+                                 i64 ARGUMENT_FUNCTION, label %parts
+                                 i64 ARGUMENT_ADDRESS, label %address ]
 inline:
   ; The object holds the value as the kernel reads it, and lives as long as the call.
   %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
@@ -157,6 +158,12 @@ bool:
   %is_true = icmp eq ptr %object, %true
   %bool_value = zext i1 %is_true to i8
   store i8 %bool_value, ptr %cell_at
+  store ptr %cell_at, ptr %data_at
+  ret i1 true
+address:
+  %object_address = ptrtoint ptr %object to i64
+  %handle = add i64 %object_address, %size
+  store i64 %handle, ptr %cell_at
   store ptr %cell_at, ptr %data_at
   ret i1 true
 count:

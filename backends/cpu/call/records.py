@@ -17,6 +17,7 @@ from . import object_layout as layout
 from .call_signature import (
     PYTHON_RESULTS,
     RESULT_STRUCTURES,
+    AddressGuard,
     ArrayGuard,
     CallSignature,
     KeysGuard,
@@ -222,6 +223,8 @@ class Builder:
                 return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(value))
             case TypeGuard(type=kind):
                 return Argument(kind=attempt.ARGUMENT_TYPE, expected=self.object(kind))
+            case AddressGuard(type=kind, offset=offset):
+                return Argument(kind=attempt.ARGUMENT_ADDRESS, expected=self.object(kind), size=offset)
             case SizeGuard(type=kind, size=size):
                 return Argument(kind=attempt.ARGUMENT_SIZE, expected=self.object(kind), size=size)
             case KeysGuard(keys=keys):

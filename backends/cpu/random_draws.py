@@ -1,0 +1,170 @@
+"""Random numbers of NumPy's generators: calls of NumPy's own functions on a generator's state, which goes on where it lies."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ...hlo import Instruction
+from ...hlo.ops.random_calls import Draw
+from ...runtime.bit_generators import FUNCTIONS
+from ...runtime.random_draws import BINOMIAL_BYTES
+from ..llvm.arrays import Array
+from ..llvm.branches import chosen
+from ..llvm.index import Affine
+from ..llvm.loops import carried_loop, while_loop
+from ..llvm.memory import element_address, stack_memory
+from ..llvm.module import declaration
+from ..llvm.types import DOUBLE, I1, I8, I32, I64, POINTER, memory_type, scalar_register_type
+from .frame import Frame, Leaf, Values
+
+_VOID = ir.VoidType()
+
+
+def emit_draw(frame: Frame, instruction: Instruction, values: Values, draw: Draw) -> list[Leaf]:
+    """The numbers drawn, a scalar in a register; zeros where the first operand says so."""
+    stopped, handle, *parameters = [values[operand][0] for operand in instruction.operands]
+    return [_Drawing(frame, draw, handle).result(instruction, stopped, parameters)]
+
+
+class _Drawing:
+    """One draw, while its code is emitted."""
+
+    def __init__(self, frame: Frame, draw: Draw, handle: ir.Value) -> None:
+        self.frame, self.draw, self.b = frame, draw, frame.builder
+        self.handle = self.b.inttoptr(handle, POINTER)
+
+    def result(self, instruction: Instruction, stopped: ir.Value, parameters: list[Leaf]) -> Leaf:
+        b, shape = self.b, instruction.shape
+        if not shape.rank and not self.draw.is_bounded:
+            zero = ir.Constant(scalar_register_type(shape.element_type), 0)
+            return chosen(b, stopped, [lambda: [zero], lambda: [self._drawn(self._bitgen(), parameters)]], "drawn")[0]
+        output = self.frame.output(instruction)
+        with b.if_else(stopped, likely=False) as (nothing, something):
+            with nothing:
+                self._fill_with_zeros(output)
+            with something:
+                self._fill(output, self._bitgen(), parameters)
+        return output if shape.rank else output.load(b, (), 1)
+
+    def _bitgen(self) -> ir.Value:
+        return self.b.load(self.handle, typ=POINTER) if self.draw.kind == "RandomState" else self.handle
+
+    def _fill_with_zeros(self, output: Array) -> None:
+        memset = declaration(self.b.module, "llvm.memset.p0.i64", _VOID, [POINTER, I8, I64, I1])
+        self.b.call(memset, [output.pointer, I8(0), I64(output.shape.byte_size), I1(0)])
+
+    def _fill(self, output: Array, bitgen: ir.Value, parameters: list[Leaf]) -> None:
+        b, size = self.b, output.shape.size
+        if self.draw.is_bounded:
+            self._fill_bounded(output, bitgen, parameters)
+        elif self.draw.name == "permutation":
+            self._permute(output, bitgen)
+        else:
+
+            def element(number: ir.Value, _: list) -> tuple:
+                own = [one.load(b, (Affine(number),), 1) if isinstance(one, Array) else one for one in parameters]
+                output.store(b, (Affine(number),), self._drawn(bitgen, own), 1)
+                return ()
+
+            carried_loop(b, 0, size, 1, (), element, "draws")
+
+    def _drawn(self, bitgen: ir.Value, parameters: list[ir.Value]) -> ir.Value:
+        """One number."""
+        b, draw = self.b, self.draw
+        if draw.name == "gauss":
+            return b.call(self._gauss(), [self.handle])
+        if draw.name == "inverse_exponential":
+            one = b.fsub(DOUBLE(1), self._uniform(bitgen))
+            return b.fneg(b.call(self._function("log", DOUBLE, [DOUBLE]), [one]))
+        if draw.name == "binomial":
+            parameters = [*parameters, self._binomial()]
+        elif draw.name == "bounded_uint64":
+            parameters = [*parameters, I64(0), I1(0)]
+        return self._call(f"random_{draw.name}", scalar_register_type(draw.result), [bitgen, *parameters])
+
+    def _fill_bounded(self, output: Array, bitgen: ir.Value, bounds: list[ir.Value]) -> None:
+        b, element = self.b, memory_type(output.shape.element_type)
+        name = "bool" if self.draw.result.name == "pred" else f"uint{element.width}"
+        bounds = bounds if element is I64 else [b.trunc(bound, element) for bound in bounds]
+        masked = I1(int(self.draw.kind == "RandomState"))
+        arguments = [bitgen, *bounds, I64(output.shape.size), masked, output.pointer]
+        self._call(f"random_bounded_{name}_fill", _VOID, arguments)
+
+    def _permute(self, output: Array, bitgen: ir.Value) -> None:
+        """Write the numbers from 0 on, and exchange each, from the last one on, with one that does not lie behind it."""
+        b, size = self.b, output.shape.size
+        carried_loop(b, 0, size, 1, (), lambda i, _: output.store(b, (Affine(i),), i, 1) or (), "numbers")
+
+        def exchange(number: ir.Value, _: list) -> tuple:
+            last = b.sub(I64(size), number)
+            other = self._call("random_interval", I64, [bitgen, last])
+            one = output.load(b, (Affine(last),), 1)
+            output.store(b, (Affine(last),), output.load(b, (Affine(other),), 1), 1)
+            output.store(b, (Affine(other),), one, 1)
+            return ()
+
+        carried_loop(b, 1, size, 1, (), exchange, "exchanges")
+
+    def _binomial(self) -> ir.Value:
+        """Memory for what NumPy finds out about a binomial distribution; it begins with whether there is something in it."""
+        with self.b.goto_entry_block():
+            memory = stack_memory(self.b, BINOMIAL_BYTES, 16)
+            self.b.store(I64(0), memory)
+        return memory
+
+    # --- functions ---
+
+    def _uniform(self, bitgen: ir.Value) -> ir.Value:
+        return self._call("random_standard_uniform", DOUBLE, [bitgen])
+
+    def _call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
+        function = self._function(name, result, [argument.type for argument in arguments])
+        return self.b.call(function, arguments)
+
+    def _function(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+        """A C function; one that takes a bool has a parameter that says so."""
+        module = self.frame.module
+        target = FUNCTIONS + name
+        symbol = next((symbol for symbol, known in module.native_calls.items() if known == target), None)
+        if symbol is not None:
+            return self.frame.llvm.globals[symbol]
+        function = module.native_function(target, ir.FunctionType(result, arguments))
+        for argument in function.args:
+            if isinstance(argument.type, ir.IntType) and argument.type.width < 32:
+                argument.add_attribute("zeroext")
+        return function
+
+    def _gauss(self) -> ir.Function:
+        """Normal numbers by the polar method, as `RandomState` draws them: two at a time, of which one is left over."""
+        known = self.frame.llvm.globals.get("random_gauss")
+        if known is not None:
+            return known
+        log = self._function("log", DOUBLE, [DOUBLE])
+        function = ir.Function(self.frame.llvm, ir.FunctionType(DOUBLE, [POINTER]), "random_gauss")
+        function.linkage = "internal"
+        outer, self.b = self.b, ir.IRBuilder(function.append_basic_block("entry"))
+        self._write_gauss(function.args[0], log)
+        self.b = outer
+        return function
+
+    def _write_gauss(self, handle: ir.Value, log: ir.Function) -> None:
+        b = self.b
+        has_one_at, left_over_at = element_address(b, handle, I64(1), I64), element_address(b, handle, I64(2), I64)
+        with b.if_then(b.icmp_unsigned("!=", b.load(has_one_at, typ=I32), I32(0))):
+            left_over = b.load(left_over_at, typ=DOUBLE)
+            b.store(I32(0), has_one_at)
+            b.store(DOUBLE(0), left_over_at)
+            b.ret(left_over)
+        bitgen = b.load(handle, typ=POINTER)
+        with while_loop(b, [DOUBLE(0), DOUBLE(0), DOUBLE(1)]) as loop:
+            x, y, size = loop.values
+            is_outside = b.fcmp_ordered(">=", size, DOUBLE(1))
+            loop.leave_unless(b.or_(is_outside, b.fcmp_ordered("==", size, DOUBLE(0))))
+            x, y = [b.fsub(b.fmul(DOUBLE(2), self._uniform(bitgen)), DOUBLE(1)) for _ in range(2)]
+            loop.carry([x, y, b.fadd(b.fmul(x, x), b.fmul(y, y))])
+        x, y, size = loop.values
+        root = b.module.declare_intrinsic("llvm.sqrt", [DOUBLE])
+        factor = b.call(root, [b.fdiv(b.fmul(DOUBLE(-2), b.call(log, [size])), size)])
+        b.store(b.fmul(factor, x), left_over_at)
+        b.store(I32(1), has_one_at)
+        b.ret(b.fmul(factor, y))

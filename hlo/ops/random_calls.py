@@ -1,0 +1,81 @@
+"""Custom calls that draw random numbers from NumPy's generators: ``numpy.random.Generator.normal``, ``...RandomState.gauss``.
+
+The first operand says that nothing is to be drawn (an error was found before), and the result is zero; the second is the handle
+of a generator (`phlox.runtime.bit_generators`), whose state goes on. The others are parameters of the distribution: scalars, or
+arrays with an element for each of the result. Elements are drawn in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..element_type import F32, F64, PRED, S8, S16, S32, S64, U8, U16, U32, U64, ElementType
+from ..errors import require
+from ..shape import AnyShape, Shape
+
+PREFIX = "numpy.random."
+KINDS = ("Generator", "RandomState")
+
+# By the name of a draw: the types of its parameters and of what is drawn. Each is the function ``random_<name>`` of
+# ``numpy/random/distributions.h``, called once for each element.
+_FUNCTIONS = {
+    "standard_uniform": ":d", "standard_uniform_f": ":f", "standard_normal": ":d", "standard_normal_f": ":f",
+    "standard_exponential": ":d", "standard_exponential_f": ":f", "standard_gamma": "d:d", "standard_gamma_f": "f:f",
+    "standard_cauchy": ":d", "uniform": "dd:d", "normal": "dd:d", "exponential": "d:d", "gamma": "dd:d", "beta": "dd:d",
+    "chisquare": "d:d", "f": "dd:d", "pareto": "d:d", "weibull": "d:d", "power": "d:d", "laplace": "dd:d", "gumbel": "dd:d",
+    "logistic": "dd:d", "lognormal": "dd:d", "rayleigh": "d:d", "standard_t": "d:d", "noncentral_chisquare": "dd:d",
+    "noncentral_f": "ddd:d", "wald": "dd:d", "vonmises": "dd:d", "triangular": "ddd:d", "poisson": "d:l",
+    "negative_binomial": "dd:l", "logseries": "d:l", "geometric": "d:l", "zipf": "d:l", "binomial": "dl:l",
+    "hypergeometric": "lll:l", "bounded_uint64": "uu:u",
+}  # fmt: skip
+# Others: normal and exponential numbers as RandomState draws them, and the numbers from 0 on in a random order.
+_OTHERS = {"gauss": ":d", "inverse_exponential": ":d", "permutation": ":l"}
+_LETTERS = {"d": F64, "f": F32, "l": S64, "u": U64}
+# Integers from the first parameter on, up to the second one behind it; by rejection of the bits, or, as RandomState does, of
+# what is left of them under a mask.
+_BOUNDED = {f"bounded_fill_{one.name}": one for one in (PRED, S8, S16, S32, S64, U8, U16, U32, U64)}
+
+
+class Draw(NamedTuple):
+    """What a draw takes and gives."""
+
+    name: str
+    kind: str
+    parameters: tuple[ElementType, ...]
+    result: ElementType
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether all elements have the same two bounds."""
+        return self.name in _BOUNDED
+
+
+def draw_of(target: str) -> Draw | None:
+    """The draw that a custom-call target names, None for other targets.
+
+    >>> draw_of("numpy.random.Generator.poisson").result is S64
+    True
+    """
+    kind, _, name = target.removeprefix(PREFIX).partition(".")
+    if not target.startswith(PREFIX) or kind not in KINDS:
+        return None
+    if name in _BOUNDED:
+        return Draw(name, kind, (U64, U64), _BOUNDED[name])
+    letters = _FUNCTIONS.get(name) or _OTHERS.get(name)
+    if letters is None:
+        return None
+    parameters, result = letters.split(":")
+    return Draw(name, kind, tuple([_LETTERS[letter] for letter in parameters]), _LETTERS[result])
+
+
+def require_draw(draw: Draw, target: str, operands: Sequence[AnyShape], result: AnyShape) -> None:
+    """Raise ShapeError where a draw has operands or a result that it cannot have."""
+    types = (PRED, U64, *draw.parameters)
+    words = f"custom-call: {target} takes ({', '.join(one.name for one in types)}) and returns {draw.result.name}[n]"
+    given = f"({', '.join(map(str, operands))}) -> {result}"
+    fits = isinstance(result, Shape) and result.element_type is draw.result and result.rank < 2 and len(operands) == len(types)
+    for number, (wanted, operand) in enumerate(zip(types, operands)):
+        fits = fits and isinstance(operand, Shape) and operand.element_type is wanted
+        fits = fits and (operand.rank == 0 or number > 1 and not draw.is_bounded and operand.dimensions == result.dimensions)
+    require(fits and (draw.name != "permutation" or result.rank == 1), f"{words}, got {given}")

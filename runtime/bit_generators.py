@@ -1,0 +1,127 @@
+"""Generators of random numbers in memory: where native code finds their state, and NumPy's own functions that draw from it.
+
+A program gets the address of a generator's state as a number, its *handle*. That of a ``Generator`` is the address of its
+``bitgen_t`` (``numpy/random/bitgen.h``): a pointer to a state, and functions of that which give the next bits. That of a
+``RandomState`` is the address of its ``aug_bitgen_t``: a pointer to a ``bitgen_t``, and a normal number that is left over.
+Where these lie in the objects is not said anywhere, so it is looked for, once, in objects whose state is known; where it is
+not found, or NumPy's extension modules do not show their functions (on Windows), `is_drawn_natively` is false, and programs
+call the methods in Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .custom_calls import NativeTarget, register_family
+
+# The prefix of the names under which programs call NumPy's functions, and one of the C library.
+FUNCTIONS = "numpy.random.c."
+
+_WORD = 8
+_LEFT_OVER = 1.2345678901234567e-300  # a normal number that no generator draws
+
+
+def is_drawn_natively(kind: type) -> bool:
+    """Whether programs draw from generators of exactly this type without Python.
+
+    >>> is_drawn_natively(dict)
+    False
+    """
+    return _offset(kind) is not None
+
+
+def handle_of(generator: Any) -> np.uint64:
+    """What a program gets for a generator: the address of its state, or of the object where that is not known."""
+    return np.uint64(id(generator) + offset_of(type(generator)))
+
+
+def offset_of(kind: type) -> int:
+    """How far behind the address of an object of this type its handle lies."""
+    return _offset(kind) or 0
+
+
+def generator_at(handle: int, kind: type) -> Any:
+    """The generator of this type, which must be alive, whose handle this is."""
+    return object_at(int(handle) - offset_of(kind))
+
+
+def object_at(address: int) -> Any:
+    """The Python object at an address, which must be alive."""
+    return ctypes.cast(int(address), ctypes.py_object).value
+
+
+@cache
+def _offset(kind: type) -> int | None:
+    look = _LOOKED_FOR.get(kind)
+    return None if look is None or _library() is None else look()
+
+
+def _words(value: Any) -> list[int]:
+    """The memory of an object, without what lies outside of it."""
+    count = type(value).__basicsize__ // _WORD
+    return list((ctypes.c_uint64 * count).from_address(id(value)))
+
+
+def _place(words: list[int], wanted: list[int]) -> int | None:
+    """Where these words stand, None unless that is at exactly one place."""
+    found = [at for at in range(len(words)) if words[at : at + len(wanted)] == wanted]
+    return _WORD * found[0] if len(found) == 1 else None
+
+
+def _bitgen(bit_generator: np.random.BitGenerator) -> list[int]:
+    interface = bit_generator.ctypes
+    functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
+    return [interface.state_address, *[ctypes.cast(one, ctypes.c_void_p).value or 0 for one in functions]]
+
+
+def _in_generator() -> int | None:
+    generator = np.random.Generator(np.random.PCG64(1))
+    return _place(_words(generator), _bitgen(generator.bit_generator))
+
+
+def _in_random_state() -> int | None:
+    bit_generator = np.random.MT19937(1)
+    state = np.random.RandomState(bit_generator)
+    known = state.get_state(legacy=False)
+    state.set_state({**known, "has_gauss": 1, "gauss": _LEFT_OVER})
+    bitgen = _place(_words(state), _bitgen(bit_generator))
+    left_over = int(np.float64(_LEFT_OVER).view(np.uint64))
+    return None if bitgen is None else _place(_words(state), [id(state) + bitgen, 1, left_over])
+
+
+_LOOKED_FOR: dict[type, Callable[[], int | None]] = {
+    np.random.Generator: _in_generator,
+    np.random.RandomState: _in_random_state,
+}
+
+# --- the functions ---
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    library = ctypes.CDLL(sys.modules[np.random.Generator.__module__].__file__)
+    return library if hasattr(library, "random_standard_normal") and hasattr(library, "random_interval") else None
+
+
+def function(name: str) -> Any:
+    """A function of ``numpy/random/distributions.h``, or of the C library. Raises NotImplementedError where it is not found."""
+    library = _library() if name.startswith("random_") else ctypes.CDLL(ctypes.util.find_library("m"))
+    found = getattr(library, name, None)
+    if found is None:
+        raise NotImplementedError(f"the function {name!r}, which programs draw random numbers by, is not found in this process")
+    return found
+
+
+def _find(name: str) -> NativeTarget:
+    found = function(name.removeprefix(FUNCTIONS))
+    return NativeTarget(name, ctypes.cast(found, ctypes.c_void_p).value or 0, found)
+
+
+register_family(FUNCTIONS, _find)

@@ -1,0 +1,113 @@
+"""Random numbers of NumPy's generators, as programs draw them in Python: the functions that native code calls, one by one."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..hlo import Shape
+from ..hlo.ops.random_calls import PREFIX, Draw, draw_of
+from .bit_generators import function
+from .custom_calls import PythonTarget, register_family
+
+_C_TYPES = {
+    "f64": ctypes.c_double, "f32": ctypes.c_float, "s64": ctypes.c_int64, "u64": ctypes.c_uint64, "s32": ctypes.c_uint32,
+    "u32": ctypes.c_uint32, "s16": ctypes.c_uint16, "u16": ctypes.c_uint16, "s8": ctypes.c_uint8, "u8": ctypes.c_uint8,
+    "pred": ctypes.c_uint8,
+}  # fmt: skip
+_POINTER, _BOOL = ctypes.c_void_p, ctypes.c_bool
+BINOMIAL_BYTES = 256  # at least a ``binomial_t``, which holds what is the same for many draws
+
+
+def _find(name: str) -> PythonTarget | None:
+    draw = draw_of(name)
+    return None if draw is None else PythonTarget(name, _Drawing(draw))
+
+
+class _Drawing:
+    """What evaluates one kind of draw."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.__qualname__ = f"NumPy's {draw.kind}, {draw.name}"
+
+    def __call__(self, stopped: Any, handle: Any, *parameters: Any, shape: Shape) -> np.ndarray:
+        result = np.zeros(shape.dimensions, shape.dtype)
+        if not stopped and result.size:
+            flat = result.reshape(-1)
+            bitgen = int(handle)
+            if self.draw.kind == "RandomState":
+                bitgen = ctypes.c_uint64.from_address(bitgen).value
+            if self.draw.is_bounded:
+                _fill(bitgen, self.draw, parameters, flat)
+            elif self.draw.name == "permutation":
+                _permute(bitgen, flat)
+            else:
+                self._draw_each(bitgen, int(handle), parameters, flat)
+        return result[()]
+
+    def _draw_each(self, bitgen: int, handle: int, parameters: Any, flat: np.ndarray) -> None:
+        draw = self.draw
+        columns = [np.broadcast_to(np.ravel(one), flat.shape).tolist() for one in parameters]
+        if draw.name == "gauss":
+            flat[:] = [_gauss(handle, bitgen) for _ in flat]
+            return
+        if draw.name == "inverse_exponential":
+            flat[:] = [-_log(1.0 - _next_double(bitgen)) for _ in flat]
+            return
+        types = [_C_TYPES[one.name] for one in draw.parameters]
+        one = _typed(f"random_{draw.name}", _C_TYPES[draw.result.name], [*types, *_MORE_TYPES.get(draw.name, ())])
+        more = {"binomial": (ctypes.create_string_buffer(BINOMIAL_BYTES),), "bounded_uint64": (0, False)}.get(draw.name, ())
+        flat[:] = [one(bitgen, *values, *more) for values in zip(*columns)] if columns else [one(bitgen) for _ in flat]
+
+
+_MORE_TYPES = {"binomial": (_POINTER,), "bounded_uint64": (ctypes.c_uint64, _BOOL)}
+
+
+def _typed(name: str, result: Any, arguments: list[Any]) -> Any:
+    address = ctypes.cast(function(name), _POINTER).value
+    return ctypes.CFUNCTYPE(result, _POINTER, *arguments)(address)
+
+
+def _fill(bitgen: int, draw: Draw, bounds: Any, flat: np.ndarray) -> None:
+    word = _C_TYPES[draw.result.name]
+    name = "bool" if draw.result.name == "pred" else f"uint{8 * ctypes.sizeof(word)}"
+    fill = _typed(f"random_bounded_{name}_fill", None, [word, word, ctypes.c_ssize_t, _BOOL, _POINTER])
+    fill(bitgen, *[word(int(bound)).value for bound in bounds], flat.size, draw.kind == "RandomState", flat.ctypes.data)
+
+
+def _permute(bitgen: int, flat: np.ndarray) -> None:
+    """What `shuffle` does with the numbers from 0 on."""
+    flat[:] = np.arange(flat.size)
+    interval = _typed("random_interval", ctypes.c_uint64, [ctypes.c_uint64])
+    for last in range(flat.size - 1, 0, -1):
+        other = interval(bitgen, last)
+        flat[last], flat[other] = flat[other], flat[last]
+
+
+def _next_double(bitgen: int) -> float:
+    return _typed("random_standard_uniform", ctypes.c_double, [])(bitgen)
+
+
+def _log(x: float) -> float:
+    return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(ctypes.cast(function("log"), _POINTER).value)(x)
+
+
+def _gauss(handle: int, bitgen: int) -> float:
+    """Two normal numbers by the polar method; the second one is left over for the next time."""
+    has_one, left_over = ctypes.c_int32.from_address(handle + 8), ctypes.c_double.from_address(handle + 16)
+    if has_one.value:
+        number, has_one.value, left_over.value = left_over.value, 0, 0.0
+        return number
+    size = 0.0
+    while size >= 1.0 or size == 0.0:
+        x, y = 2.0 * _next_double(bitgen) - 1.0, 2.0 * _next_double(bitgen) - 1.0
+        size = x * x + y * y
+    factor = float(np.sqrt(-2.0 * _log(size) / size))
+    has_one.value, left_over.value = 1, factor * x
+    return factor * y
+
+
+register_family(PREFIX, _find)

@@ -1,0 +1,172 @@
+"""Methods of NumPy's generators that draw integers, orders and elements.
+
+Source of what is drawn, and of what is required: ``numpy/random/_generator.pyx``, ``mtrand.pyx`` and
+``_bounded_integers.pyx.in``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
+from ..recording.intervals import note_interval
+from ..recording.operands import as_traced, require, shape_of
+from .random_draws import (
+    GENERATOR,
+    RANDOM_STATE,
+    Form,
+    Source,
+    form_of,
+    is_known,
+    known_integer,
+    methods,
+    not_drawn,
+    operand,
+    parameter,
+)
+
+
+@methods("integers", GENERATOR)
+def integers(source, low, high=None, size=None, dtype=np.int64, endpoint=False):
+    return _integers(source, low, high, size, dtype, bool(endpoint))
+
+
+@methods("randint", RANDOM_STATE)
+def randint(source, low, high=None, size=None, dtype=int):
+    return _integers(source, low, high, size, dtype, False)
+
+
+def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
+    message = "high <= 0" if high is None else "low > high" if endpoint else "low >= high"
+    low, high = (0, low) if high is None else (low, high)
+    low, high = parameter(low, "biu"), parameter(high, "biu")
+    form = form_of(size, low, high)
+    is_python = dtype is int or dtype is bool
+    if is_known(low, high) and not shape_of(low) and not shape_of(high):
+        return _between(source, form, int(low), int(high) - (not endpoint), np.dtype(dtype), is_python)
+    unsigned = [one for one in (low, high) if isinstance(one, (TracedArray, np.ndarray)) and one.dtype == np.uint64]
+    if np.dtype(dtype) != np.int64 or unsigned:
+        raise not_drawn()
+    low, high = [as_traced(one, np.dtype(np.int64)) for one in (low, high)]
+    require(np.all(low <= high if endpoint else low < high), ValueError, message)
+    span = high - low if endpoint else high - low - np.int64(1)
+    bounds = [hlo.convert(operand(one, form, np.int64), hlo.U64) for one in (low, span)]
+    if not span.shape:
+        return form.result(source.draw("bounded_fill_s64", form, hlo.S64, *bounds), is_python)
+    if source.is_legacy:
+        raise not_drawn()
+    return form.result(hlo.convert(source.draw("bounded_uint64", form, hlo.U64, *bounds), hlo.S64))
+
+
+def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype, is_python: bool) -> TracedArray:
+    """Integers between two that are known."""
+    is_type = dtype.isnative and dtype.kind in "biu"
+    least, most = (np.iinfo(dtype).min, np.iinfo(dtype).max) if is_type and dtype.kind != "b" else (0, 1)
+    if not is_type or not least <= first <= last <= most:
+        raise not_drawn()  # NumPy says what is wrong
+    element_type = hlo.element_type_of(dtype)
+    bounds = [hlo.constant(number % 2**64, hlo.U64) for number in (first, last - first)]
+    made = form.result(source.draw(f"bounded_fill_{element_type.name}", form, element_type, *bounds), is_python)
+    if made.weak_type and element_type is hlo.S64:
+        note_interval(require_trace(), made, (first, last))
+    return made
+
+
+# --- orders ---
+
+
+def _order(source: Source, count: int) -> TracedArray:
+    """The numbers from 0 on, in a random order."""
+    form = Form((count,), False)
+    return form.result(source.draw("permutation", form, hlo.S64))
+
+
+def _axis(source: Source, array: TracedArray, axis: Any) -> int:
+    found = known_integer(axis)
+    if array.is_dynamic or not -array.ndim <= found < array.ndim or source.is_legacy and found:
+        raise not_drawn()
+    return found % array.ndim
+
+
+@methods("shuffle")
+def shuffle(source, x, axis=0):
+    if not isinstance(x, TracedArray) or not x.ndim:
+        raise not_drawn()
+    axis = _axis(source, x, axis)
+    x[...] = np.take(x, _order(source, x.shape[axis]), axis, mode="clip")
+
+
+@methods("permutation")
+def permutation(source, x, axis=0):
+    if not isinstance(x, (TracedArray, np.ndarray, list, tuple)) or isinstance(x, TracedArray) and x.is_scalar:
+        count = known_integer(x)
+        return _order(source, count) if count >= 0 else not_drawn()
+    array = as_traced(x)
+    axis = _axis(source, array, axis)
+    return np.take(array, _order(source, array.shape[axis]), axis, mode="clip")
+
+
+# --- choices ---
+
+
+@methods("choice", GENERATOR)
+def choice(source, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+    return _choice(source, a, size, replace, p, axis)
+
+
+@methods("choice", RANDOM_STATE)
+def choice_of_elements(source, a, size=None, replace=True, p=None):
+    return _choice(source, a, size, replace, p, 0)
+
+
+def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any) -> Any:
+    array, form = parameter(a, "biufc"), form_of(size)
+    if not shape_of(array):
+        count = array if replace and p is None else known_integer(array)
+        return _positions(source, form, count, size, replace, p)
+    array = as_traced(array)
+    axis = _axis(source, array, axis)
+    if source.is_legacy and array.ndim > 1:
+        raise not_drawn()
+    index = _positions(source, form, array.shape[axis], size, replace, p)
+    found = np.take(array, index, axis, mode="clip")
+    return found if form.is_number or form.shape or array.ndim > 1 else form.result(found.instruction(require_trace()))
+
+
+def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, p: Any) -> TracedArray:
+    """Numbers from 0 to below the count. Without replacement a `RandomState` takes the first ones of an order."""
+    if isinstance(replace, TracedArray) or is_known(count) and count <= 0 or form.count == 0:
+        raise not_drawn()
+    if replace:
+        return _integers(source, 0, count, size, int, False) if p is None else _weighted(source, form, count, p)
+    if p is not None or not source.is_legacy or (form.count or 1) > count:
+        raise not_drawn()
+    order = _order(source, count)[: form.count or 1].reshape(form.shape)
+    return form.result(order.instruction(require_trace()))
+
+
+_MESSAGES = (
+    "Probabilities contain NaN", "Probabilities are not non-negative",
+    "Probabilities do not sum to 1. See Notes section of docstring for more information.",
+)  # fmt: skip
+_LEGACY_MESSAGES = ("probabilities contain NaN", "probabilities are not non-negative", "probabilities do not sum to 1")
+
+
+def _weighted(source: Source, form: Form, count: int, p: Any) -> TracedArray:
+    """Positions that have these probabilities."""
+    p = parameter(p, "f")
+    if shape_of(p) != (count,):
+        raise not_drawn()
+    tolerance = np.sqrt(max(np.finfo(np.float64).eps, float(np.finfo(p.dtype).eps)))
+    p = as_traced(p, np.dtype(np.float64))
+    total = np.sum(p)
+    conditions = (~np.isnan(total), ~np.any(p < 0), np.abs(total - 1.0) <= tolerance)
+    for holds, message in zip(conditions, _LEGACY_MESSAGES if source.is_legacy else _MESSAGES):
+        require(holds, ValueError, message)
+    limits = np.cumsum(p)
+    numbers = form.result(source.draw("standard_uniform", form, hlo.F64))
+    index = np.searchsorted(limits / limits[-1], numbers, "right").astype(np.int64)
+    return form.result(index.instruction(require_trace()))

@@ -1,0 +1,85 @@
+"""Calls of methods of generators of random numbers in traced functions, and generators that these make.
+
+What `random_draws` has instructions for is drawn without Python; other methods are calls of Python on the generator, which has
+then gone as far as the program has (docs/random_numbers.md).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ...runtime.bit_generators import handle_of, object_at
+from ..outside.paths import NewList
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
+from ..recording.trace import Trace
+from . import random_choices, random_distributions  # noqa: F401  (importing them makes the methods known)
+from .host_call import call_method, call_when_run
+from .random_draws import NotDrawn, drawn
+from .random_generators import RandomGenerator, remember_example
+from .trials import examples, results_of_trial
+
+_IN_PLACE = {"shuffle"}  # methods that change their argument
+
+
+def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> Any:
+    """What a method returns, which is called when the program runs."""
+    try:
+        return drawn(generator.kind, generator.handle, name, args, kwargs)
+    except NotDrawn:
+        pass
+    if name in _IN_PLACE:
+        if not isinstance(args[0], TracedArray):
+            given = type(args[0]).__name__
+            raise TracerError(f"{name} of a {given} in a traced function: pass an array as an argument instead")
+        args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
+        return None
+    results = results_of_trial(getattr(generator.example, name), args, kwargs)
+    return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
+
+
+RandomGenerator.call = call
+
+
+def _on_copy(name: str, generator: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    changed = array.copy()
+    getattr(generator, name)(changed, *args, **kwargs)
+    return changed
+
+
+def make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The program makes a generator each time that it comes here, and keeps it until the call is over."""
+    trace = current_trace()
+    if trace is None:
+        return kind(*args, **kwargs)
+    if kind is np.random.default_rng and args and isinstance(args[0], np.random.Generator):
+        return args[0]
+
+    def make(kept: int, *args: Any, **kwargs: Any) -> np.uint64:
+        generator = kind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        object_at(kept).append(generator)
+        return handle_of(generator)
+
+    example = kind(*copy.deepcopy(examples(args, 1)), **copy.deepcopy(examples(kwargs, 1)))
+    remember_example(example)
+    handle = call_when_run(make, np.uint64(0), (_kept_objects(trace), *args), kwargs, named=kind)
+    return RandomGenerator(type(example), handle)
+
+
+def _kept_objects(trace: Trace) -> TracedArray:
+    """The address of a list that lives as long as the call."""
+    root, path = trace.root, NewList()
+    found = next((one for one in root.captures.values() if one.path is not None and one.path.key == path.key), None)
+    capture = found or root.captured_number([], hlo.U64, _address, path)
+    return TracedArray(capture.storage, hlo.Shape(hlo.U64), is_scalar=True)
+
+
+def _address(value: list) -> np.uint64:
+    return np.uint64(id(value))
