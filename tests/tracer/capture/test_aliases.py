@@ -213,7 +213,7 @@ def lower_and_higher(t, o):
 
 def rows_in_a_list(t, o):
     rows = [t[0], t[1]]
-    for k in range(50):
+    for _ in range(50):
         if rows[0][0] > rows[1][0]:
             rows[0], rows[1] = rows[1], rows[0]
         rows[0][0] += 1
@@ -263,7 +263,7 @@ def row_of_a_copy(t, o):
 def rows_in_nested_loops(t, o):
     i = 0
     head = t[i]
-    for k in range(3):
+    for _ in range(3):
         for l in range(200):
             if t[l % 4].sum() > head.sum():
                 head = t[l % 4]
@@ -281,7 +281,7 @@ def reversed_or_not(t, o):
 
 def new_array_each_round(t, o):
     g = t.copy()
-    for k in range(60):
+    for _ in range(60):
         n = g.copy()
         n[1:] += g[:-1] * 0.1
         if n.sum() < 0:
