@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from ... import hlo
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..recording import pytree
-from ..recording.aliases import link
+from ..recording.aliases import are_apart, bases_of, keep_apart, link
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError
@@ -33,6 +35,7 @@ from .merging import (
     form_of,
     joined,
     kinds,
+    may_be_shared,
     numbers,
     unchanged,
     zero_like,
@@ -70,11 +73,16 @@ class _Side:
         self.outcome: Any = None
         self.raised: Exception | None = None
 
-    def left(self, value: Any) -> Any:
-        """The value with what lists in it hold at the end of the side, which they do no longer."""
-        if isinstance(value, list) and id(value) in self.places:
-            return [self.left(item) for item in self.values[id(value)]]
-        return tuple(map(self.left, value)) if type(value) is tuple else value
+    def left(self, value: Any, is_inside: bool = False) -> Any:
+        """The value with what lists in it hold at the end of the side, which they do no longer; those inside become copies."""
+        if isinstance(value, list):
+            is_changed = id(value) in self.places
+            if is_changed and is_inside:
+                note_copies(current_trace(), value)
+            items = self.values[id(value)] if is_changed else list(list.__iter__(value))
+            found = [self.left(item, True) for item in items]
+            return found if is_changed or not all(map(operator.is_, found, items)) else value
+        return tuple([self.left(item, True) for item in value]) if type(value) is tuple else value
 
 
 def decide(
@@ -118,6 +126,7 @@ def decide(
     results = [returned_value(side.outcome) for side in sides]
     value = merger.merge("the result", *results, surely=True)
     arrays = branches.choose(selector, *merger.emitted())
+    merger.link(arrays)
     for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
@@ -125,7 +134,6 @@ def decide(
             if not any(held is end for end in ends):
                 _places.note_all_made(held)
             _note_shared(held, ends, sides, before[place.key])
-        _link_arrays(held, ends, sides)
         if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
@@ -136,23 +144,7 @@ def decide(
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
     _note_shared(returned, results, sides)
-    _link_arrays(returned, results, sides)
     return outcome_of(code(arrays), possible, returned)
-
-
-def _link_arrays(held: Any, ends: Sequence[Any], sides: Sequence[_Side]) -> None:
-    """An array that is one of two may be one that has another name."""
-    held = held.value if type(held) is Maybe else held
-    if not may_be_shared(held) or any(held is end for end in ends):
-        return
-    for end, side in zip(ends, sides):
-        if may_be_shared(end) and end.root_storage.trace is not side.trace:
-            link(held.root_storage, end.root_storage)
-
-
-def may_be_shared(value: Any) -> bool:
-    """Whether this is an array that can be changed."""
-    return isinstance(value, TracedArray) and not value.is_scalar
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
@@ -225,6 +217,7 @@ class _Merger:
         self.test, self.sides, self.traces = test, sides, [side.trace for side in sides]
         self.pairs: list[tuple[Form, tuple[Any, Any]]] = []
         self.count = 0
+        self.leaves: list[list[Any]] = []  # the numbers that each side hands on
         self.reasons: dict[str, str] = {}  # why lists have no structure in common
 
     def merge(
@@ -278,7 +271,19 @@ class _Merger:
             with _reopened(trace):
                 leaves = [leaf for form, ends in self.pairs for leaf in numbers(form, ends[side])]
                 columns.append([instruction_for(trace, leaf, kind) for leaf, kind in zip(leaves, wanted)])
+            self.leaves.append(leaves)
         return columns, wanted
+
+    def link(self, chosen: Sequence[Any]) -> None:
+        """An array that is one of two may be one that has another name, also where that is given to it on one side alone."""
+        for array, *ends in zip(chosen, *self.leaves):
+            for end in ends:
+                if may_be_shared(array) and may_be_shared(end):
+                    link(array.root_storage, bases_of(end.root_storage))
+        for one, other in itertools.combinations([row for row in zip(chosen, *self.leaves) if may_be_shared(row[0])], 2):
+            ends = [pair for pair in zip(one[1:], other[1:]) if all(map(may_be_shared, pair))]
+            if all(are_apart(first.root_storage, second.root_storage) for first, second in ends):
+                keep_apart(one[0].root_storage, other[0].root_storage)
 
 
 def _bound_end(end: Any) -> Any:

@@ -111,7 +111,7 @@ class _Finder:
             if array is value:
                 return number
         storage = value.root_storage
-        if storage.links is not None:
+        if storage.may_be_another:
             raise NotAlike
         known = value.known_value
         self.arrays.append(Array(value, known is not None))
@@ -133,7 +133,7 @@ class _Finder:
         if type(value) is tuple:
             return tuple, *map(self._value, value)
         if type(value) is TracedArray:
-            if value.root_storage.links is not None:
+            if value.root_storage.may_be_another:
                 raise NotAlike
         elif type(value) is types.FunctionType and is_of_the_user(value.__code__.co_filename):
             return self.function(value)

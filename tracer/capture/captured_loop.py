@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -19,12 +20,13 @@ from ..recording.errors import CarryTypeError
 from ..recording.intervals import CARRIED, note_interval
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
-from .branches import MOST_ALTERNATIVES, choose, may_be_shared
+from .branches import MOST_ALTERNATIVES, choose
 from .choices import Maybe
 from .distribution import condition
 from .iteration import Rows
 from .lists.merging import carried_as, state_of
-from .lists.runs import Unread, is_open_list, place_of
+from .lists.runs import Unread, is_open_list, note_copies, place_of, require_read
+from .loop_aliases import ArrayPlace, LoopAliases
 from .merging import (
     NOWHERE,
     Container,
@@ -107,7 +109,7 @@ class CapturedLoop:
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
         self.slots: dict[Any, _Slot] = {}
-        self.links: dict[Any, set[Storage]] = {}  # arrays from before the loop that a place may hold in a round
+        self.aliases = LoopAliases(outer)
         self.growing: dict[Any, Contents] = {}
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
@@ -129,6 +131,7 @@ class CapturedLoop:
                     if again.loop is not self:
                         raise
                     self._reset()
+                    self.aliases.begin()
             else:
                 raise CarryTypeError(f"the state of {self._place()} does not come to an end")
         except BaseException:
@@ -162,13 +165,17 @@ class CapturedLoop:
         if self.returned is not None:
             state += self._numbers(self.returned, NOWHERE)
             names += labels(self.returned, "the returned value")
+        rows: dict[Any, Sequence[Any]] = {}
         for slot in slots:
             if not isinstance(slot.place, LocalName):
                 note(slot.place)  # whoever puts it back, as the loop cannot be captured, finds what it is now
             initial = carried_as(slot.initial, slot.state)
             slot.form = slot.form or _varying(initial)
-            state += self._numbers(slot.form, initial)
+            row = rows[slot.place.key] = numbers(slot.form, initial)
+            self.aliases.note(slot.place.key, row)
+            state += self._carried(slot.form, row)
             names += labels(slot.form, slot.place.name)
+        self.aliases.note_together(rows)
         length = None if self.rows is None else self.rows.length
         name = "for" if self.rows is not None else "while"
         loop = Loop(
@@ -183,9 +190,12 @@ class CapturedLoop:
         return self.codes != {END_CODE}
 
     def _numbers(self, form: Form, value: Any) -> list[Any]:
-        """The numbers of a value as they are carried; zeros where there are none."""
-        trace = current_trace()
-        given = zip(numbers(form, value), kinds(form))
+        """The numbers of a value as they are carried."""
+        return self._carried(form, numbers(form, value))
+
+    def _carried(self, form: Form, row: Sequence[Any]) -> list[Any]:
+        """Numbers as they are carried; zeros where there are none."""
+        trace, given = current_trace(), zip(row, kinds(form))
         return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
 
     # --- one round ---
@@ -198,30 +208,17 @@ class CapturedLoop:
         self._reset()
         self.entered = {}
         for slot in slots:
-            held = self.entered[slot.place.key] = filled(slot.form, values)
-            self._link(slot, held)
+            held = self.entered[slot.place.key] = self._held(slot, values, self.aliases.bases)
             slot.place.set(held)
+        self.aliases.separate()
         return position, code, value
 
-    def _link(self, slot: _Slot, held: Any) -> None:
-        """Connect an array with those that it may be."""
-        if (own := _storage_of(held)) is not None:
-            for storage in self.links.get(slot.place.key, ()):
-                link(own, storage)
-
-    def _look_for_links(self, slots: Sequence[_Slot]) -> None:
-        """Raises _Again where a name holds, behind a round, an array from before the loop that it was not known to hold."""
-        trace, missing = current_trace(), False
-        first = {_storage_of(self.entered[slot.place.key]): _storage_of(slot.initial) for slot in slots}
-        for slot in slots:
-            storage = _storage_of(self.ended[slot.place.key])
-            if storage is not None and not isinstance(slot.form, View):
-                known = self.links.setdefault(slot.place.key, set())
-                ends = {first.get(one) if one.trace is trace else one for one in (storage, *(storage.links or ()))} - {None}
-                missing |= not ends <= known
-                known |= ends
-        if missing:
-            raise _Again(self)
+    def _held(self, slot: _Slot, values: Iterator[Any], bases: dict[ArrayPlace, set[Storage]]) -> Any:
+        """What a slot holds, of its numbers."""
+        row = [next(values) for _ in kinds(slot.form)]
+        held = filled(slot.form, iter(row))
+        self.aliases.enter(slot.place.key, row, held, bases)
+        return held
 
     def _condition(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
         position, code, _ = self._enter(slots, state)
@@ -256,11 +253,16 @@ class CapturedLoop:
             put_back(entries)
             entries.clear()
         self._require_one_name(ends)
+        self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
-        self._look_for_links(slots)
-        for key, (_, before, end) in changed.items():
-            if key in self.growing:
-                self.appended[key] = [self._stacked(value, position) for value in end[len(before) :]]
+        appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
+        added = {key: pytree.flatten(values)[0] for key, values in appended.items()}
+        require_read(itertools.chain(*added.values()))
+        rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
+        self._note_aliases(slots, ends, {**rows, **added})
+        for key, values in appended.items():
+            bases = (self.aliases.end_bases.get((key, number), ()) for number in itertools.count())
+            self.appended[key] = [self._stacked(value, position, bases) for value in values]
         following: list[Any] = []
         if self.rows is not None:
             following.append(position + 1)
@@ -270,8 +272,15 @@ class CapturedLoop:
             returned = returned_value(outcome)
             following += self._numbers(self.returned, value if returned is UNBOUND else returned)
         for slot in slots:
-            following += self._numbers(slot.form, self.ended[slot.place.key])
+            following += self._carried(slot.form, rows[slot.place.key])
         return tuple(following)
+
+    def _note_aliases(self, slots: Sequence[_Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
+        """Raises _Again where it was not known what an array or a list may be behind a round."""
+        missing = self.aliases.note_round(rows)
+        missing |= self.aliases.note_elements([(slot.place, ends.get(slot.place.key)) for slot in slots])
+        if missing:
+            raise _Again(self)
 
     def _end_elsewhere(self, slot: _Slot, changed: dict) -> Any:
         return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
@@ -349,13 +358,15 @@ class CapturedLoop:
         end = self.ended[slot.place.key] = carried_as(end, slot.state)
         slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
         wider = self._widened(slot.place, slot.form, end)
-        slot.form = wider or slot.form
+        if wider is not None:
+            slot.form = wider
+            self.aliases.forget(slot.place.key)
         return wider is not None
 
     def _state_differs(self, slot: _Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""
         rounds = None if self.rows is None or not isinstance(self.rows.length, int) else self.rows.length
-        state = state_of(before, end, place_of(), rounds)
+        state = state_of(before, end, place_of(), rounds, self.aliases.lasting)
         differs, slot.state = state != slot.state, state
         return differs
 
@@ -367,15 +378,20 @@ class CapturedLoop:
         leaves = pytree.flatten(end[len(before) :])[0]
         return known and unchanged(before, end[: len(before)]) and all(map(is_number, leaves))
 
-    def _stacked(self, value: Any, position: Any) -> Any:
-        """What stands for the values that all rounds append here: the kinds of their leaves, and arrays of all of them."""
+    def _stacked(self, value: Any, position: Any, bases: Iterator[Iterable[Storage]]) -> Any:
+        """What stands for the values that all rounds append here: the kinds of their leaves, and arrays of all of them.
+
+        bases: what each leaf may be.
+        """
         leaves, structure = pytree.flatten(value)
         trace, count = current_trace(), self.rows.length
-        arrays = [as_traced(carried(leaf)) for leaf in leaves]
-        where = position.instruction(trace)
-        return structure, [
-            (kind_of(leaf), store_row(self.outer, trace, one, where, count)) for leaf, one in zip(leaves, arrays)
-        ]
+        note_copies(trace, value)
+        stacked = []
+        for leaf, others in zip(leaves, bases):
+            buffer = store_row(self.outer, trace, as_traced(carried(leaf)), position.instruction(trace), count)
+            link(buffer, others)
+            stacked.append((kind_of(leaf), buffer))
+        return structure, stacked
 
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""
@@ -432,26 +448,20 @@ class CapturedLoop:
         self._reset()
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
         for slot in self.slots.values():
-            held = filled(slot.form, values)
+            held = self._held(slot, values, self.aliases.end_bases if runs else self.aliases.bases)
             if isinstance(held, Maybe):
                 surely = held.absent is UNBOUND and slot.place.name in self.surely_bound
                 held = held.value if surely or runs and slot.ends_bound else held
-            self._link(slot, held)
             if not isinstance(slot.place, LocalName):
                 note(slot.place)
             slot.place.set(held)
+        self.aliases.separate()
         for place in self.growing.values():
             note(place)
             place.set(self._grown(place))
         for place in self.others:
             place.set(UNBOUND)
         return None if code is None else outcome_of(code, self.codes, value)
-
-
-def _storage_of(value: Any) -> Storage | None:
-    """The storage of an array that can be changed, None of anything else."""
-    array = value.value if isinstance(value, Maybe) else value
-    return array.root_storage if may_be_shared(array) else None
 
 
 def _is_array(value: Any) -> bool:

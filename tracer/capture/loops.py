@@ -316,13 +316,13 @@ def _attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: N
     places = local_names(functions, (*names[0], *names[1]))
     before = [(place, place.get()) for place in places]
     root = current_trace().root
-    messages, flag = len(root.error_messages), root.error_flag
+    messages, flag, copies = len(root.error_messages), root.error_flag, dict(root.copies)
     with journal() as entries:
         try:
             return run()
         except Exception:
             del root.error_messages[messages:]
-            root.error_flag = flag
+            root.error_flag, root.copies = flag, copies
             put_back(entries)
             entries.clear()
             for place, value in before:

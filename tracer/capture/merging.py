@@ -17,6 +17,7 @@ from ... import hlo
 from ..control_flow.bodies import ValueType, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
+from ..recording.aliases import bases_of, link
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import at
@@ -34,6 +35,11 @@ def is_number(leaf: Any) -> bool:
     if isinstance(leaf, np.ndarray) or isinstance(leaf, np.generic):
         return leaf.dtype.kind in "biufc"
     return isinstance(leaf, NUMBERS) and not _is_huge(leaf)
+
+
+def may_be_shared(value: Any) -> bool:
+    """Whether this is an array that can be changed."""
+    return isinstance(value, TracedArray) and not value.is_scalar
 
 
 def _is_huge(leaf: Any) -> bool:
@@ -169,7 +175,7 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
         forms = [form_of(one, outer, as_views) for one in value.values]
         return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
     where = where_made(value) or _where_met(value, outer or current_trace())
-    apart = _taken_apart(value) if where is None or not _is_around(where, outer or current_trace()) else None
+    apart = _taken_apart(value) if where is None or not is_around(where, outer or current_trace()) else None
     if apart is None:
         return Fixed(value)
     auxiliary, parts = apart
@@ -178,7 +184,7 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
 
 def _view_of(array: TracedArray, outer: Trace) -> View | None:
     found = location(array)
-    if found is None or not _is_around(array.root_storage.trace, outer):
+    if found is None or not is_around(array.root_storage.trace, outer):
         return None
     starts = [Number(PLACE) if start.terms else Fixed(start.constant) for start in found.starts]
     return View(kind_of(array), found, tuple(starts))
@@ -189,13 +195,13 @@ def _where_met(value: Any, outer: Trace) -> Trace | None:
     if type(value).__new__ is not object.__new__ or not hasattr(value, "__dict__") or pytree.taken_apart(value) is not None:
         return None
     for part in vars(value).values():
-        if isinstance(part, TracedArray) and not _is_around(trace := part.root_storage.trace, outer):
+        if isinstance(part, TracedArray) and not is_around(trace := part.root_storage.trace, outer):
             outer.root.made_objects[id(value)] = value, trace
             return trace
     return None
 
 
-def _is_around(trace: Trace, inner: Trace) -> bool:
+def is_around(trace: Trace, inner: Trace) -> bool:
     """Whether a trace is another one, or is around that."""
     while inner is not None and inner is not trace:
         inner = inner.parent
@@ -387,8 +393,11 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
     for place, value in enumerate(values[1:], 1):
         if not same(value, found):
             is_weak = all(getattr(one, "weak_type", type(one) in (bool, int, float, complex)) for one in (value, found))
+            others = [one.root_storage for one in (value, found) if may_be_shared(one)]
             found = np.where(number == place, value, found)[()]
             found.weak_type = is_weak
+            for other in others:
+                link(found.root_storage, bases_of(other))
     return found
 
 

@@ -251,7 +251,7 @@ def _leaf(inner: Trace, leaf: Any, handles: list[TracedArray], arrays: dict[int,
     storage = leaf.root_storage
     known = arrays.get(id(storage))
     if known is None:
-        if storage.trace is not inner or storage.links is not None or leaf.known_value is not None:
+        if storage.trace is not inner or storage.may_be_another or leaf.known_value is not None:
             raise NotAlike
         interval = interval_of(inner, leaf) if is_traced_integer(leaf) else None
         known = arrays[id(storage)] = _Array(len(arrays), leaf, interval)

@@ -191,6 +191,6 @@ class _Sequence:
                     place.set(value)
             inner = current_trace()
             for storage, kept in old.items():
-                inner.write(storage, inner.read(kept))
+                inner.hand_on(storage, inner.read(kept))
 
         return decide(is_fine, (go_on, undo), self.names, self.sharing)

@@ -155,7 +155,8 @@ class Branches:
         else:
             values = self._conditional(selector, columns)
         for storage, value in zip(written, values[len(kinds) :]):
-            outer.write(storage, value)
+            outer.hand_on(storage, value)
+        outer.outdated.update(*[trace.outdated for trace in traces])
         chosen = [
             TracedArray.from_instruction(outer, value, kind.weak_type, kind.is_scalar) for value, kind in zip(values, kinds)
         ]

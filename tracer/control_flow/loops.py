@@ -180,6 +180,7 @@ class Loop:
         loop = hlo.while_(operand, condition=condition.build(test), body=body.build(root))
         for storage in body.written:
             self.outer.write(storage, hlo.get_tuple_element(loop, inputs.storages[storage]))
+        self.outer.outdated |= body.outdated | condition.outdated
         last = results_of(self.outer, loop, len(self.types))
         handles = [
             TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar)

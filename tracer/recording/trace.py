@@ -41,12 +41,19 @@ class Storage:
     traced function see what becomes of one that ``is_from_outside``.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "links", "is_from_outside")
+    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "is_from_outside")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
         self.is_from_outside = False
-        self.links: frozenset[Storage] | None = None  # those that may be this one (recording/aliases.py)
+        # Those that this one may be, those that may be this one, and those that it cannot be (recording/aliases.py).
+        self.bases: frozenset[Storage] | None = None
+        self.copies: frozenset[Storage] | None = None
+        self.apart: frozenset[Storage] = frozenset()
+
+    @property
+    def may_be_another(self) -> bool:
+        return self.bases is not None or self.copies is not None
 
     def __repr__(self) -> str:
         return f"<storage {self.origin or self.instruction!r}>"
@@ -196,7 +203,7 @@ class Trace:
 
     def read(self, storage: Storage) -> hlo.Instruction:
         """The storage's current value as an instruction of this trace. Raises LeakedArrayError."""
-        if storage.links is not None:
+        if storage.bases is not None or storage.copies is not None:
             require_current(self, storage)
         if storage.trace is self:
             if self.finished:
@@ -208,8 +215,12 @@ class Trace:
 
     def write(self, storage: Storage, instruction: hlo.Instruction) -> None:
         """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError."""
-        if storage.links is not None:
+        if storage.bases is not None or storage.copies is not None:
             note_change(self, storage)
+        self.hand_on(storage, instruction)
+
+    def hand_on(self, storage: Storage, instruction: hlo.Instruction) -> None:
+        """As `write`, of what an inner trace has written, and noted that it has."""
         for log in self.write_logs:
             log.setdefault(storage, self.read(storage))
         if storage.trace is self and not self.finished:

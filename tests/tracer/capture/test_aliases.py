@@ -1,8 +1,10 @@
 """Arrays that may be one array, as the program decides: what is computed is what Python computes, or it is an error."""
 
+import importlib.util
+
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 
 from ...support.undecorated import check
 
@@ -313,3 +315,76 @@ def test_views_that_differ_in_their_positions_stay_views(function):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         check(jitted, rng.normal(size=(4, 5)), rng.normal(size=5))
+
+
+# --- arrays that are rebound and changed in all orders: what runs does what Python does ---
+
+SETUPS = ["x = a * 1; y = x", "x = a * 1; y = x[:2]", "x = a; y = a", "x = a * 1; z = x; y = z", "x = a * 1; y = {'x': x}"]
+BODIES = [
+    "x = x + 1; x[0] = 7",
+    "x[0] += 1; x = x + 1",
+    "x += 1; x = x * 0.5",
+    "if i % 3 == 0: x = x + 1\nx[0] += 1",
+    "if b[0] > 4: x = x + 1\nx[0] += 1",
+    "if b[0] > 4: x[0] += 1\nx = x + 1",
+    "w = x; x = x + 1; w[0] += 1",
+    "x, w = w, x; x[0] += 1",
+    "w = x; x = x * 0.5; x[1] = w[0]; w[2] = 3",
+    "y = x; x = x + 1",
+    "y = x; x[0] += 1",
+    "p = x; x = x + b; p[0] = i",
+    "x[0] = i; p = x; x = x + b",
+    "x = x + b\nif x[0] > 6: w = x\nx[1] = 0",
+    "x = x * 0.9\nif x[0] < 2: w = x\nw[0] += 1",
+    "w[0] += 9; x = x + 1; w = x",
+    "if b[0] > 4: x, w = w, w\nw[1] += 1",
+    "q = (x, 1) if b[0] > 4 else (w, 2)\nq[0][0] = 9",
+    "if b[0] > 4:\n    q = b * 2\n    x = q\n    w = q\nx[0] += 1",
+]
+LISTS = [
+    "out.append(x); x[0] += 1",
+    "x[0] += 1\nout.append(x)",
+    "x = x + 1; out.append(x); x[1] = i",
+    "out.append(x); x = x * 2; x[0] = i",
+    "out.append((i, x)); w[0] += 1",
+    "out.append(x[1:]); x[0] = 5; x = x + 0",
+    "row = [i, x[0]]; out.append(row); row[0] = 7",
+    "inner.append(x[0]); out.append(inner)",
+    "inner.append(x[0]); out.append(inner); inner = [1.0]",
+]
+
+
+def _changed(tmp_path, setup, body, head, name):
+    block = "\n".join("        " + line for line in body.split("\n"))
+    source = f"def f(a, b, n):\n    {setup}\n    w = b * 1; p = b * 2; out = []; inner = []; i = 0\n    {head}:\n{block}\n"
+    (tmp_path / f"{name}.py").write_text(source + "    x[1] += 100\n    return x, y, w, p, out, inner\n")
+    specification = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.f
+
+
+def _same(expected, found):
+    if isinstance(expected, (list, tuple)):
+        return type(expected) is type(found) and len(expected) == len(found) and all(map(_same, expected, found))
+    return _same(expected["x"], found["x"]) if isinstance(expected, dict) else np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("head", ["for i in range(n)", "for i in range(40)", "if b[1] > 4"])
+@pytest.mark.parametrize("number", range(len(BODIES) + 2 * len(LISTS)))
+def test_orders_of_binding_and_changing(tmp_path, number, head):
+    bodies = [*BODIES, *LISTS, *["if b[0] > 4:\n    " + body.replace("\n", "; ") for body in LISTS]]
+    ran = 0
+    for place, setup in enumerate(SETUPS if number < len(BODIES) else SETUPS[:1]):
+        function = _changed(tmp_path, setup, bodies[number], head, f"order_{number}_{place}")
+        jitted = jit(function)
+        for sign in (1.0, -1.0):
+            first, second = ([np.arange(3.0), np.full(3, 4 + sign), 4] for _ in range(2))
+            expected = function(*first)
+            try:
+                found = jitted(*second)
+            except (NotImplementedError, TracerError):
+                continue
+            assert _same(expected, found) and _same(first, second)
+            ran += 1
+    assert ran or head != "for i in range(40)" or number not in (0, 2, 9, 10, 15)

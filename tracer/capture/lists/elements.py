@@ -15,11 +15,13 @@ import numpy as np
 from .... import hlo
 from ...control_flow.bodies import ValueType, type_of
 from ...recording import pytree
+from ...recording.aliases import bases_of, link
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ...recording.operands import as_traced
+from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..merging import carried, common_type, is_number, kind_of, same, selected
+from ..merging import carried, common_type, is_number, kind_of, may_be_shared, same, selected
 
 
 class _Nothing:
@@ -35,11 +37,15 @@ _CODE = ValueType(hlo.Shape(hlo.S32))
 
 @dataclass(frozen=True)
 class LeafForm:
-    """One leaf of all elements: a number (or array), one of these constants, or either."""
+    """One leaf of all elements: a number (or array), one of these constants, or either.
+
+    copied: the arrays of which there are copies.
+    """
 
     is_number: bool
     is_scalar: bool
     constants: tuple[Any, ...]
+    copied: frozenset[Storage] = frozenset()
 
     @property
     def is_coded(self) -> bool:
@@ -94,7 +100,7 @@ def element_type(value: Any) -> ElementType:
     leaves, structure = _leaves(value)
     forms, numbers = [], []
     for leaf in leaves:
-        kind, constants = None, ()
+        kind, constants, copied = None, (), frozenset()
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
         for one in leaf.values if type(leaf) is Choice else (leaf,):
@@ -103,6 +109,8 @@ def element_type(value: Any) -> ElementType:
                     raise TracerError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 constants = (*constants, one)
                 continue
+            if may_be_shared(one):
+                copied |= bases_of(one.root_storage)
             kind = kind_of(one) if kind is None else common_type(kind, kind_of(one))
             if kind is None:
                 raise TracerError("numbers of other shapes are put into a list whose length the program decides")
@@ -112,7 +120,7 @@ def element_type(value: Any) -> ElementType:
                     "decides: all elements of such a list have one shape"
                 )
         is_scalar = kind is not None and not kind.shape.dimensions and kind.is_scalar
-        forms.append(LeafForm(kind is not None, is_scalar, constants))
+        forms.append(LeafForm(kind is not None, is_scalar, constants, copied))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
 
@@ -130,7 +138,8 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
             if kind is None:
                 return None
         constants = (*one.constants, *[new for new in other.constants if not any(same(new, old) for old in one.constants)])
-        forms.append(LeafForm(one.is_number or other.is_number, one.is_scalar or other.is_scalar, constants))
+        is_number, is_scalar = one.is_number or other.is_number, one.is_scalar or other.is_scalar
+        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied))
         numbers.append(kind or other_kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
 
@@ -259,6 +268,8 @@ def element_of(
         value: Any = None
         if form.is_number:
             value, place = made(place, read(place), number), place + 1
+            if may_be_shared(value):
+                link(value.root_storage, form.copied)
         if code is None:
             value = value if form.is_number else _constant(form.constants[0])
         else:
@@ -298,6 +309,16 @@ def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArra
         numbers.append(ValueType(shape, column.weak_type, form.is_scalar or column.weak_type))
         place += 1
     return ElementType(kind, tuple(forms), tuple(numbers))
+
+
+def link_columns(forms: Sequence[LeafForm], columns: Sequence[TracedArray]) -> None:
+    """Connect columns with the arrays of which their rows are copies."""
+    place = 0
+    for form in forms:
+        place += form.is_coded
+        if form.is_number:
+            link(columns[place].root_storage, form.copied)
+            place += 1
 
 
 def elements_from_arrays(

@@ -154,28 +154,31 @@ class ContainerState:
     mark: Any = None
 
 
-def state_of(before: Any, end: Any, place: str, rounds: int | None) -> ListState | ContainerState | None:
+def state_of(
+    before: Any, end: Any, place: str, rounds: int | None, lasting: Callable[[ElementType], ElementType]
+) -> ListState | ContainerState | None:
     """How a value is carried that enters a round as one value and leaves it as the other; None if as it is.
 
-    rounds: their number, where it is known.
+    rounds: their number, where it is known. lasting: gives what is left of the type of a list's elements behind a round.
     """
     if type(before) is not type(end):
         return None
     if isinstance(before, (tuple, list)) and len(before) == len(end) and not is_open_list(before) and not is_open_list(end):
-        children = tuple([state_of(one, other, place, rounds) for one, other in zip(before, end)])
+        children = tuple([state_of(one, other, place, rounds, lasting) for one, other in zip(before, end)])
         return ContainerState(children) if any(children) else None
     if isinstance(before, (set, frozenset)):
-        return state_of(contents_of(before), contents_of(end), place, rounds)
+        return state_of(contents_of(before), contents_of(end), place, rounds, lasting)
     if isinstance(before, dict) and list(before) != list(end):
         before, end = opened(before, mark_of(end)), opened(end, mark_of(before))
     if isinstance(before, dict) and list(before) == list(end):
-        children = tuple([state_of(before[key], end[key], place, rounds) for key in before])
+        children = tuple([state_of(before[key], end[key], place, rounds, lasting) for key in before])
         return ContainerState(children, mark_of(before)) if any(children) else None
     if not isinstance(before, list) and not is_open_list(before) and not is_open_list(end):
         return None
     kind = _joined(before, end)
     if kind is None:
         return None
+    kind = lasting(kind)
     run = before[0] if len(before) == 1 and type(before[0]) is Run else None
     ring = any(type(item) is Run and item.form.is_ring for item in (*before, *end))
     length = _common_length(before, end)

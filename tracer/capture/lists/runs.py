@@ -28,6 +28,7 @@ from .elements import (
     element_of,
     joined_type,
     joined_types,
+    link_columns,
     not_one_type,
     recoded,
     row_of,
@@ -110,6 +111,8 @@ def _put_together(form: Form, children: Sequence[Any]) -> Run:
     pending = list(children)
     start = pending.pop() if form.is_ring else 0
     length = pending.pop() if form.length is None else form.length
+    if all([isinstance(column, TracedArray) for column in pending]):  # not when the program has run
+        link_columns(form.leaves, pending)
     return Run(form, pending, length, start)
 
 
@@ -123,10 +126,12 @@ def is_open_list(value: Any) -> bool:
 
 
 def require_read(items: Iterable[Any]) -> None:
-    """To be called by what reads the elements of a list."""
+    """To be called by what reads the elements of a list, and what is in them."""
     for item in items:
         if type(item) is Unread:
             item.read()
+        elif isinstance(item, (list, tuple)):
+            require_read(list.__iter__(item) if isinstance(item, list) else item)
 
 
 # --- numbers ---
@@ -199,6 +204,7 @@ def made(kind: ElementType, columns: Sequence[Instruction], length: Any, place: 
     form = Form(
         kind.structure, kind.leaves, capacity, place, length if isinstance(length, int) else None, not isinstance(start, int)
     )
+    link_columns(kind.leaves, arrays)
     return Run(form, arrays, length, start)
 
 
@@ -318,6 +324,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
     kind = joined_type(run.type, joined_types([value]))
     if kind is None:
         raise not_one_type(run.type, joined_types([value]))
+    note_copies(require_trace(), value)
     return _with_row(retyped(run, kind), position, row_of(value, kind))
 
 
@@ -395,6 +402,8 @@ def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
     pieces = _pieces(items)
     if not pieces:
         return empty(kind, 0)
+    if is_open_list(items):
+        _note_elements(items)
     first, *others = pieces
     if type(first) is Run and not others:
         return retyped(first, kind)
@@ -404,6 +413,13 @@ def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
             run = extended(run, piece)
         return run
     return _concatenated([retyped(one, kind) if type(one) is Run else run_of(one, kind) for one in pieces], kind)
+
+
+def _note_elements(items: Sequence[Any]) -> None:
+    """What is an element of these becomes a copy."""
+    for item in items:
+        if type(item) is not Run:
+            note_copies(require_trace(), item)
 
 
 def _pieces(items: Sequence[Any]) -> list[Any]:
@@ -467,6 +483,7 @@ def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
 def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
     """One run of these elements that has exactly this form."""
     run = settled(items, kind)
+    _note_elements(items)
     if run.form.is_ring and not form.is_ring:
         run = ordered(run)
     run = with_capacity(run, form.capacity, form.place)

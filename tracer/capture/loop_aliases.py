@@ -1,0 +1,161 @@
+"""What the arrays and lists in the state of a captured loop may be: others from before it, others in it, elements of lists."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..recording import pytree
+from ..recording.aliases import are_apart, bases_of, keep_apart, link
+from ..recording.current_trace import current_trace
+from ..recording.trace import Storage, Trace
+from .lists.elements import ElementType
+from .lists.runs import Run, note_copies
+from .merging import is_around, may_be_shared
+from .places import Contents, Place
+
+# The key of a slot, and which of its numbers.
+ArrayPlace = tuple[Any, int]
+
+
+class LoopAliases:
+    """What is known of one loop; it grows until no round finds more.
+
+    The bases of an array that enters a round are arrays from before the loop, and *tokens*, which stand for an array that a
+    round has made and that is then in several places.
+    """
+
+    def __init__(self, outer: Trace) -> None:
+        self.outer = outer
+        self.bases: dict[ArrayPlace, set[Storage]] = {}
+        self.end_bases: dict[ArrayPlace, set[Storage]] = {}  # the same behind a round
+        self._tokens: dict[frozenset[ArrayPlace], Storage] = {}
+        self._in_list = Storage(outer, None)  # the token of arrays that a list holds, and another place, too
+        self._together: set[frozenset[ArrayPlace]] = set()  # pairs that may hold one array when a round begins
+        self._entered: dict[ArrayPlace, Storage] = {}
+        self._put_into_lists: set[Storage] = set()  # arrays that a round has made
+        self._reachable: set[Storage] = set()
+        self._elements: set[Any] = set()  # slots with a list that is an element of another one, too
+        self._copies = dict(outer.root.copies)
+
+    def begin(self) -> None:
+        """To be called before the loop is recorded once more."""
+        self.outer.root.copies = dict(self._copies)
+
+    def enter(self, key: Any, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]) -> None:
+        """Connect the arrays among a slot's numbers with what they may be; ``held`` is what these are put together to."""
+        for number, array in enumerate(row):
+            if may_be_shared(array):
+                link(array.root_storage, bases.get((key, number), ()))
+                self._entered[key, number] = array.root_storage
+        if key in self._elements:
+            note_copies(current_trace(), held)
+
+    def separate(self) -> None:
+        """To be called behind `enter` of all slots: which of these arrays cannot be one."""
+        for one, other in itertools.combinations(self._entered, 2):
+            if frozenset((one, other)) not in self._together:
+                keep_apart(self._entered[one], self._entered[other])
+        self._entered = {}
+
+    def note_together(self, rows: dict[Any, Sequence[Any]]) -> bool:
+        """Take down which places hold what may be one array; whether that is new."""
+        arrays = {
+            (key, number): array.root_storage
+            for key, row in rows.items()
+            for number, array in enumerate(row)
+            if may_be_shared(array)
+        }
+        pairs = itertools.combinations(arrays, 2)
+        found = {frozenset((one, other)) for one, other in pairs if not are_apart(arrays[one], arrays[other])}
+        missing = not found <= self._together
+        self._together |= found
+        return missing
+
+    def forget(self, key: Any) -> None:
+        """To be called where a slot's numbers have become others."""
+        self.bases = {place: bases for place, bases in self.bases.items() if place[0] != key}
+
+    def note(self, key: Any, row: Sequence[Any]) -> bool:
+        """Take down which arrays from before the loop are among a slot's numbers; whether that is new."""
+        missing = False
+        for place, outer in self._outer_bases(key, row).items():
+            known = self.bases.setdefault(place, set())
+            missing |= not outer <= known
+            known |= outer
+        return missing
+
+    def _outer_bases(self, key: Any, row: Sequence[Any]) -> dict[ArrayPlace, set[Storage]]:
+        return {
+            (key, number): {base for base in bases_of(array.root_storage) if is_around(base.trace, self.outer)}
+            for number, array in enumerate(row)
+            if may_be_shared(array)
+        }
+
+    def note_round(self, rows: dict[Any, Sequence[Any]]) -> bool:
+        """The same for all slots behind a round, and which arrays are in several of them."""
+        missing = self.note_together(rows)
+        holders: dict[Storage, list[ArrayPlace]] = {}  # of arrays that the round has made
+        for key, row in rows.items():
+            missing |= self.note(key, row)
+            for number, array in enumerate(row):
+                for base in bases_of(array.root_storage) if may_be_shared(array) else ():
+                    if not is_around(base.trace, self.outer):
+                        holders.setdefault(base, []).append((key, number))
+        for base, places in holders.items():
+            if base in self._put_into_lists:
+                missing |= self._note_shared(self._in_list, places)
+            for pair in itertools.combinations(places, 2):
+                missing |= self._note_shared(self._tokens.setdefault(frozenset(pair), Storage(self.outer, None)), pair)
+        tokens = {self._in_list, *self._tokens.values()}
+        self.end_bases = {
+            place: outer | self.bases[place] & tokens
+            for key, row in rows.items()
+            for place, outer in self._outer_bases(key, row).items()
+        }
+        return missing
+
+    def _note_shared(self, token: Storage, places: Iterable[ArrayPlace]) -> bool:
+        missing = not all(token in self.bases[place] for place in places)
+        for place in places:
+            self.bases[place].add(token)
+        return missing
+
+    # --- lists ---
+
+    def reach(self, ends: Sequence[Any]) -> None:
+        """To be called with all that places hold behind a round."""
+        leaves = pytree.flatten(ends, lambda part: type(part) is Run)[0]
+        self._reachable = {base for leaf in leaves if may_be_shared(leaf) for base in bases_of(leaf.root_storage)}
+
+    def lasting(self, kind: ElementType) -> ElementType:
+        """The type of a list's elements without the arrays that nobody can change behind the round."""
+        forms = []
+        for form in kind.leaves:
+            made = {base for base in form.copied if not is_around(base.trace, self.outer)}
+            self._put_into_lists |= made
+            reached = {self._in_list} if made & self._reachable else set()
+            forms.append(replace(form, copied=frozenset(form.copied - made | reached)))
+        return replace(kind, leaves=tuple(forms))
+
+    def note_elements(self, ends: Sequence[tuple[Place, Any]]) -> bool:
+        """Take down which slots hold a list behind a round that has become an element of another one; whether that is new."""
+        copies, missing = self.outer.root.copies, False
+        for place, end in ends:
+            if isinstance(place, Contents) and id(place.holder) in copies:
+                missing |= id(place.holder) not in self._copies
+                self._copies[id(place.holder)] = place.holder
+            elif _is_or_holds(end, copies):
+                missing |= place.key not in self._elements
+                self._elements.add(place.key)
+        return missing
+
+
+def _is_or_holds(value: Any, containers: dict[int, Any]) -> bool:
+    """Whether a value is, or is a container that holds, one of these, which are given by their ids."""
+    if not isinstance(value, (list, tuple, dict)):
+        return False
+    parts = value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value
+    return id(value) in containers or any(_is_or_holds(part, containers) for part in parts)
