@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from jitted_calls import compiled
-from phlox import jit
+from phlox import TracerError, jit
 
 HANDLING = [{"all": "raise"}, {"divide": "raise"}, {"invalid": "raise"}, {"over": "raise"}, {"under": "raise"}, {}]
 ARRAYS = [
@@ -49,11 +49,46 @@ def test_what_stands_outside_of_the_statement_is_not_flagged():
     assert f(np.zeros(1))[0] == np.inf
 
 
-def test_what_is_in_force_where_the_function_is_called_does_not_count():
-    f = jit(lambda x: 1 / x)
-    with np.errstate(all="raise"):
-        assert f(np.zeros(1))[0] == np.inf
-    assert f(np.zeros(2))[0] == np.inf
+def test_what_is_in_force_where_the_function_is_called():
+    f, zero = jit(lambda x: 1 / x), np.zeros(1)
+    for number in range(6):
+        if number % 3 == 1:
+            with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+                f(zero)
+        elif number % 3 == 2:
+            before = np.seterr(all="raise")
+            try:
+                with pytest.raises(FloatingPointError):
+                    f(zero)
+            finally:
+                np.seterr(**before)
+        assert f(zero)[0] == np.inf
+    assert "called natively" in str(f.cache_info()) and f.cache_info().misses == 3
+
+
+def test_a_function_that_says_what_holds_behind_it_is_refused():
+    @jit
+    def f(x):
+        np.seterr(all="raise")
+        return 1 / x
+
+    before = np.geterr()
+    with pytest.raises(TracerError, match="np.seterr in a traced function"):
+        f(np.ones(1))
+    assert np.geterr() == before
+
+
+def test_a_function_may_say_and_take_back():
+    @jit
+    def f(x):
+        before = np.seterr(divide="raise")
+        y = 1 / x
+        np.seterr(**before)
+        return y / 0
+
+    assert f(np.ones(1))[0] == np.inf
+    with pytest.raises(FloatingPointError, match="divide by zero"):
+        f(np.zeros(1))
 
 
 def test_in_loops_branches_and_handlers():

@@ -180,6 +180,59 @@ def test_threads():
     assert not wrong
 
 
+def _refusing(x):
+    if x > 1:
+        raise ValueError(f"no {x}")
+    return x * 2
+
+
+def _caught(x):
+    total = 0.0
+    for v in x:
+        try:
+            print("before", v)
+            total += host_call(_refusing, np.float64, v)
+            print("behind", v)
+        except (KeyError, ValueError) as error:
+            print(error)
+            x[0] = 5
+    return total
+
+
+def _caught_in_a_loop(x):
+    total = 0.0
+    for i in range(100):
+        try:
+            total += host_call(_refusing, np.float64, x[i % 4])
+        except ValueError:
+            total -= 1
+    return total
+
+
+def _not_caught(x):
+    try:
+        return host_call(_refusing, np.float64, x[1])
+    except KeyError:
+        return 0.0
+    finally:
+        x[1] = 7
+
+
+@pytest.mark.parametrize("function", [_caught, _caught_in_a_loop, _not_caught])
+def test_handlers_see_what_is_raised(function, capsys):
+    jitted = jit(function)
+    for scale in (0.0, 1.0, 3.0):
+        outcomes = []
+        for run in (function, jitted):
+            x = np.array([0.5, 2.0, 0.1, 3.0]) * scale
+            try:
+                found = run(x)
+            except ValueError as error:
+                found = str(error)
+            outcomes.append((found, x.tolist(), capsys.readouterr().out))
+        assert outcomes[0] == outcomes[1]
+
+
 def test_errors_of_numpy_are_those_of_the_caller():
     f = jit(lambda x: host_call(lambda x: np.divide(1.0, x), x, x))
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):

@@ -16,6 +16,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
+from ..recording.errors import LeftToPython
 from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
@@ -98,9 +99,14 @@ def call_when_run(
     # Containers in them are made anew for each call.
     arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])
 
+    shapes = [result.shape for result in results]
+    is_caught = trace.root.open_tries > 0
+    if is_caught:  # whether the function has raised something that a handler may see
+        shapes.append(hlo.Shape(hlo.PRED))
+
     def call(stopped: bool, *operands: Any) -> tuple[Any, ...]:
         if stopped:  # an error flag has been raised before
-            return tuple([np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results])
+            return tuple([np.zeros(shape.dimensions, shape.dtype)[()] for shape in shapes])
         if generators:
             found = list(operands)
             for place, kind in generators.items():
@@ -109,8 +115,11 @@ def call_when_run(
         own_args, own_kwargs = arguments_of(*operands)
         try:
             value = function(*own_args, **own_kwargs)
-            return _checked(name, value, structure, results) if results or value is not None else ()
+            found = _checked(name, value, structure, results) if results or value is not None else ()
+            return (*found, np.bool_(False)) if is_caught else found
         except BaseException as error:
+            if is_caught and isinstance(error, Exception):
+                return (*[np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results], np.bool_(True))
             raised_at(error, *lines)
             raise
 
@@ -118,9 +127,11 @@ def call_when_run(
     trace.root.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
-        stopped, *[value.instruction(trace) for value in traced], shape=hlo.TupleShape(tuple([one.shape for one in results])),
-        custom_call_target=host.name, custom_call_has_side_effect=True,
+        stopped, *[value.instruction(trace) for value in traced], custom_call_target=host.name,
+        shape=hlo.TupleShape(tuple(shapes)), custom_call_has_side_effect=True,
     )  # fmt: skip
+    if is_caught:
+        trace.add_error_flag(hlo.get_tuple_element(made, len(results)), LeftToPython, f"{name} has raised an exception")
     return pytree.unflatten(structure, [_traced(trace, made, index, one) for index, one in enumerate(results)])
 
 

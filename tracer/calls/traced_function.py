@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
@@ -20,8 +21,8 @@ from ..capture.outside_objects import class_of
 from ..capture.raising import is_raised_by_user, record_raise
 from ..capture.surroundings import Surroundings
 from ..capture.texts import is_open
-from ..outside.guards import Guard
-from ..outside.paths import MISSING, Argument, Objects, Path
+from ..outside.guards import Guard, SameErrorHandling, raised_by
+from ..outside.paths import MISSING, Argument, Called, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -229,7 +230,8 @@ def _record(
             if structure is not pytree.LEAF:
                 surroundings.containers.add(name, argument)
         try:
-            result = surroundings.entered(function)(*args, **kwargs)
+            with _handling_as_before(trace):
+                result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
             is_users = is_raised_by_user(error)
             if not is_users or not any(map(is_open, (error.args, vars(error)))):
@@ -240,9 +242,23 @@ def _record(
             # It is raised when the program runs, made of values, or behind others.
             record_raise(trace, error)
             result = None
+        if trace.may_err:
+            surroundings.guard(SameErrorHandling(Called(np.geterr), raised_by(trace.error_handling)))
         if trace.unproven is not None:  # the function has kept it from passing
             raise trace.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
+
+
+@contextmanager
+def _handling_as_before(trace: Trace) -> Iterator[None]:
+    """What the function says by `np.seterr` ends with it. Raises TracerError where it should not."""
+    with np.errstate():
+        yield
+        if np.geterr() != trace.error_handling:
+            raise TracerError(
+                "np.seterr in a traced function would change what holds behind the call. Fix: with np.errstate(...):, or call "
+                "np.seterr outside of the function"
+            )
 
 
 def _is_raised_behind_changes(

@@ -55,7 +55,13 @@ _ASK_ELEMENTS = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.lexsort, np.linalg.multi_dot, np.piecewise,
     np.ravel_multi_index, np.select, np.stack, np.vstack,
 }  # fmt: skip
+
+# What is written otherwise as a rule, by the names of the special methods of containers; they take the container.
+SPECIAL_METHODS: dict[str, Callable] = {}
+
 _WITH_CACHE = type(functools.lru_cache(len))
+_OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
+_CHANGEABLE = (list, dict, set)
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
     "discard",
@@ -85,6 +91,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if at_run_time is not None:
         return at_run_time(*without_maybes(args), **kwargs)
     kind = type(function)
+    if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
+        return call(function.__get__(args[0]), *args[1:], **kwargs)
+    if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
+        return SPECIAL_METHODS[function.__name__](function.__self__, *args)
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__
         if type(inner) is types.FunctionType:

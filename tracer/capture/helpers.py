@@ -14,7 +14,7 @@ from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
-from .calls import call
+from .calls import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
 from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
@@ -43,6 +43,7 @@ __all__ = [
     "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
+built_in_getattr = getattr
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
 Later = Callable[[], Any]
 
@@ -274,6 +275,25 @@ def spread(value: Any) -> Any:
 def pairs_of(value: Any) -> Any:
     """What stands behind two stars in a dict that is written down."""
     return dicts.items(value).listed() if is_open_dict(value) else value.items()
+
+
+def _not_followed(name: str) -> Callable[..., Any]:
+    def apply(holder: Any, *others: Any) -> Any:
+        if is_open_list(holder) or any(map(is_open_list, others)):
+            raise NotImplementedError(f"{name} of a list whose length the program decides is not implemented: use the operator")
+        note_contents(holder)
+        return built_in_getattr(holder, name)(*others)
+
+    return apply
+
+
+for _name in ("add", "iadd", "imul", "iter", "reversed", "ior", "iand", "isub", "ixor", "lt", "le", "gt", "ge"):
+    SPECIAL_METHODS[f"__{_name}__"] = _not_followed(f"__{_name}__")
+SPECIAL_METHODS.update({
+    "__len__": lambda holder: call(len, holder), "__contains__": lambda holder, item: contains(item, holder),
+    "__getitem__": getitem, "__setitem__": lambda holder, index, value: setitem(value, holder, index), "__delitem__": delitem,
+    "__eq__": equal, "__ne__": differ, "__mul__": times, "__rmul__": times,
+})  # fmt: skip
 
 
 # --- statements ---

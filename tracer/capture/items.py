@@ -90,7 +90,9 @@ def _known_bounds(part: slice) -> slice:
 
 
 def _with_arrays(index: Any) -> Any:
-    """The index with an array in the place of a range between traced bounds."""
+    """The index with arrays in the place of ranges between traced bounds, and of lists whose length the program decides."""
+    if isinstance(index, list) and is_open_list(index):
+        return list_access.array_of_list(index, has_dtype=True)
     if type(index) is TracedRange:
         return np.arange(index.start, index.stop, index.step)
     return tuple(map(_with_arrays, index)) if type(index) is tuple else index

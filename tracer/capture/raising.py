@@ -36,11 +36,16 @@ _tries = _Tries()
 @contextmanager
 def inside_try() -> Iterator[None]:
     """While the body of a try statement is recorded: handlers look at the error flag."""
-    _tries.traces.append(current_trace())
+    trace = current_trace()
+    _tries.traces.append(trace)
+    if trace is not None:
+        trace.root.open_tries += 1
     try:
         yield
     finally:
         _tries.traces.pop()
+        if trace is not None:
+            trace.root.open_tries -= 1
         if not _tries.traces:
             _tries.handed_over.clear()
 

@@ -30,19 +30,12 @@ Handlers = Sequence[tuple[Callable[[], Any] | None, Block]]
 def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, names: Names) -> Any:
     """The way on which control goes on behind the statement."""
     trace = current_trace()
-    flag = None if trace is None else trace.root.error_flag
     known = 0 if trace is None else len(trace.root.error_messages)
-    before = None if flag is None else trace.read(flag)
-    if flag is not None:
-        trace.write(flag, hlo.constant(0, hlo.S64))
     try:
         sequence = _Sequence(names, (*blocks, *[handler for _, handler in handlers], orelse))
         with inside_try():
             outcome = sequence.run(blocks)
     except BaseException as error:
-        if flag is not None:
-            found = trace.read(flag)
-            trace.write(flag, hlo.select(hlo.ne(before, 0), before, found))
         if _is_of_tracing(error):
             raise
         for kinds, handler in handlers:
@@ -50,10 +43,8 @@ def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, name
                 return handler(error)
         raise
     if trace is None or len(trace.root.error_messages) == known:
-        if flag is not None:
-            trace.write(flag, before)
         return orelse() if outcome is None and orelse is not None else outcome
-    return _behind(trace, before, known, outcome, sequence, handlers, orelse)
+    return _behind(trace, known, outcome, sequence, handlers, orelse)
 
 
 def _is_of_tracing(error: BaseException) -> bool:
@@ -67,7 +58,6 @@ def _is_of_tracing(error: BaseException) -> bool:
 
 def _behind(
     trace: Trace,
-    before: hlo.Instruction | None,
     known: int,
     outcome: Any,
     sequence: _Sequence,
@@ -81,7 +71,7 @@ def _behind(
     for code in range(known + 1, len(messages) + 1):
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
-        for number, (kinds, _) in enumerate(handlers if not issubclass(kind, StaleCapture) else ()):
+        for number, (kinds, _) in enumerate(() if issubclass(kind, (StaleCapture, LeftToPython)) else handlers):
             if kinds is None or issubclass(kind, kinds()):
                 if code in sequence.unfinished:
                     messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
@@ -92,7 +82,7 @@ def _behind(
     remaining = found
     for test in tests.values():
         remaining = hlo.select(test, hlo.constant(0, hlo.S64), remaining)
-    trace.write(flag, remaining if before is None else hlo.select(hlo.ne(before, 0), before, remaining))
+    trace.write(flag, remaining)
 
     def go_on() -> Any:
         left = outcome

@@ -1,7 +1,7 @@
 """``with np.errstate(divide="raise")`` in a traced function: the compiled call raises FloatingPointError, as NumPy does.
 
-That holds for ufuncs of real numbers, and sums and products. What is in force where a function is called does not count, and
-"warn", "print", "log" and "call" are as "ignore".
+That holds for ufuncs of real numbers, and sums and products, and for what is in force where a function is called, which is
+guarded. "warn", "print", "log" and "call" are as "ignore".
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _WORDS = {"divide": "divide by zero", "over": "overflow", "under": "underflow", 
 
 
 def handling(trace: Trace) -> tuple[str, ...]:
-    """How errors are handled, as the function that is traced has said; empty where it has not."""
+    """How errors are handled; empty where none is raised."""
+    trace.root.may_err = True
     wanted = np.geterr()
-    return () if wanted == trace.root.error_handling else tuple(wanted.values())
+    return tuple(wanted.values()) if "raise" in wanted.values() else ()
 
 
 def flag_errors(

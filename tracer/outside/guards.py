@@ -45,6 +45,24 @@ class SameValue(Guard):
 
 
 @dataclass(eq=False, slots=True)
+class SameErrorHandling(Guard):
+    """What `np.geterr()` says: which errors are raised."""
+
+    value: frozenset[str]
+
+    def holds(self, found: Any) -> bool:
+        return raised_by(found) == self.value
+
+    def words(self, found: Any) -> str:
+        return f"np.seterr: raised are {sorted(self.value) or 'none'} -> {sorted(raised_by(found)) or 'none'}"
+
+
+def raised_by(handling: dict[str, str]) -> frozenset[str]:
+    """The kinds of floating-point errors that are raised where this is said."""
+    return frozenset([kind for kind, how in handling.items() if how == "raise"])
+
+
+@dataclass(eq=False, slots=True)
 class SameObject(Guard):
     """An object by its identity."""
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import types
+from contextvars import ContextVar, copy_context
 from typing import Any
 
-from .guards import Guard, SameAs, SameFunction, SameMethod, SameObject, SameType, SameValue
+import numpy as np
+
+from .guards import Guard, SameAs, SameErrorHandling, SameFunction, SameMethod, SameObject, SameType, SameValue
 from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
 
 
 def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     """What together means that a guard holds; None where more than identities have to be looked at.
 
-    The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) and ("function", function).
+    The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) and
+    ("variable", context variable).
     """
+    if isinstance(guard, SameErrorHandling):
+        return [("variable", _error_handling())]
     if not isinstance(guard, (SameAs, SameFunction, SameObject, SameType, SameValue)) or isinstance(guard, SameMethod):
         return None
     if guard.difference(NO_OBJECTS) is not None:
@@ -27,6 +34,13 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     if isinstance(guard, SameFunction):
         found.append(("function", guard.value))
     return found
+
+
+@functools.cache
+def _error_handling() -> ContextVar:
+    """Where NumPy keeps what `np.seterr` and `np.errstate` say."""
+    with np.errstate(all="ignore"):
+        return next(variable for variable in copy_context() if variable.name == "numpy.ufunc.extobj")
 
 
 def _identities(path: Path) -> list[tuple[Any, ...]] | None:

@@ -94,7 +94,11 @@ class RaisedBehindChanges(Exception):
 
 
 class LeftToPython(Exception):
-    """A loop or a branch in a ``try`` has failed, and may have done something before: Python makes the call."""
+    """What the program has come to is Python's to do, which makes the call.
+
+    A loop or a branch in a ``try`` has failed, and may have done something before; a function that the program calls has
+    raised an exception there; an array is made of an empty list.
+    """
 
 
 class IntegerOverflow(StaleCapture, OverflowError):

@@ -9,6 +9,7 @@ they are relied on.
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import functools
 import types
@@ -19,7 +20,7 @@ from .object_layout import CELL_CONTENTS
 
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
-# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value) or ("function", function).
+# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) or ("variable", variable).
 Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
@@ -30,6 +31,8 @@ _GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, valu
 # PyFunctionObject: func_code, func_defaults, func_kwdefaults; func_globals, func_closure
 FUNCTION_PARTS = (48, 56, 64)
 _FUNCTION_GLOBALS, _FUNCTION_CLOSURE = 16, 72
+# PyContextVar { PyObject_HEAD; var_name; var_default; var_cached; ... }
+_VARIABLE_CACHED = 32
 
 
 def words_of(facts: Iterable[Fact]) -> list[Word] | None:
@@ -95,7 +98,14 @@ def function_parts(function: types.FunctionType) -> list[Word]:
     return [(offset, _word(id(function) + offset)) for offset in offsets]
 
 
-_WORDS = {"item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words}
+def _variable_words(variable: contextvars.ContextVar) -> list[Word]:
+    """Where the value that was set or looked up last stands: another one there means that the variable may have changed."""
+    return [(id(variable) + _VARIABLE_CACHED, _word(id(variable) + _VARIABLE_CACHED))]
+
+
+_WORDS = {
+    "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words, "variable": _variable_words,
+}  # fmt: skip
 
 
 @functools.cache
@@ -112,6 +122,10 @@ def _layout_is_known() -> bool:
     if [word for _, word in function_parts(function)] != [id(part) for part in parts]:
         return False
     if _cell_words(function.__closure__[0], cell_value) is None:
+        return False
+    variable = contextvars.ContextVar("variable")
+    contextvars.copy_context().run(variable.set, cell_value)
+    if _variable_words(variable)[0][1] != id(cell_value):
         return False
     for holder in ({f"name{number}": object() for number in range(20)}, {1: object(), "name1": object()}):
         for key, value in holder.items():

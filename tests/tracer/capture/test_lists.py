@@ -223,6 +223,38 @@ def appended_while_gone_over(x):
 
 
 @program
+def special_methods_by_their_names(x):
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(v)
+    changed = {"a": 1}
+    if x[0] > 0:
+        changed.__setitem__("a", 5)
+        list.append(out, x[1])
+    return out.__len__(), list.__len__(out), out.__contains__(x[2]), list.__getitem__([*out, x[0]], -1), changed
+
+
+@program
+def without_elements(x):
+    above = [i for i, v in enumerate(x) if v > 5]
+    pairs = [(v, i) for i, v in enumerate(x) if v > 5]
+    flags = [v > 6 for v in x if v > 5]
+    costs = [v * 2 for v in x if v > 5]
+    x[above] = 5
+    return (
+        np.array(above),
+        np.array(pairs),
+        np.asarray(flags),
+        np.sum(above),
+        sum(costs),
+        np.array(above, dtype=int),
+        x[above],
+        x,
+    )
+
+
+@program
 def two_names(x):
     first = [1.0]
     second = first

@@ -9,11 +9,12 @@ import numpy as np
 
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import HINTS, ConcretizationError
+from ...recording.errors import HINTS, ConcretizationError, LeftToPython
 from .. import places
 from .elements import element_type, joined_type
 from .runs import (
     Run,
+    array_of,
     element,
     instruction_of,
     instructions,
@@ -306,6 +307,28 @@ def equal(first: Any, second: Any) -> Any:
     outside = hlo.ge(rows, hlo.full_like(rows, instruction_of(runs[0].length)))
     differs = hlo.not_(hlo.or_(outside, equal_rows(*runs, False)))
     return _truth(hlo.and_(lengths, hlo.not_(_any(differs))))
+
+
+# --- as arrays ---
+
+
+def array_of_list(values: Any, has_dtype: bool = False) -> Any:
+    """What ``np.array`` makes of a list. One without elements gives another array than others, but for lists of floats."""
+    items = items_of(values)
+    if type_of_items(items) is None:
+        return np.array([])
+    run = settled(items)
+    array = array_of(run)
+    if array.ndim > 1 or array.dtype != np.float64 and not has_dtype:
+        leave_empty_to_python(run, "np.array")
+    return array
+
+
+def leave_empty_to_python(run: Run, what: str) -> None:
+    """Let Python make the call where there are no elements, as what is made of them has another type then."""
+    if not isinstance(run.length, int):
+        is_empty = hlo.eq(instruction_of(run.length), 0)
+        require_trace().add_error_flag(is_empty, LeftToPython, f"{what} of a list without elements")
 
 
 # --- unpacking ---

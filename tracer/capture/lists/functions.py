@@ -17,7 +17,7 @@ from ..comprehensions import if_holds
 from ..iteration import Rows
 from ..loops import for_
 from ..places import NO_NAMES
-from .access import fail_where, gathered, item_at, items_of, sliced
+from .access import array_of_list, fail_where, gathered, item_at, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm
 from .runs import (
     Run,
@@ -47,12 +47,6 @@ def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | 
 
     for_(rows, body, None, NO_NAMES)
     return found
-
-
-def array_of_list(values: Any) -> Any:
-    """What ``np.array`` makes of a list."""
-    items = items_of(values)
-    return array_of(settled(items)) if type_of_items(items) is not None else np.array([])
 
 
 def _array(run: Run, column: hlo.Instruction) -> TracedArray:
@@ -164,8 +158,10 @@ def total(items: list[Any], start: Any) -> Any:
     kind = type_of_items(items)
     if kind is None:
         return start
-    found = np.sum(array_of(settled(items)), axis=0)
-    number = kind.numbers[0]
+    run, number = settled(items), kind.numbers[0]
+    if number is None or not (number.weak_type and number.shape.element_type.is_integer):
+        leave_empty_to_python(run, "sum()")
+    found = np.sum(array_of(run), axis=0)
     if number is not None and number.weak_type:
         found.weak_type = True
     return found + start if not isinstance(start, int) or start else found
@@ -194,6 +190,8 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
             return array
         if array.ndim >= 2:
             return array.reshape((-1, *array.shape[2:]))
+    if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
+        return call(function, array_of_list(args[0], has_dtype=True), *args[1:], **kwargs)
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()))))
     return call(function, *_with_arrays(args), **given)
 
