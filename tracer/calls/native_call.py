@@ -38,6 +38,8 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
         raise_found = _raise_found(specialization)
         if specialization.changes_containers:  # which may stand at two places
             raise NotNative
+        if recording.compares_arrays and specialization.may_meet_aliases:
+            raise NotNative
         containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
         around = Around(types, _slots(recording), _changed(recording), {**call.object_values(), **containers})
         leaves = {leaf.path: leaf for leaf in form.leaves}

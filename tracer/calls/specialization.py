@@ -48,7 +48,7 @@ class Specialization:
         self._is_repeated &= bool(recording.host_functions or recording.generators and errors)
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
-        self.may_meet_aliases = self.changes_arrays and arrays > 1
+        self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         kinds = [output.kind for output in recording.outputs]
@@ -195,20 +195,22 @@ class Specialization:
     def same_arrays(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Sharing | None:
         """For each leaf, and then each captured array, the first one that is the same memory; None if all differ.
 
-        Where one that is changed shares part of its memory with others, these have places in that. Only for functions that
-        change arrays in place. Raises ValueError where such arrays are no views of one array.
+        The first one that is the same array, for functions that ask for that. Where one that is changed shares part of its
+        memory with others, these have places in that. Only for functions that change arrays in place, or compare them. Raises
+        ValueError where arrays that share memory are no views of one array.
         """
         recording = self.recording
         values = [*values, *self.captured_arrays(objects)]
         count = len(self.leaves)
         mutated = [*recording.mutated, *[count + index for index in recording.mutated_captures]]
         arrays = [(index, value) for index, value in enumerate(values) if isinstance(value, np.ndarray)]
-        if not _may_overlap(arrays, mutated):
+        if not recording.compares_arrays and not _may_overlap(arrays, mutated):
             return None
         first: list[int | Place] = list(range(len(values)))
         places: dict[Any, int] = {}
         for index, value in arrays:
-            first[index] = places.setdefault((value.ctypes.data, value.shape, value.strides, value.dtype), index)
+            memory = (value.ctypes.data, value.shape, value.strides, value.dtype)
+            first[index] = places.setdefault(id(value) if recording.compares_arrays else memory, index)
         for index in {first[index] for index in mutated}:
             if not isinstance(first[index], Place):
                 self._divide_memory(index, arrays, first)
@@ -234,7 +236,8 @@ class Specialization:
                 "in place; use a copy of one of them"
             )
         for other, place in zip(members, places):
-            first[other] = place
+            if first[other] == other:  # else it is one of them
+                first[other] = place
 
 
 def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bool:

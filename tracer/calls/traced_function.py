@@ -19,6 +19,7 @@ from ...runtime.host_functions import HostFunction
 from ..capture.lists.results import with_results
 from ..capture.outside_objects import class_of
 from ..capture.raising import is_raised_by_user, record_raise
+from ..capture.shared_containers import with_shared
 from ..capture.surroundings import Surroundings
 from ..capture.texts import is_open
 from ..outside.guards import Guard, SameErrorHandling, raised_by
@@ -105,7 +106,8 @@ class Recording:
     ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
     the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
     calls ``host_functions``, and takes random numbers of the ``generators`` at these paths. Outputs and effects need the
-    arguments ``containers``. ``unrolled_loops`` says by file and line how, and why, a loop is none of the program.
+    arguments ``containers``. It ``compares_arrays`` where it asks whether two of the caller's are one. ``unrolled_loops`` says
+    by file and line how, and why, a loop is none of the program.
     """
 
     module: hlo.Module
@@ -123,6 +125,7 @@ class Recording:
     host_functions: list[HostFunction] = field(default_factory=list)
     generators: list[Path] = field(default_factory=list)
     containers: frozenset[str] = frozenset()
+    compares_arrays: bool = False
     unrolled_loops: dict[tuple[str, int], str] = field(default_factory=dict)
     trace_seconds: float = 0.0
 
@@ -288,6 +291,8 @@ def _finish(
     roots: list[hlo.Instruction] = []
     surroundings = trace.surroundings
     surroundings.is_finished = True
+    changes = surroundings.effects()
+    *set_outside, result = with_shared([*[value for *_, value in changes], result], surroundings.is_reachable)
     result = with_results(result)
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
@@ -295,7 +300,7 @@ def _finish(
     for position, leaf in enumerate(out_leaves):
         place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"
         collected.add(leaf, place)
-    effects = _effects(trace, collected)
+    effects = _effects(trace, collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
     captures = _settled_captures(trace)
@@ -324,7 +329,7 @@ def _finish(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
         trace.host_functions, [one.path for one in trace.generators.values()], _containers_needed(collected, effects),
-        trace.unrolled_loops,
+        trace.compares_arrays, trace.unrolled_loops,
     )  # fmt: skip
 
 
@@ -382,12 +387,12 @@ class _Outputs:
         return Output(_result_kind(leaf), self._numbers[identity])
 
 
-def _effects(trace: Trace, collected: _Outputs) -> list[Effect]:
+def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
     """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
-    surroundings, outputs = trace.surroundings, collected.outputs
+    outputs = collected.outputs
     captured = {capture.storage: capture.path for capture in trace.captures.values() if capture.path is not None}
     found = []
-    for how, path, value in surroundings.effects():
+    for how, path, value in changes:
         if value is MISSING:
             found.append(Effect("delete", path, None, slice(0, 0)))
             continue

@@ -87,6 +87,8 @@ def getattr_(holder: Any, name: str) -> Any:
     if surroundings is None or isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
+    if (setter := _class_that_sets(surroundings, holder, name)) is not None:
+        return surroundings.attribute(setter, surroundings.path_of(setter), name)
     if kind is types.ModuleType or isinstance(holder, type):
         if path is not None:
             return surroundings.attribute(holder, path, name)
@@ -114,6 +116,21 @@ def getattr_(holder: Any, name: str) -> Any:
     if found is not MISSING and name not in getattr(holder, "__dict__", ()):
         return _of_class(surroundings, holder, kind, name, found)
     return getattr(holder, name)
+
+
+def _class_that_sets(surroundings: Surroundings, holder: Any, name: str) -> type | None:
+    """The class whose attribute the function has set that this object, or class, has of it."""
+    classes = type(holder).__mro__
+    if isinstance(holder, type):
+        classes = holder.__mro__
+    elif name in getattr(holder, "__dict__", ()) or surroundings.has_attribute(holder, name, is_set=True):
+        return None
+    for one in classes:
+        if surroundings.has_attribute(one, name, is_set=True):
+            return one
+        if name in one.__dict__:
+            return None
+    return None
 
 
 def _of_traced(holder: TracedArray, name: str) -> Any:

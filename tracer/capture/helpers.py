@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
@@ -96,6 +96,8 @@ def is_(value: Any, other: Any) -> Any:
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
+    if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
+        require_trace().root.compares_arrays |= value.root_storage.is_visible_outside and other.root_storage.is_visible_outside
     return value is other
 
 
@@ -164,6 +166,8 @@ def contains(item: Any, container: Any) -> Any:
         return _as_bool(inside if abs(container.step) == 1 else inside & ((item - container.start) % container.step == 0))
     if not _holds_traced(item) and not any(map(_holds_traced, container)):
         return item in container
+    if any(other is item for other in container):
+        return True
     found: Any = False
     for other in container:
         if isinstance(other, (int, float, complex, np.generic, TracedArray, tuple, list)):

@@ -401,9 +401,9 @@ class Surroundings:
         self._attributes_set[key] = Attribute(path, name)
         self._attributes[key] = value
 
-    def has_attribute(self, holder: Any, name: str) -> bool:
+    def has_attribute(self, holder: Any, name: str, is_set: bool = False) -> bool:
         """Whether an attribute has been read or set."""
-        return (id(self.original(holder)), name) in self._attributes
+        return (id(self.original(holder)), name) in (self._attributes_set if is_set else self._attributes)
 
     # --- what becomes of it ---
 

@@ -156,6 +156,7 @@ class Trace:
         self.error_flag: Storage | None = None  # of the root
         self.error_messages: list[ErrorMessage] = []
         self.error_handling = np.geterr()  # of the root: as it was outside of the function
+        self.compares_arrays = False  # of the root: whether it is asked if two arrays of the caller's are one
         self.may_err = False  # of the root: whether what `np.geterr()` says decides what the program does
         self.open_tries = 0  # of the root: try statements with handlers whose bodies are being recorded
         self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 from ...recording import pytree
 from ...recording.makers import register_maker
 from ..entries import contents_of, is_open_dict, opened
+from ..shared_containers import First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
@@ -59,10 +61,15 @@ register_maker(_Result, lambda making: partial(_finished, making))
 
 def with_results(tree: Any) -> Any:
     """The tree, with what becomes a list of the right length, where there are such lists."""
-    leaves, structure = pytree.flatten(tree, _is_replaced)
-    if not any(map(_is_replaced, leaves)):
-        return tree
-    return pytree.unflatten(structure, [_result(leaf) if _is_replaced(leaf) else leaf for leaf in leaves])
+    leaves, structure = pytree.flatten(tree, lambda value: isinstance(value, (First, Other)) or _is_replaced(value))
+    found = list(map(_as_result, leaves))
+    return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
+
+
+def _as_result(leaf: Any) -> Any:
+    if type(leaf) is First:
+        return First(leaf.mark, with_results(leaf.value))
+    return _result(leaf) if _is_replaced(leaf) else leaf
 
 
 AS_RESULTS.append(with_results)
