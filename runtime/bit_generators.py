@@ -3,15 +3,17 @@
 A program gets the address of a generator's state as a number, its *handle*. That of a ``Generator`` is the address of its
 ``bitgen_t`` (``numpy/random/bitgen.h``): a pointer to a state, and functions of that which give the next bits. That of a
 ``RandomState`` is the address of its ``aug_bitgen_t``: a pointer to a ``bitgen_t``, and a normal number that is left over.
-Where these lie in the objects is not said anywhere, so it is looked for, once, in objects whose state is known; where it is
-not found, or NumPy's extension modules do not show their functions (on Windows), `is_drawn_natively` is false, and programs
-call the methods in Python.
+That of Python's ``Random`` is the address of an MT19937: a position, in 32 bits, and 624 words. Where these lie in the objects
+is not said anywhere, so it is looked for, once, in objects whose state is known; where it is not found, or NumPy's extension
+modules do not show their functions (on Windows), `is_drawn_natively` is false, and programs call the methods in Python.
 """
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import random
+import struct
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -60,7 +62,7 @@ def object_at(address: int) -> Any:
 @cache
 def _offset(kind: type) -> int | None:
     look = _LOOKED_FOR.get(kind)
-    return None if look is None or _library() is None else look()
+    return None if look is None else look()
 
 
 def _words(value: Any) -> list[int]:
@@ -82,11 +84,15 @@ def _bitgen(bit_generator: np.random.BitGenerator) -> list[int]:
 
 
 def _in_generator() -> int | None:
+    if _library() is None:
+        return None
     generator = np.random.Generator(np.random.PCG64(1))
     return _place(_words(generator), _bitgen(generator.bit_generator))
 
 
 def _in_random_state() -> int | None:
+    if _library() is None:
+        return None
     bit_generator = np.random.MT19937(1)
     state = np.random.RandomState(bit_generator)
     known = state.get_state(legacy=False)
@@ -96,9 +102,18 @@ def _in_random_state() -> int | None:
     return None if bitgen is None else _place(_words(state), [id(state) + bitgen, 1, left_over])
 
 
+def _in_random() -> int | None:
+    generator = random.Random(1)
+    *words, position = generator.getstate()[1]
+    memory = struct.pack("=625I", position, *words)
+    offset = ctypes.string_at(id(generator), type(generator).__basicsize__).find(memory)
+    return None if offset < 0 else offset
+
+
 _LOOKED_FOR: dict[type, Callable[[], int | None]] = {
     np.random.Generator: _in_generator,
     np.random.RandomState: _in_random_state,
+    random.Random: _in_random,
 }
 
 # --- the functions ---

@@ -1,15 +1,16 @@
-"""Random numbers of NumPy's generators, as programs draw them in Python: the functions that native code calls, one by one."""
+"""Random numbers as programs draw them in Python: by the functions that native code calls, one by one."""
 
 from __future__ import annotations
 
 import ctypes
+import random
 from typing import Any
 
 import numpy as np
 
 from ..hlo import Shape
-from ..hlo.ops.random_calls import PREFIX, Draw, draw_of
-from .bit_generators import function
+from ..hlo.ops.random_calls import KINDS, Draw, draw_of
+from .bit_generators import function, generator_at
 from .custom_calls import PythonTarget, register_family
 
 _C_TYPES = {
@@ -31,14 +32,17 @@ class _Drawing:
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
-        self.__qualname__ = f"NumPy's {draw.kind}, {draw.name}"
+        self.__qualname__ = f"{draw.kind}, {draw.name}"
 
     def __call__(self, stopped: Any, handle: Any, *parameters: Any, shape: Shape) -> np.ndarray:
         result = np.zeros(shape.dimensions, shape.dtype)
         if not stopped and result.size:
             flat = result.reshape(-1)
             bitgen = int(handle)
-            if self.draw.kind == "RandomState":
+            if self.draw.kind == "random.Random":
+                _draw_by_methods(generator_at(handle, random.Random), self.draw, parameters, flat)
+                return result[()]
+            if self.draw.kind == "numpy.random.RandomState":
                 bitgen = ctypes.c_uint64.from_address(bitgen).value
             if self.draw.is_bounded:
                 _fill(bitgen, self.draw, parameters, flat)
@@ -75,7 +79,8 @@ def _fill(bitgen: int, draw: Draw, bounds: Any, flat: np.ndarray) -> None:
     word = _C_TYPES[draw.result.name]
     name = "bool" if draw.result.name == "pred" else f"uint{8 * ctypes.sizeof(word)}"
     fill = _typed(f"random_bounded_{name}_fill", None, [word, word, ctypes.c_ssize_t, _BOOL, _POINTER])
-    fill(bitgen, *[word(int(bound)).value for bound in bounds], flat.size, draw.kind == "RandomState", flat.ctypes.data)
+    masked = draw.kind == "numpy.random.RandomState"
+    fill(bitgen, *[word(int(bound)).value for bound in bounds], flat.size, masked, flat.ctypes.data)
 
 
 def _permute(bitgen: int, flat: np.ndarray) -> None:
@@ -110,4 +115,18 @@ def _gauss(handle: int, bitgen: int) -> float:
     return factor * y
 
 
-register_family(PREFIX, _find)
+def _draw_by_methods(generator: random.Random, draw: Draw, parameters: Any, flat: np.ndarray) -> None:
+    if draw.name == "random":
+        flat[:] = [generator.random() for _ in flat]
+    elif draw.name == "inverse_exponential":
+        flat[:] = [-_log(1.0 - generator.random()) for _ in flat]
+    elif draw.name == "below":
+        flat[:] = [generator.randrange(int(limit)) for limit in np.broadcast_to(np.ravel(parameters[0]), flat.shape)]
+    else:
+        order = list(range(flat.size))
+        generator.shuffle(order)
+        flat[:] = order
+
+
+for _kind in KINDS:
+    register_family(f"{_kind}.", _find)

@@ -1,6 +1,11 @@
-"""Random numbers of NumPy's generators: calls of NumPy's own functions on a generator's state, which goes on where it lies."""
+"""Random numbers: calls of NumPy's own functions on a generator's state, which goes on where it lies.
+
+Python's ``Random`` has no functions to call: what it does with its MT19937 is emitted.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from llvmlite import ir
 
@@ -9,7 +14,7 @@ from ...hlo.ops.random_calls import Draw
 from ...runtime.bit_generators import FUNCTIONS
 from ...runtime.random_draws import BINOMIAL_BYTES
 from ..llvm.arrays import Array
-from ..llvm.branches import chosen
+from ..llvm.branches import UNLIKELY, chosen, replaced_if
 from ..llvm.index import Affine
 from ..llvm.loops import carried_loop, while_loop
 from ..llvm.memory import element_address, stack_memory
@@ -18,6 +23,7 @@ from ..llvm.types import DOUBLE, I1, I8, I32, I64, POINTER, memory_type, scalar_
 from .frame import Frame, Leaf, Values
 
 _VOID = ir.VoidType()
+_WORDS = 624  # of an MT19937
 
 
 def emit_draw(frame: Frame, instruction: Instruction, values: Values, draw: Draw) -> list[Leaf]:
@@ -47,7 +53,8 @@ class _Drawing:
         return output if shape.rank else output.load(b, (), 1)
 
     def _bitgen(self) -> ir.Value:
-        return self.b.load(self.handle, typ=POINTER) if self.draw.kind == "RandomState" else self.handle
+        """What NumPy's functions take; Python's generators are their handle."""
+        return self.b.load(self.handle, typ=POINTER) if self.draw.kind == "numpy.random.RandomState" else self.handle
 
     def _fill_with_zeros(self, output: Array) -> None:
         memset = declaration(self.b.module, "llvm.memset.p0.i64", _VOID, [POINTER, I8, I64, I1])
@@ -72,7 +79,11 @@ class _Drawing:
         """One number."""
         b, draw = self.b, self.draw
         if draw.name == "gauss":
-            return b.call(self._gauss(), [self.handle])
+            return b.call(self._own_function("random_gauss", DOUBLE, [POINTER], self._write_gauss), [self.handle])
+        if draw.name == "random":
+            return self._uniform(bitgen)
+        if draw.name == "below":
+            return self._below(parameters[0])
         if draw.name == "inverse_exponential":
             one = b.fsub(DOUBLE(1), self._uniform(bitgen))
             return b.fneg(b.call(self._function("log", DOUBLE, [DOUBLE]), [one]))
@@ -86,7 +97,7 @@ class _Drawing:
         b, element = self.b, memory_type(output.shape.element_type)
         name = "bool" if self.draw.result.name == "pred" else f"uint{element.width}"
         bounds = bounds if element is I64 else [b.trunc(bound, element) for bound in bounds]
-        masked = I1(int(self.draw.kind == "RandomState"))
+        masked = I1(int(self.draw.kind == "numpy.random.RandomState"))
         arguments = [bitgen, *bounds, I64(output.shape.size), masked, output.pointer]
         self._call(f"random_bounded_{name}_fill", _VOID, arguments)
 
@@ -97,7 +108,10 @@ class _Drawing:
 
         def exchange(number: ir.Value, _: list) -> tuple:
             last = b.sub(I64(size), number)
-            other = self._call("random_interval", I64, [bitgen, last])
+            if self.draw.kind == "random.Random":
+                other = self._below(b.add(last, I64(1)))
+            else:
+                other = self._call("random_interval", I64, [bitgen, last])
             one = output.load(b, (Affine(last),), 1)
             output.store(b, (Affine(last),), output.load(b, (Affine(other),), 1), 1)
             output.store(b, (Affine(other),), one, 1)
@@ -115,6 +129,8 @@ class _Drawing:
     # --- functions ---
 
     def _uniform(self, bitgen: ir.Value) -> ir.Value:
+        if self.draw.kind == "random.Random":
+            return self.b.call(self._own_function("random_of_python", DOUBLE, [POINTER], self._write_random), [bitgen])
         return self._call("random_standard_uniform", DOUBLE, [bitgen])
 
     def _call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
@@ -134,20 +150,24 @@ class _Drawing:
                 argument.add_attribute("zeroext")
         return function
 
-    def _gauss(self) -> ir.Function:
-        """Normal numbers by the polar method, as `RandomState` draws them: two at a time, of which one is left over."""
-        known = self.frame.llvm.globals.get("random_gauss")
+    def _own_function(
+        self, name: str, result: ir.Type, arguments: list[ir.Type], write: Callable[..., ir.Value]
+    ) -> ir.Function:
+        """A function of this module; ``write`` writes it, of its arguments, and returns its result."""
+        known = self.frame.llvm.globals.get(name)
         if known is not None:
             return known
-        log = self._function("log", DOUBLE, [DOUBLE])
-        function = ir.Function(self.frame.llvm, ir.FunctionType(DOUBLE, [POINTER]), "random_gauss")
+        function = ir.Function(self.frame.llvm, ir.FunctionType(result, arguments), name)
         function.linkage = "internal"
         outer, self.b = self.b, ir.IRBuilder(function.append_basic_block("entry"))
-        self._write_gauss(function.args[0], log)
+        self.b.ret(write(*function.args))
         self.b = outer
         return function
 
-    def _write_gauss(self, handle: ir.Value, log: ir.Function) -> None:
+    # --- normal numbers of a RandomState ---
+
+    def _write_gauss(self, handle: ir.Value) -> ir.Value:
+        """The polar method: two numbers at a time, of which one is left over."""
         b = self.b
         has_one_at, left_over_at = element_address(b, handle, I64(1), I64), element_address(b, handle, I64(2), I64)
         with b.if_then(b.icmp_unsigned("!=", b.load(has_one_at, typ=I32), I32(0))):
@@ -164,7 +184,74 @@ class _Drawing:
             loop.carry([x, y, b.fadd(b.fmul(x, x), b.fmul(y, y))])
         x, y, size = loop.values
         root = b.module.declare_intrinsic("llvm.sqrt", [DOUBLE])
-        factor = b.call(root, [b.fdiv(b.fmul(DOUBLE(-2), b.call(log, [size])), size)])
+        log = b.call(self._function("log", DOUBLE, [DOUBLE]), [size])
+        factor = b.call(root, [b.fdiv(b.fmul(DOUBLE(-2), log), size)])
         b.store(b.fmul(factor, x), left_over_at)
         b.store(I32(1), has_one_at)
-        b.ret(b.fmul(factor, y))
+        return b.fmul(factor, y)
+
+    # --- the MT19937 of a Random ---
+
+    def _below(self, limit: ir.Value) -> ir.Value:
+        """An integer below a limit of at least 1: bits, as many as the limit has, until these are below it."""
+        return self.b.call(self._own_function("random_below", I64, [POINTER, I64], self._write_below), [self.handle, limit])
+
+    def _next_word(self, handle: ir.Value) -> ir.Value:
+        return self.b.call(self._own_function("random_word", I32, [POINTER], self._write_word), [handle])
+
+    def _write_random(self, handle: ir.Value) -> ir.Value:
+        b = self.b
+        high, low = (b.lshr(self._next_word(handle), I32(bits)) for bits in (5, 6))
+        scaled = b.fadd(b.fmul(b.uitofp(high, DOUBLE), DOUBLE(2.0**26)), b.uitofp(low, DOUBLE))
+        return b.fmul(scaled, DOUBLE(2.0**-53))
+
+    def _write_below(self, handle: ir.Value, limit: ir.Value) -> ir.Value:
+        b = self.b
+        count = b.sub(I64(64), b.call(declaration(b.module, "llvm.ctlz.i64", I64, [I64, I1]), [limit, I1(0)]))
+        is_short = b.icmp_unsigned("<=", count, I64(32))
+        unneeded = b.and_(b.sub(I64(0), count), I64(31))  # bits of the last word
+
+        def shifted() -> ir.Value:
+            return b.lshr(b.zext(self._next_word(handle), I64), unneeded)
+
+        def two_words() -> list[ir.Value]:
+            first = b.zext(self._next_word(handle), I64)
+            return [b.or_(first, b.shl(shifted(), I64(32)))]
+
+        with while_loop(b, [limit]) as loop:
+            (number,) = loop.values
+            loop.leave_unless(b.icmp_unsigned(">=", number, limit))
+            loop.carry(chosen(b, is_short, [lambda: [shifted()], two_words]))
+        return loop.values[0]
+
+    def _write_word(self, handle: ir.Value) -> ir.Value:
+        b = self.b
+        words = element_address(b, handle, I64(1), I32)
+        position = b.zext(b.load(handle, typ=I32), I64)
+        is_over = b.icmp_unsigned(">=", position, I64(_WORDS))
+        twist = self._own_function("random_twist", I32, [POINTER], self._write_twist)
+        (position,) = replaced_if(b, is_over, [position], lambda: b.call(twist, [words]) and [I64(0)], UNLIKELY)
+        b.store(b.trunc(b.add(position, I64(1)), I32), handle)
+        word = b.load(element_address(b, words, position, I32), typ=I32)
+        word = b.xor(word, b.lshr(word, I32(11)))
+        word = b.xor(word, b.and_(b.shl(word, I32(7)), I32(0x9D2C5680)))
+        word = b.xor(word, b.and_(b.shl(word, I32(15)), I32(0xEFC60000)))
+        return b.xor(word, b.lshr(word, I32(18)))
+
+    def _write_twist(self, words: ir.Value) -> ir.Value:
+        """Make the next words of all."""
+        b = self.b
+
+        def at(number: ir.Value, distance: int) -> ir.Value:
+            place = b.add(number, I64(distance))
+            place = b.select(b.icmp_unsigned(">=", place, I64(_WORDS)), b.sub(place, I64(_WORDS)), place)
+            return b.load(element_address(b, words, place, I32), typ=I32)
+
+        def step(number: ir.Value, _: list) -> tuple:
+            mixed = b.or_(b.and_(at(number, 0), I32(0x80000000)), b.and_(at(number, 1), I32(0x7FFFFFFF)))
+            last = b.select(b.trunc(mixed, I1), I32(0x9908B0DF), I32(0))
+            b.store(b.xor(b.xor(at(number, 397), b.lshr(mixed, I32(1))), last), element_address(b, words, number, I32))
+            return ()
+
+        carried_loop(b, 0, _WORDS, 1, (), step, "words")
+        return I32(0)

@@ -1,4 +1,4 @@
-"""Custom calls that draw random numbers from NumPy's generators: ``numpy.random.Generator.normal``, ``...RandomState.gauss``.
+"""Custom calls that draw random numbers from the generators of NumPy and Python: ``numpy.random.Generator.normal``.
 
 The first operand says that nothing is to be drawn (an error was found before), and the result is zero; the second is the handle
 of a generator (`phlox.runtime.bit_generators`), whose state goes on. The others are parameters of the distribution: scalars, or
@@ -14,8 +14,7 @@ from ..element_type import F32, F64, PRED, S8, S16, S32, S64, U8, U16, U32, U64,
 from ..errors import require
 from ..shape import AnyShape, Shape
 
-PREFIX = "numpy.random."
-KINDS = ("Generator", "RandomState")
+KINDS = ("numpy.random.Generator", "numpy.random.RandomState", "random.Random")
 
 # By the name of a draw: the types of its parameters and of what is drawn. Each is the function ``random_<name>`` of
 # ``numpy/random/distributions.h``, called once for each element.
@@ -29,8 +28,9 @@ _FUNCTIONS = {
     "negative_binomial": "dd:l", "logseries": "d:l", "geometric": "d:l", "zipf": "d:l", "binomial": "dl:l",
     "hypergeometric": "lll:l", "bounded_uint64": "uu:u",
 }  # fmt: skip
-# Others: normal and exponential numbers as RandomState draws them, and the numbers from 0 on in a random order.
-_OTHERS = {"gauss": ":d", "inverse_exponential": ":d", "permutation": ":l"}
+# Others: normal and exponential numbers as RandomState draws them; the numbers from 0 on in a random order; uniform numbers and
+# integers below the parameter as Python's Random draws them.
+_OTHERS = {"gauss": ":d", "inverse_exponential": ":d", "permutation": ":l", "random": ":d", "below": "u:u"}
 _LETTERS = {"d": F64, "f": F32, "l": S64, "u": U64}
 # Integers from the first parameter on, up to the second one behind it; by rejection of the bits, or, as RandomState does, of
 # what is left of them under a mask.
@@ -57,8 +57,8 @@ def draw_of(target: str) -> Draw | None:
     >>> draw_of("numpy.random.Generator.poisson").result is S64
     True
     """
-    kind, _, name = target.removeprefix(PREFIX).partition(".")
-    if not target.startswith(PREFIX) or kind not in KINDS:
+    kind, _, name = target.rpartition(".")
+    if kind not in KINDS:
         return None
     if name in _BOUNDED:
         return Draw(name, kind, (U64, U64), _BOUNDED[name])

@@ -1,5 +1,6 @@
 """Random numbers of NumPy's generators in compiled functions: those that NumPy draws, and generators that have gone as far."""
 
+import random
 import threading
 import time
 import warnings
@@ -18,6 +19,8 @@ MATRIX = np.arange(12.0).reshape(3, 4)
 def state(generator):
     if isinstance(generator, np.random.Generator):
         return repr(generator.bit_generator.state)
+    if generator is random or isinstance(generator, random.Random):
+        return repr(generator.getstate())
     return repr(generator.get_state(legacy=False))
 
 
@@ -122,12 +125,26 @@ OF_RANDOM_STATES = {
         g.randn(), g.standard_cauchy(), g.rayleigh(2.0, 3), g.vonmises(0, 1), g.power(2.0), g.pareto(3.0), g.geometric(0.2),
     ),
 }  # fmt: skip
+OF_PYTHON = {
+    "random": lambda g, t: (g.random(), g.uniform(t, 2 * t), g.uniform(1, 2), g.expovariate(2.0), g.random()),
+    "integers": lambda g, t: (
+        g.randint(1, 6), g.randrange(100), g.randrange(1), g.randrange(-5, 2**33), g.randrange(2**31), g.randrange(2**31 + 1),
+        g.randrange(2**32), g.randrange(2**32 + 1), g.randrange(2**40), g.randint(-(2**61), 2**61),
+    ),
+    "choice": lambda g, t: (
+        g.choice([1, 2, 5]), g.choice((1.5, 2.5)), g.choice(range(3, 30, 4)), g.choice(PARTS), g.choice(MATRIX), g.choice([7]),
+    ),
+    "by way of Python": lambda g, t: (
+        g.gauss(0, 1), g.random(), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2), g.random(),
+    ),
+}  # fmt: skip
 METHODS = [
     pytest.param(make, program, id=f"{make.__name__}, {name}")
     for makers, programs in (
         ((GENERATOR, RANDOM_STATE), OF_BOTH),
         ((GENERATOR,), OF_GENERATORS),
         ((RANDOM_STATE,), OF_RANDOM_STATES),
+        ((random.Random,), OF_PYTHON),
     )
     for make in makers
     for name, program in programs.items()
@@ -278,10 +295,11 @@ def restart():
     OUTSIDE.bit_generator.state = GENERATOR(1).bit_generator.state
     CONFIG["rng"], HOLDER.rng, HOLDER.legacy = GENERATOR(2), GENERATOR(3), RANDOM_STATE(4)
     np.random.seed(5)
+    random.seed(6)
 
 
 def states():
-    generators = (OUTSIDE, CONFIG["rng"], HOLDER.rng, HOLDER.legacy, np.random)
+    generators = (OUTSIDE, CONFIG["rng"], HOLDER.rng, HOLDER.legacy, np.random, random)
     return [state(one) for one in generators]
 
 
@@ -425,6 +443,15 @@ def shuffled_in_parts(rng, x):
     return x.sum(0)
 
 
+def with_the_library(count):
+    inside = 0
+    for _ in range(count):
+        if random.random() ** 2 + random.uniform(0, 1) ** 2 < 1:
+            inside += random.choice([1, 2]) * random.randint(1, 6)
+    random.seed(count)
+    return inside, random.random(), random.gauss(0, 1), random.random()
+
+
 def changes_before_an_error(rng, x, scale):
     x[0] = rng.random()
     x[1] = rng.normal(0, scale)
@@ -462,6 +489,8 @@ PROGRAMS = [
     (tallied, lambda: (GENERATOR(4), 300)),
     (kept_outside, lambda: (GENERATOR(4),)),
     (shuffled, lambda: (GENERATOR(4), np.arange(10.0))),
+    (shuffled, lambda: (random.Random(4), np.arange(10.0))),
+    (with_the_library, lambda: (1000,)),
     (shuffled_in_parts, lambda: (GENERATOR(4), np.arange(12).reshape(3, 4))),
     (changes_before_an_error, lambda: (GENERATOR(4), np.zeros(3), -1.0)),
     (index_out_of_range, lambda: (GENERATOR(4), 5, np.arange(5.0))),

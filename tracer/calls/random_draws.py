@@ -1,7 +1,7 @@
-"""How methods of NumPy's generators become instructions that draw what NumPy would draw.
+"""How methods of generators of random numbers become instructions that draw what NumPy or Python would draw.
 
-`random_distributions` and `random_choices` have the methods: each is a function of a `Source` and of the method's own
-arguments. What one cannot do without Python raises NotDrawn, before anything is drawn.
+`random_distributions`, `random_choices` and `random_of_python` have the methods: each is a function of a `Source` and of the
+method's own arguments. What one cannot do without Python raises NotDrawn, before anything is drawn.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import random
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -16,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...hlo.ops.random_calls import PREFIX
 from ...runtime.bit_generators import is_drawn_natively
 from ..recording.array import TracedArray, require_trace
 from ..recording.operands import as_traced, require, shape_of
 
 Method = Callable[..., Any]
 _METHODS: dict[tuple[type, str], Method] = {}
-GENERATOR, RANDOM_STATE = np.random.Generator, np.random.RandomState
+GENERATOR, RANDOM_STATE, RANDOM = np.random.Generator, np.random.RandomState, random.Random
+_NAMES = {GENERATOR: "numpy.random.Generator", RANDOM_STATE: "numpy.random.RandomState", RANDOM: "random.Random"}
 
 
 class NotDrawn(Exception):
@@ -50,7 +51,7 @@ class Source(NamedTuple):
         return hlo.custom_call(
             stopped, self.handle.instruction(trace), *parameters,
             shape=hlo.Shape(element_type, () if form.count is None else (form.count,)),
-            custom_call_target=f"{PREFIX}{self.kind.__name__}.{name}", custom_call_has_side_effect=True,
+            custom_call_target=f"{_NAMES[self.kind]}.{name}", custom_call_has_side_effect=True,
         )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def _signature(method: Method) -> inspect.Signature:
 
 
 def methods(names: str | Sequence[str], *kinds: type) -> Callable[[Method], Method]:
-    """Decorator: the function is the method of these names of these types, by default of both."""
+    """Decorator: the function is the method of these names of these types, by default of both of NumPy's."""
 
     def register(method: Method) -> Method:
         each = [names] if isinstance(names, str) else names

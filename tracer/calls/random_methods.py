@@ -20,7 +20,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Trace
-from . import random_choices, random_distributions  # noqa: F401  (importing them makes the methods known)
+from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, drawn
 from .random_generators import RandomGenerator, remember_example

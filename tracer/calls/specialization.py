@@ -104,7 +104,8 @@ class Specialization:
                 arguments[index] = convert(arguments[index])
         if self._captures:
             captured = [path.read(objects) for path, _ in self._captures]
-            given = [value if capture[1] is None else capture[1](value) for value, capture in zip(captured, self._captures)]
+            pairs = zip(captured, self._captures)
+            given = [np.asarray(value if convert is None else convert(value)) for value, (_, convert) in pairs]
             arguments = (*arguments, *given)
         if self.changes_arrays:
             self._require_writeable(values, captured if self._captures else ())
