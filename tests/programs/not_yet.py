@@ -11,7 +11,6 @@ NOT_YET = {
     "image_lab.laplacian_pyramid": "error: TracerError: a list whose length the program decides has...",
     "image_lab.lucas_kanade": "error: ConcretizationError: a dict is dict {(6, 6): TracedArray...",
     "image_lab.thin_lines": "time: a call takes more than 5 s",
-    "iterative_methods.qr_algorithm": "error: ValueError: operands could not be broadcast together wit...",
     "learning_lab.decision_tree": "time: a call takes more than 5 s",
     "learning_lab.layers_and_adam": "time: a call takes more than 5 s",
     "learning_lab.linear_regression_until_tolerance": "error: ConcretizationError: The traced value pred[] is used to...",

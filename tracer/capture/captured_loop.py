@@ -46,6 +46,7 @@ from .merging import (
     labels,
     numbers,
     unchanged,
+    without_sizes,
     zero_like,
 )
 from .outcomes import (
@@ -61,6 +62,8 @@ from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_n
 from .stacked_rows import row_of
 
 _MOST_ATTEMPTS = 60
+# So many rounds of a loop in which arrays change their sizes are better unrolled.
+_FEW_ROUNDS = 64
 
 
 _RETURNED = Place()
@@ -182,6 +185,7 @@ class CapturedLoop:
             self.outer, name, tuple(state), lambda state: self._condition(slots, list(state)),
             lambda state: self._round(slots, list(state)), function_place(self.body), tuple(names),
             always_ends=isinstance(length, int) and not self.leaves_early, widens=True,
+            resizes=not isinstance(length, int) or self.leaves_early or length > _FEW_ROUNDS,
         )  # fmt: skip
         return list(loop.run())
 
@@ -288,6 +292,8 @@ class CapturedLoop:
     def _widened(self, place: Place, form: Form, value: Any) -> Form | None:
         """The form that values of this form have together with this value, None if it is the same."""
         both = joined(form, form_of(value, self.outer, as_views=True), in_loop=True)
+        if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
+            both = without_sizes(both)
         if is_like(both, form):
             return None
         if isinstance(place, Contents) and not isinstance(both, Container):

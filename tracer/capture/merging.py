@@ -20,6 +20,7 @@ from ..recording import pytree
 from ..recording.aliases import bases_of, link
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
+from ..recording.dynamic_array import dynamic, fitted, padded_instruction, size_of
 from ..recording.errors import at
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
@@ -115,9 +116,10 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """An array or a number that the program computes."""
+    """An array or a number that the program computes; the sizes of one ``of_any_size`` are known at run time only."""
 
     kind: ValueType
+    of_any_size: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +250,8 @@ def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
             if not known:
                 return first
             return Optional(absent, known[0] if len(known) == 1 else joined(*known, in_loop))
+    if isinstance(first, Number) and first.of_any_size and isinstance(without_sizes(second), Number):
+        return first
     if isinstance(first, OneOf) or isinstance(second, OneOf):
         forms = list(first.forms if isinstance(first, OneOf) else (first,))
         for form in second.forms if isinstance(second, OneOf) else (second,):
@@ -258,7 +262,18 @@ def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
             else:
                 forms.append(form)
         return OneOf(tuple(forms)) if len(forms) > 1 else forms[0]
-    return _together(first, second, in_loop) or OneOf((first, second))
+    both = _together(first, second, in_loop)
+    if both is None and in_loop and (kind := _kind(first)) is not None and _kind(second) is not None:
+        return Number(kind)
+    return both or OneOf((first, second))
+
+
+def without_sizes(form: Form) -> Form:
+    """The form of an array of any size, of one or of several arrays of as many dimensions; of anything else its own."""
+    found = list(map(_kind, form.forms if isinstance(form, OneOf) else (form,)))
+    if None in found or len({kind.shape.rank for kind in found}) > 1 or any(kind.is_scalar for kind in found):
+        return form
+    return Number(found[0], of_any_size=True)
 
 
 def _where_there(form: Form, absent: Any) -> Form | None:
@@ -286,7 +301,7 @@ def _together(first: Form, second: Form, in_loop: bool) -> Form | None:
     if None in kinds:
         return None
     both = common_type(*kinds)
-    return Number(kinds[0]) if both is None and in_loop else both and Number(both)
+    return both and Number(both)
 
 
 def _looked_into(form: Form, other: Form) -> Form:
@@ -360,7 +375,7 @@ def numbers(form: Form, value: Any) -> list[Any]:
     if isinstance(form, Fixed):
         return []
     if isinstance(form, Number):
-        return [value] if type(value) is not Choice else _chosen_numbers(value, [[one] for one in value.values], [form.kind])
+        return [value if type(value) is not Choice else _chosen_number(value, form.kind)]
     if isinstance(form, Optional):
         if value is form.absent:
             return [False, *numbers(form.form, NOWHERE)]
@@ -376,6 +391,26 @@ def numbers(form: Form, value: Any) -> list[Any]:
         return [start.value() for one, start in starts if isinstance(one, Number)]
     _, parts = _taken_apart(value)
     return [number for part, one in zip(form.parts, parts) for number in numbers(part, one)]
+
+
+def _chosen_number(choice: Choice, kind: ValueType) -> Any:
+    if len({one.shape for one in choice.values if isinstance(one, TracedArray) and not one.is_dynamic}) > 1:
+        return _chosen_of_any_size(choice)
+    return _chosen_numbers(choice, [[one] for one in choice.values], [kind])[0]
+
+
+def _chosen_of_any_size(choice: Choice) -> TracedArray:
+    """The one of arrays of several shapes that it is; its sizes are known at run time only."""
+    trace = require_trace()
+    kind = functools.reduce(lambda one, other: promoted(one, other, widens=True, resizes=True), map(kind_of, choice.values))
+    arrays = [fitted(hlo.convert(one.recorded(trace), kind.shape.element_type), kind.shape) for one in choice.values]
+    sizes = [[size_of(one, d) for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)] for one in arrays]
+    found = [padded_instruction(arrays[0]), *sizes[0]]
+    for place, (array, own) in enumerate(zip(arrays[1:], sizes[1:]), 1):
+        is_this = (choice.number == place).instruction(trace)
+        found = [hlo.select(is_this, one, other) for one, other in zip((padded_instruction(array), *own), found)]
+    dynamic_dimensions = [d for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)]
+    return dynamic(trace, found[0], dict(zip(dynamic_dimensions, found[1:])))
 
 
 def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[ValueType]) -> list[Any]:

@@ -47,13 +47,13 @@ def type_of(array: TracedArray) -> ValueType:
     return ValueType(shape, array.weak_type, array.is_scalar)
 
 
-def promoted(first: ValueType, second: ValueType, widens: bool = False) -> ValueType | None:
+def promoted(first: ValueType, second: ValueType, widens: bool = False, resizes: bool = False) -> ValueType | None:
     """The type that both can take on without changing what either is, None if there is none.
 
     Equal dtypes go together; Python numbers adapt, to other values and among each other. Where it ``widens`` all dtypes do.
-    Sizes that are known at run time only go together with others.
+    Sizes that are known at run time only go together with others, and where it ``resizes`` all do.
     """
-    shape = joined_shape(first.shape, second.shape)
+    shape = joined_shape(first.shape, second.shape, resizes)
     if shape is None:
         return None
     strong = not (first.weak_type and second.weak_type)

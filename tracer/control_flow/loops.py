@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import CarryTypeError
+from ..recording.dynamic_array import padded_instruction, size_of
+from ..recording.errors import CarryTypeError, SizeBeyondBound
 from ..recording.intervals import CARRIED, note_carried, note_interval, require_carried
 from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
@@ -99,12 +102,16 @@ def counted_loop(
     return loop.run()[1]
 
 
-# A size that grows in each round has no bound.
+# A size that still grows when the loop is recorded for so many times has no bound that follows from the program.
 _RECORDINGS = 4
+_LEAST_BOUND = 256
 
 
 class Loop:
     """A While that is being recorded; where it ``widens``, dtypes in its state meet as in arithmetic.
+
+    Where it ``resizes`` arrays may leave a round with other sizes than they have entered it with, known at run time only then.
+    The bound of one that grows in each round is guessed: ``guessed`` says at which place, by the array and the dimension.
 
     It is recorded again with other types where a Python number in the state turns out to take on a dtype, and in another form
     where the condition changes something outside, which the condition of a While cannot.
@@ -121,9 +128,11 @@ class Loop:
         prefixes: tuple[str, ...] = (),
         always_ends: bool = False,
         widens: bool = False,
+        resizes: bool = False,
     ) -> None:
         self.outer, self.name, self.place = outer, name, place
         self.condition, self.body, self.always_ends, self.widens = condition, body, always_ends, widens
+        self.resizes, self.guessed = resizes, {}
         self.changing: set[Storage] = set()
         self.leaves, self.structure = pytree.flatten(init)
         self.paths = pytree.leaf_paths(self.structure, "state")
@@ -234,15 +243,49 @@ class Loop:
         wanted = list(self.types)
         for number, (array, value, old) in enumerate(zip(arrays, values, self.types)):
             new = type_of(array)
-            both = promoted(old, new, self.widens)
-            if both is None or self.recordings > _RECORDINGS and both.shape != old.shape:
+            both = promoted(old, new, self.widens, self.resizes)
+            if both is not None:
+                both = self._bounded(number, old, both, value)
+            if both is None:
                 raise CarryTypeError(self._drift(number, old, new, value))
             wanted[number] = both
         if [(kind.shape, kind.weak_type) for kind in wanted] != [(kind.shape, kind.weak_type) for kind in self.types]:
             self.types = wanted
             self.recordings += 1
             return None
-        return [convert(body, value, kind) for value, kind in zip(values, wanted)]
+        return [self._fitted(body, number, value, kind) for number, (value, kind) in enumerate(zip(values, wanted))]
+
+    def _bounded(self, number: int, old: ValueType, new: ValueType, value: hlo.Instruction) -> ValueType | None:
+        """The type with guessed bounds in dimensions that grow in each round; None where none may be guessed."""
+        bounds = list(new.shape.dimensions)
+        for d, bound in enumerate(bounds):
+            if self.recordings > _RECORDINGS and bound > old.shape.dimensions[d] and (number, d) not in self.guessed:
+                if not self.resizes:
+                    return None
+                self.guessed[number, d] = str(value.source)
+            if (number, d) in self.guessed:
+                guess = self.outer.root.guessed_bounds.setdefault(self.guessed[number, d], max(_LEAST_BOUND, 2 * bound))
+                bounds[d] = max(guess, old.shape.dimensions[d])
+        dynamic = [new.shape.is_dynamic(d) for d in range(new.shape.rank)]
+        return replace(new, shape=new.shape.with_dimensions(tuple(bounds), dynamic))
+
+    def _fitted(self, body: Trace, number: int, value: hlo.Instruction, kind: ValueType) -> hlo.Instruction:
+        """The value as it is carried; the call fails where a size is larger than the bound that was guessed for it."""
+        for d in range(kind.shape.rank):
+            if (number, d) in self.guessed and value.shape.dimensions[d] > kind.shape.dimensions[d]:
+                value = body.builder.write(partial(self._cut, body, number, d, value, kind.shape.dimensions[d]))
+        return convert(body, value, kind)
+
+    def _cut(self, body: Trace, number: int, d: int, value: hlo.Instruction, bound: int) -> hlo.Instruction:
+        place = self.guessed[number, d]
+        sizes = {one: size_of(value, one) for one in range(value.shape.rank) if value.shape.is_dynamic(one)}
+        body.add_error_flag(hlo.gt(sizes[d], bound), SizeBeyondBound, SizeBeyondBound.message(place))
+        limits = [*value.shape.dimensions]
+        limits[d] = bound
+        kept = hlo.slice(padded_instruction(value), (0,) * len(limits), tuple(limits))
+        for one, size in sizes.items():
+            kept = hlo.set_dimension_size(kept, hlo.minimum(size, bound) if one == d else size, dimensions=(one,))
+        return kept
 
     def _drift(self, number: int, old: ValueType, new: ValueType, value: hlo.Instruction) -> str:
         if old.shape.dimensions != new.shape.dimensions:

@@ -279,11 +279,14 @@ def dynamic(trace: Trace, padded: TracedArray | Instruction, sizes: Sizes) -> Tr
     return TracedArray.from_instruction(trace, instruction, is_scalar=None if sizes else not instruction.shape.rank)
 
 
-def joined_shape(first: hlo.Shape, second: hlo.Shape) -> hlo.Shape | None:
-    """The dimensions that hold arrays of both shapes, dynamic where these differ; None where neither is of an unknown size."""
+def joined_shape(first: hlo.Shape, second: hlo.Shape, resizes: bool = False) -> hlo.Shape | None:
+    """The dimensions that hold arrays of both shapes, dynamic where these differ.
+
+    None where neither is of a size that is known at run time only, unless it ``resizes``.
+    """
     if first.dimensions == second.dimensions and first.dynamic_dimensions == second.dynamic_dimensions:
         return first
-    if first.rank != second.rank or not (first.dynamic_dimensions or second.dynamic_dimensions):
+    if first.rank != second.rank or not (resizes or first.dynamic_dimensions or second.dynamic_dimensions):
         return None
     places = list(zip(first.dimensions, second.dimensions))
     is_dynamic = [x != y or first.is_dynamic(d) or second.is_dynamic(d) for d, (x, y) in enumerate(places)]
