@@ -7,13 +7,15 @@ comes an array of these. The last part of the results says whether the function 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..hlo import TupleShape
 from ..hlo.ops.known_calls import NUMPY_FAILURES
+from ..hlo.shape import AnyShape
+from .call_attributes import call_attributes
 from .custom_calls import PythonTarget, Target
 
 _NAMES = frozenset({
@@ -26,34 +28,42 @@ _EITHER_KIND = frozenset({"eig", "eigvals"})
 def find_numpy(name: str) -> Target | None:
     """The target of this name; None for a name that is not among those known."""
     short = name.removeprefix("numpy.linalg.")
-    if short not in _NAMES:
-        return None
-    function = getattr(np.linalg, short)
-    may_fail = short in NUMPY_FAILURES
+    return NumpyTarget(name, getattr(np.linalg, short)) if short in _NAMES else None
 
-    def call(*arrays: np.ndarray, attributes: dict[str, Any], shape: Any) -> Any:
-        shapes = shape.elements if isinstance(shape, TupleShape) else (shape,)
+
+class _Described(NamedTuple):
+    dimensions: tuple[int, ...]
+    dtype: np.dtype
+
+
+class NumpyTarget(PythonTarget):
+    """One of these functions; what it returns fits, and is not looked at again."""
+
+    def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
+        function, short, attributes = self.function, self.name.removeprefix("numpy.linalg."), call_attributes(config)
+        is_tuple = isinstance(shape, TupleShape)
+        described = [_Described(one.dimensions, one.dtype) for one in (shape.elements if is_tuple else (shape,))]
         sizes, result_sizes = attributes.pop("sizes", []), attributes.pop("result_sizes", None)
-        if sizes:
-            arrays = _cut(arrays, sizes)
-        try:
-            found = function(*arrays, **attributes)
-        except np.linalg.LinAlgError:
-            if not may_fail:
-                raise
-            found = [_filled(one) for one in shapes[:-1]]
-            return (*found, np.True_)
-        results = tuple(found) if isinstance(found, tuple) else (found,)
-        if result_sizes is not None:
-            actual = np.array([np.shape(results[number])[d] for number, d in result_sizes], np.int32)
-            results = (*map(_padded, results, shapes), actual)
-        elif short in _EITHER_KIND:
-            results = tuple([np.asarray(one).astype(like.dtype, copy=False) for one, like in zip(results, shapes)])
-        if may_fail:
-            results = (*results, np.False_)
-        return results if isinstance(shape, TupleShape) else results[0]
+        may_fail, either_kind = short in NUMPY_FAILURES, short in _EITHER_KIND
 
-    return PythonTarget(name, call)
+        def call(arrays: tuple[Any, ...]) -> Any:
+            try:
+                found = function(*(_cut(arrays, sizes) if sizes else arrays), **attributes)
+            except np.linalg.LinAlgError:
+                if not may_fail:
+                    raise
+                return (*map(_filled, described[:-1]), np.True_)
+            results = list(found) if isinstance(found, tuple) else [found]
+            if result_sizes is not None:
+                actual = np.array([results[number].shape[d] for number, d in result_sizes], np.int32)
+                results = [*map(_padded, results, described), actual]
+            elif either_kind:
+                results = [np.asarray(one, like.dtype) for one, like in zip(results, described)]
+            if may_fail:
+                results.append(np.False_)
+            return tuple(results) if is_tuple else results[0]
+
+        return call
 
 
 def _cut(arrays: Sequence[np.ndarray], sizes: list[list[int]]) -> list[np.ndarray]:
@@ -63,12 +73,14 @@ def _cut(arrays: Sequence[np.ndarray], sizes: list[list[int]]) -> list[np.ndarra
     return padded
 
 
-def _padded(result: Any, shape: Any) -> np.ndarray:
-    padded = np.zeros(shape.dimensions, shape.dtype)
-    padded[tuple(slice(0, size) for size in np.shape(result))] = result
+def _padded(result: Any, like: _Described) -> Any:
+    if result.shape == like.dimensions and result.dtype == like.dtype:
+        return result
+    padded = np.zeros(like.dimensions, like.dtype)
+    padded[tuple([slice(0, size) for size in result.shape])] = result
     return padded
 
 
-def _filled(shape: Any) -> np.ndarray:
+def _filled(like: _Described) -> np.ndarray:
     """NaN in place of numbers that have not been found; for sizes, none."""
-    return np.full(shape.dimensions, 0 if shape.element_type.is_integer else np.nan, shape.dtype)
+    return np.full(like.dimensions, 0 if like.dtype.kind in "iu" else np.nan, like.dtype)

@@ -134,6 +134,8 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
     arrays = [_Place(shape) for operand in shapes for shape in array_leaves(operand)]
     is_flat = all([list(array_leaves(shape)) == [shape] for shape in shapes])
     results = _Results(instruction)
+    parts = instruction.shape.elements if instruction.shape.is_tuple else ()
+    gives_arrays = [shape for part in parts for shape in array_leaves(part)] == list(parts)
 
     def call_and_store(table: int) -> None:
         pointers = _pointers(table, len(arrays) + results.count)
@@ -142,11 +144,11 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
             remaining = iter(operands)
             operands = [pack(shape, remaining) for shape in shapes]
         try:
-            found = flatten(evaluate(tuple(operands)))
+            found = evaluate(tuple(operands))
         except BaseException as error:
             _is_raised_by(instruction, error)
             raise
-        results.store(found, pointers[len(arrays) :])
+        results.store(found if gives_arrays else flatten(found), pointers[len(arrays) :])
 
     return call_and_store
 
@@ -165,7 +167,8 @@ class _Results:
 
     def store(self, results: Iterable[Any], pointers: Iterable[int | None]) -> None:
         for pointer, place, result in zip(pointers, self._places, results, strict=True):
-            target, array = place.array(pointer), np.asarray(result)
+            target = place.array(pointer)
+            array = result if isinstance(result, (np.ndarray, np.generic)) else np.asarray(result)
             if array.shape != target.shape or array.dtype != target.dtype:
                 required = f"{target.dtype} of shape {target.shape}"
                 raise TypeError(f"{self._opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
@@ -212,7 +215,12 @@ class _Place:
             strides[dimension] = stride
             stride *= shape.dimensions[dimension]
         self._strides = tuple(strides)
+        self._last: tuple[int | None, Any] = (-1, None)
 
     def array(self, pointer: int | None) -> np.ndarray:
-        """The array at this address; one without elements may have none."""
-        return np.ndarray(self._dimensions, self._dtype, self._memory.from_address(pointer or 0), 0, self._strides)
+        """The array at this address; one without elements may have none. It is kept, as the next one is often there, too."""
+        last, array = self._last
+        if last != pointer:
+            array = np.ndarray(self._dimensions, self._dtype, self._memory.from_address(pointer or 0), 0, self._strides)
+            self._last = pointer, array
+        return array

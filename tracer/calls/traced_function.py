@@ -292,10 +292,10 @@ def _finish(
     surroundings = trace.surroundings
     surroundings.is_finished = True
     changes = surroundings.effects()
-    *set_outside, result = with_shared([*[value for *_, value in changes], result], surroundings.is_reachable)
-    result = with_results(result)
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
+    *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
+    result = with_results(result)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
     for position, leaf in enumerate(out_leaves):
         place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"

@@ -14,7 +14,7 @@ import numpy as np
 from ..calls.again import is_repeating, once
 from ..calls.outside_state import look
 from ..calls.outside_state import meaning as meaning_of_state
-from ..outside.ownership import belongs_to_the_user, is_of_the_user
+from ..outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
 from ..recording.array import TracedArray
 from ..recording.callables import named
 from ..recording.current_trace import current_trace
@@ -316,7 +316,8 @@ def captured(function: types.FunctionType) -> types.FunctionType:
     """The function with its control flow and its calls captured; itself where that cannot be."""
     made = rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
     surroundings = current_surroundings()
-    return made if surroundings is None else surroundings.bound(made)
+    stays = surroundings is None or stays_as_it_is(function.__code__.co_filename)
+    return made if stays else surroundings.bound(made)
 
 
 def reason_not_captured(function: Callable[..., Any]) -> str | None:

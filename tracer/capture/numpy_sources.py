@@ -18,7 +18,7 @@ from .calls import captured, implements
 
 # What is followed for all traced arrays, and what only where sizes are known at run time only.
 _FOLLOWED: tuple[Callable, ...] = (
-    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.histogram, np.histogram_bin_edges, np.ix_, np.linalg.cond,
+    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.histogram_bin_edges, np.ix_, np.linalg.cond,
     np.linalg.matrix_rank, np.linalg.tensorinv, np.linalg.tensorsolve, np.poly, np.polyfit, np.polyint, np.roots,
     np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d, polynomial.polyval2d,
     polynomial.polyval3d,

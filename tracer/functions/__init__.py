@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     floating_point,
     fourier,
     gaps,
+    histograms,
     indexed_access,
     integers,
     joining,

@@ -18,31 +18,41 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _OWN_FOLDERS = tuple(
     f"{_PACKAGE / folder}{os.sep}" for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
 )
-# Of NumPy, what is written in terms of other functions of it is followed as the user's own functions are.
+# Of NumPy, what is written in terms of other functions of it is followed as the user's own functions are; it stays as it is.
 _NUMPY = os.path.dirname(os.path.realpath(np.__file__))
 _FOLLOWED = (
     os.path.join(_NUMPY, "polynomial", ""),
     *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
 )
-_belongs: dict[str, bool] = {}
+_stays: dict[str, bool] = {}
+_is_followed: dict[str, bool] = {}
 
 
-def is_of_the_user(file: str) -> bool:
-    """Whether a file is neither the standard library's, an installed package's nor phlox's."""
-    found = _belongs.get(file)
+def stays_as_it_is(file: str) -> bool:
+    """Whether a file is the standard library's, an installed package's or phlox's."""
+    found = _stays.get(file)
     if found is None:
         path = os.path.realpath(file) if os.path.exists(file) else file
         inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
-        found = _belongs[file] = not inside or path.startswith(_FOLLOWED)
+        found = _stays[file] = inside
+        _is_followed[file] = path.startswith(_FOLLOWED)
     return found
 
 
+def is_of_the_user(file: str) -> bool:
+    """Whether a file is neither of these, or is followed as those of the user."""
+    return not stays_as_it_is(file) or _is_followed[file]
+
+
 def belongs_to_the_user(holder: types.ModuleType | type) -> bool:
-    """Whether a module or a class is the user's, whose attributes may change."""
+    """Whether a module, whose attributes may change, or a class is the user's, or the class is followed."""
     if isinstance(holder, types.ModuleType):
         file = getattr(holder, "__file__", None)
         if file is None:  # one that a program has made
             return holder.__name__ == "__main__" or getattr(holder, "__spec__", None) is None
-        return holder.__name__ == "__main__" or is_of_the_user(file)
+        return holder.__name__ == "__main__" or not stays_as_it_is(file)
     module = sys.modules.get(holder.__module__)
-    return holder.__module__ == "__main__" or module is not None and belongs_to_the_user(module)
+    if holder.__module__ == "__main__" or module is not None and belongs_to_the_user(module):
+        return True
+    initialize = holder.__init__
+    return isinstance(initialize, types.FunctionType) and is_of_the_user(initialize.__code__.co_filename)

@@ -1,0 +1,255 @@
+"""Histograms: how many elements lie in each bin, or what their weights add up to, in one dimension and in several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.dynamic_array import DynamicArray, dynamic, valid
+from ..recording.function_tables import implements, implements_dynamic
+from ..recording.operands import as_strong, has_traced, prepare, require, result
+from .sorting import elements_at
+
+
+@implements(np.histogram)
+@implements_dynamic(np.histogram)
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    """The number of bins must be known while tracing, unless it is estimated."""
+    line, weights = _line(a), None if weights is None else _line(weights)
+    if weights is not None and weights.ndim == line.ndim and _bounds(weights) != _bounds(line):
+        raise ValueError("weights should have the same shape as a.")
+    if isinstance(bins, str):
+        edges = np.histogram_bin_edges(line, bins, range, weights)
+    elif np.ndim(bins) == 0:
+        edges = _equal_bins(line, _number_of_bins(bins, "`bins` must be positive, when an integer"), range)
+    else:
+        edges = _given_edges(bins, "`bins` must be 1d, when an array", "`bins` must increase monotonically, when an array")
+    is_equal = isinstance(bins, str) or np.ndim(bins) == 0
+    counted = _counted([line], [edges], weights, [_place_in_equal_bins if is_equal else _place])
+    counted = counted if weights is None else counted.astype(weights.dtype)
+    if density:
+        widths = np.diff(edges).astype(np.float64)
+        return counted / widths / counted.sum(), edges
+    return counted, edges
+
+
+@implements(np.histogramdd)
+@implements_dynamic(np.histogramdd)
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    lines = _columns(sample)
+    rank = len(lines)
+    weights = None if weights is None else as_array(weights)
+    if not _is_sequence(bins):
+        bins = [bins] * rank
+    if len(bins) != rank:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None] * rank if range is None else list(range)
+    if len(ranges) != rank:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = []
+    for number, (line, own, limits) in enumerate(zip(lines, bins, ranges)):
+        if np.ndim(own) == 0:
+            count = _number_of_bins(own, f"`bins[{number}]` must be positive, when an integer")
+            edges.append(np.linspace(*_outer_edges(line, limits), count + 1))
+        else:
+            messages = "must be a scalar or 1d array", "must be monotonically increasing, when an array"
+            edges.append(_given_edges(own, *[f"`bins[{number}]` {message}" for message in messages]))
+    found = _counted(lines, edges, weights, [_place] * rank).astype(np.float64)
+    if density:
+        total = found.sum()
+        for d, one in enumerate(edges):
+            found = found / np.diff(one).reshape([-1 if other == d else 1 for other in _range(rank)])
+        found = found / total
+    return found, type(np.histogramdd(np.zeros((1, 1)))[1])(edges)
+
+
+def _is_sequence(bins: Any) -> bool:
+    return isinstance(bins, (list, tuple)) or isinstance(bins, (np.ndarray, TracedArray)) and bins.ndim > 0
+
+
+_range = range  # which functions have an argument of the name of
+
+
+@implements(np.histogram2d)
+@implements_dynamic(np.histogram2d)
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    x, y = as_array(x), as_array(y)
+    if _bounds(x)[:1] != _bounds(y)[:1]:
+        raise ValueError("x and y must have the same length.")
+    if _is_sequence(bins) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    found, (of_x, of_y) = histogramdd([x, y], bins, range, density, weights)
+    return found, of_x, of_y
+
+
+# --- what is counted ---
+
+
+def as_array(value: Any) -> TracedArray:
+    return value if isinstance(value, DynamicArray) else as_strong(prepare(value))
+
+
+def _line(a: Any) -> TracedArray:
+    """All elements in one dimension, booleans as numbers."""
+    a = as_array(a)
+    a = a.astype(np.uint8) if a.dtype == bool else a
+    return a if a.ndim == 1 else np.ravel(a)
+
+
+def _bounds(array: TracedArray) -> tuple[int, ...]:
+    return array.bounds.dimensions if isinstance(array, DynamicArray) else array.shape
+
+
+def _columns(sample: Any) -> list[TracedArray]:
+    if isinstance(sample, (list, tuple)):
+        return [as_array(one) for one in sample]
+    sample = as_array(sample)
+    return [sample] if sample.ndim == 1 else [sample[:, number] for number in _range(sample.shape[1])]
+
+
+def _padded(line: TracedArray) -> TracedArray:
+    return line.padded(require_trace(line)) if isinstance(line, DynamicArray) else line
+
+
+def _inside(line: TracedArray) -> TracedArray | None:
+    """Which elements there are; None for all."""
+    if not isinstance(line, DynamicArray):
+        return None
+    trace = require_trace(line)
+    return valid(trace, line.bounds.dimensions, line.sizes(trace))
+
+
+# --- edges ---
+
+
+def _number_of_bins(bins: Any, message: str) -> int:
+    if not isinstance(bins, TracedArray) and not hasattr(bins, "__index__"):
+        raise TypeError("`bins` must be an integer, a string, or an array")
+    count = as_index(bins, "as a number of bins")
+    if count < 1:
+        raise ValueError(message)
+    return count
+
+
+def _given_edges(bins: Any, of_rank: str, of_order: str) -> TracedArray:
+    edges = as_array(bins)
+    if edges.ndim != 1:
+        raise ValueError(of_rank)
+    if isinstance(edges, DynamicArray) or edges.shape[0] > 1:
+        require(np.logical_not(np.any(edges[:-1] > edges[1:])), ValueError, of_order)
+    return edges
+
+
+def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
+    first, last = _outer_edges(line, limits)
+    own = (first, last) if limits is None or has_traced(list(limits)) else limits
+    kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in own], line.dtype)
+    kind = np.result_type(kind, np.float64) if kind.kind in "iu" else kind
+    edges = np.linspace(first, last, count + 1, dtype=kind)
+    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
+    require(np.all(edges[:-1] < edges[1:]), ValueError, message)
+    return edges
+
+
+def _outer_edges(line: TracedArray, limits: Any) -> tuple[Any, Any]:
+    """Where the bins begin and end: as is asked for, or at the smallest and the largest element."""
+    if limits is not None:
+        first, last = limits
+        if not has_traced([first, last]):
+            if first > last:
+                raise ValueError("max must be larger than min in range parameter.")
+            if not (math.isfinite(first) and math.isfinite(last)):
+                raise ValueError(f"supplied range of [{first}, {last}] is not finite")
+        first, last = (as_strong(one) for one in (first, last))
+        require(first <= last, ValueError, "max must be larger than min in range parameter.")
+        require(np.isfinite(first) & np.isfinite(last), ValueError, "the supplied range is not finite")
+    else:
+        first, last = _extrema(line)
+        require(np.isfinite(first) & np.isfinite(last), ValueError, "the autodetected range is not finite")
+    is_point = first == last
+    return np.where(is_point, first - 0.5, first)[()], np.where(is_point, last + 0.5, last)[()]
+
+
+def _extrema(line: TracedArray) -> tuple[TracedArray, TracedArray]:
+    """The smallest and the largest element; 0 and 1 where there are none."""
+    values, inside = _padded(line), _inside(line)
+    if not values.shape[0]:
+        return as_strong(0), as_strong(1)
+    if inside is None:
+        return np.min(values), np.max(values)
+    trace = require_trace(line)
+    some = line.shape[0] > 0
+    first, last = (line.filled(trace, _extreme(line.dtype, sign)) for sign in (1, -1))
+    zero, one = (np.asarray(number, line.dtype)[()] for number in (0, 1))
+    return np.where(some, np.min(first), zero)[()], np.where(some, np.max(last), one)[()]
+
+
+def _extreme(kind: np.dtype, sign: int) -> Any:
+    if kind.kind == "f":
+        return sign * np.inf
+    return np.iinfo(kind).max if sign > 0 else np.iinfo(kind).min
+
+
+# --- counting ---
+
+
+def _counted(
+    lines: Sequence[TracedArray], edges: Sequence[TracedArray], weights: TracedArray | None, places: Sequence[Any]
+) -> TracedArray:
+    """The weights of the elements in each bin, or how many there are; one scatter adds them up."""
+    trace = require_trace(*lines)
+    counts = [max(_bounds(one)[0] - 1, 0) for one in edges]
+    inside = _inside(lines[0])
+    index: Any = 0
+    for line, own, count, place in zip(lines, edges, counts, places):
+        found, is_there = place(_padded(line), own)
+        inside = is_there if inside is None else inside & is_there
+        index = index * count + found
+    total = math.prod(counts)
+    wide = np.dtype(np.int64) if weights is None else np.result_type(weights.dtype, np.float64)
+    numbers = np.ones_like(index) if weights is None else _padded(weights).astype(wide)
+    sums = hlo.scatter(
+        hlo.full(hlo.Shape(hlo.element_type_of(wide), (total,)), 0), np.where(inside, index, total).instruction(trace),
+        numbers.instruction(trace), update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,),
+        index_vector_dim=1, to_apply=hlo.scalar_computation("add", hlo.element_type_of(wide)),
+    )  # fmt: skip
+    found = result(trace, hlo.reshape(sums, counts))
+    sizes = {
+        d: hlo.maximum(hlo.subtract(one.sizes(trace)[0], 1), 0)
+        for d, one in enumerate(edges)
+        if isinstance(one, DynamicArray)
+    }
+    return dynamic(trace, found, sizes) if sizes else found
+
+
+def _place(values: TracedArray, edges: TracedArray) -> tuple[TracedArray, TracedArray]:
+    """The bin of each value, and whether there is one: the last one has its upper edge, too."""
+    count = edges.shape[0] - 1
+    if not isinstance(edges, DynamicArray) and count < 1:
+        nowhere = np.zeros_like(values, np.int64)
+        return nowhere, nowhere != 0
+    found = np.searchsorted(edges, values, "right") - 1
+    is_last = values == edges[-1]
+    return np.where(is_last, count - 1, found), is_last | (found >= 0) & (found < count)
+
+
+def _place_in_equal_bins(values: TracedArray, edges: TracedArray) -> tuple[TracedArray, TracedArray]:
+    """As `_place`: the quotient tells, but for what lies close to an edge."""
+    trace = require_trace(values, edges)
+    count, line, last = edges.shape[0] - 1, _padded(edges), edges[-1]
+    first, own = line[0], values.astype(edges.dtype)
+
+    def edge(places: TracedArray) -> TracedArray:
+        return result(trace, elements_at(line.instruction(trace), places.instruction(trace)))
+
+    inside = (own >= first) & (own <= last)
+    quotient = np.where(inside, (own - first) / (last - first) * count, 0)
+    found = np.minimum(quotient.astype(np.int64), count - 1)
+    found = found - (own < edge(found))
+    found = found + ((own >= edge(found + 1)) & (found != count - 1))
+    return found, inside
