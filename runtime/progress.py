@@ -91,6 +91,7 @@ def announced(steps: Iterable[Step], names: Iterable[str]) -> Iterator[Step]:
     for name in names:
         set_stage(name)
         yield next(steps)
+    yield from steps  # nothing but what is done behind the last one
 
 
 def _is_wanted() -> bool:
