@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,16 @@ from .merging import (
     zero_like,
 )
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
-from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
+from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
 from .raising import is_raised_by_user, record_raise
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
+
+
+class TooDeep(ConcretizationError):
+    """More branches are inside of each other than anybody writes."""
 
 
 class _State(threading.local):
@@ -69,20 +73,10 @@ class _Side:
         self.trace = trace
         self.values: dict[Any, Any] = {}
         self.places: dict[Any, tuple[Place, Any]] = {}
+        self.ends: dict[Any, Any] = {}  # of the values those of what is put back behind the side
         self.made: dict[int, Any] = {}
         self.outcome: Any = None
         self.raised: Exception | None = None
-
-    def left(self, value: Any, is_inside: bool = False) -> Any:
-        """The value with what lists in it hold at the end of the side, which they do no longer; those inside become copies."""
-        if isinstance(value, list):
-            is_changed = id(value) in self.places
-            if is_changed and is_inside:
-                note_copies(current_trace(), value)
-            items = self.values[id(value)] if is_changed else list(list.__iter__(value))
-            found = [self.left(item, True) for item in items]
-            return found if is_changed or not all(map(operator.is_, found, items)) else value
-        return tuple([self.left(item, True) for item in value]) if type(value) is tuple else value
 
 
 def decide(
@@ -100,7 +94,7 @@ def decide(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     if len(_state.tests) >= _DEEPEST:
-        raise ConcretizationError(
+        raise TooDeep(
             test, f"to end a recursion, which went on for {_DEEPEST} calls inside of each other",
             "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames.",
         )  # fmt: skip
@@ -178,7 +172,8 @@ def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places
                     raise
                 side.raised = error
             side.values = {place.key: place.get() for place in places}
-            side.values.update({key: place.get() for key, (place, _) in entries.items()})
+            side.ends = {key: place.get() for key, (place, _) in entries.items()}
+            side.values.update(side.ends)
             side.places, side.made = dict(entries), dict(entries.made)
             put_back(entries)
             entries.clear()
@@ -229,7 +224,8 @@ class _Merger:
         """
         if unchanged(first, second):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
-        first, second = self.sides[0].left(first), self.sides[1].left(second)
+        note = partial(note_copies, current_trace())
+        first, second = (with_contents(end, side.ends, note) for end, side in zip((first, second), self.sides))
         ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
         known = [end for end in ends if end is not NOWHERE]
         if len(known) == 1 and self._is_from_outside(known[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -57,8 +58,21 @@ from .outcomes import (
     outcome_of,
     possible_codes,
     returned_value,
+    returning,
 )
-from .places import UNBOUND, Contents, LocalName, Names, Place, journal, local_names, note, note_all_made, put_back
+from .places import (
+    UNBOUND,
+    Contents,
+    LocalName,
+    Names,
+    Place,
+    journal,
+    local_names,
+    note,
+    note_all_made,
+    put_back,
+    with_contents,
+)
 from .stacked_rows import row_of
 
 _MOST_ATTEMPTS = 60
@@ -251,11 +265,22 @@ class CapturedLoop:
             for slot in slots:
                 if isinstance(slot.place, LocalName):
                     note_all_made(self.entered[slot.place.key])
-            outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
+            outcome = failed = None
+            try:
+                outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
+            except Exception as error:  # noqa: BLE001, raised below
+                failed = error
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
             put_back(entries)
             entries.clear()
+        held = {key: end for key, (_, _, end) in changed.items()}
+        outcome = returning(outcome, with_contents(returned_value(outcome), held))
+        changed = {key: (place, before, with_contents(end, held)) for key, (place, before, end) in changed.items()}
+        if failed is not None:
+            with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
+                self._look_for_more(slots, ends, changed, None)
+            raise failed
         self._require_one_name(ends)
         self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
@@ -332,14 +357,16 @@ class CapturedLoop:
                 self._carry_growing(key)
             self.codes |= possible
             missing = True
+        if missing:
+            self.returned = None  # what is returned may be in another form, too
+            raise _Again(self)
         if RETURN_CODE in possible:
             returned = returned_value(outcome)
             new = self.returned is None
             wider = form_of(returned, self.outer, as_views=True) if new else self._widened(_RETURNED, self.returned, returned)
             if wider is not None:
-                self.returned, missing = wider, True
-        if missing:
-            raise _Again(self)
+                self.returned = wider
+                raise _Again(self)
 
     def _carry_growing(self, key: Any) -> None:
         """A list to which rounds append is carried, as it is read in the loop, or that is left early."""

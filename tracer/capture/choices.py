@@ -77,7 +77,7 @@ register_maker(Choice, lambda _: lambda number, *values: values[number])
 def _use(name: str) -> Any:
     def use(self: Maybe, *arguments: Any, **keywords: Any) -> Any:
         function = getattr(self.required(), name, None)
-        return NotImplemented if function is None else function(*arguments, **keywords)
+        return NotImplemented if function is None else function(*without_maybes(arguments), **keywords)
 
     return use
 

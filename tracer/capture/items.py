@@ -125,7 +125,7 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         each_within(lambda one: setitem(value, holder, one), index)
         return
     value = value if isinstance(holder, (list, dict)) else without_maybes(value)
-    note_contents(holder)
+    require_own(holder) if isinstance(holder, dict) else note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)
     if isinstance(holder, dict):

@@ -15,7 +15,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Storage, Trace
-from .branches import decide, truth
+from .branches import TooDeep, decide, truth
 from .captured_loop import Aliased, CapturedLoop
 from .choices import Choice
 from .distribution import condition, truth_of
@@ -68,13 +68,21 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
                 raise
             trace.root.long_loops[body.__code__, count] = False
             _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {error}")
-    else:
-        _note_unrolled(body, f"{count} rounds, unrolled as they are short")
+            return _unrolled_instead(rows, body, orelse, names, error)
+    _note_unrolled(body, f"{count} rounds, unrolled as they are short")
     return _one_by_one(_Rounds(rows), body, orelse, names)
 
 
 def _note_unrolled(body: Block, what: str) -> None:
     current_trace().root.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
+
+
+def _unrolled_instead(rows: Rows, body: Block, orelse: Block | None, names: Names, error: Exception) -> Any:
+    """The loop, which could not be captured, round by round; where each may be the last, too many are inside of each other."""
+    try:
+        return _one_by_one(_Rounds(rows), body, orelse, names)
+    except TooDeep:
+        raise error from None
 
 
 class _Rounds:
@@ -122,12 +130,15 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     count = len(rows)
     decided = trace.root.long_loops
     if (body.__code__, count) not in decided:
-        decided[body.__code__, count] = _records_more_than(LARGEST_UNROLLED / count, trace, rows, body, names)
+        size = _size_of_one(trace, rows, body, names)
+        if size == 0:  # of what is known here, which may be traced the next time
+            return False
+        decided[body.__code__, count] = size is None or size * count > LARGEST_UNROLLED
     return decided[body.__code__, count]
 
 
-def _records_more_than(limit: float, trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
-    """Whether a round records more; the first one may find the containers empty that those behind it have to look into."""
+def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | None:
+    """How many instructions a round records; the first may find the containers empty that those behind it have to look into."""
     changes = False
 
     def first() -> None:
@@ -140,10 +151,10 @@ def _records_more_than(limit: float, trace: Trace, rows: Rows, body: Block, name
         body(rows.element(1))
 
     size = size_of_a_round(trace, first, (body,), names)
-    if size is not None and size <= limit and changes:
+    if size is not None and size * len(rows) <= LARGEST_UNROLLED and changes:
         whole = size_of_a_round(trace, both, (body,), names)
         size = None if whole is None else whole - size
-    return size is None or size > limit
+    return size
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:

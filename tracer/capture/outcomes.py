@@ -62,6 +62,13 @@ def returned_value(outcome: Any) -> Any:
     return outcome.value if isinstance(outcome, (Return, Mixed)) else UNBOUND
 
 
+def returning(outcome: Any, value: Any) -> Any:
+    """The way with this value, where it is one on which a value is returned."""
+    if isinstance(outcome, Mixed):
+        return Mixed(outcome.code, outcome.possible, value)
+    return Return(value) if isinstance(outcome, Return) else outcome
+
+
 def outcome_of(code: TracedArray, possible: frozenset[int], value: Any) -> Any:
     """The way with this code, a plain one where there is but one."""
     if len(possible) > 1:

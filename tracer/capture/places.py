@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
-from .entries import contents_of, elements_of_set
+from .entries import contents_of, elements_of_set, is_open_dict
 
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
 Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -90,6 +91,29 @@ class Attribute(Place):
             setattr(self.holder, self.attribute, value)
         elif hasattr(self.holder, self.attribute):
             delattr(self.holder, self.attribute)
+
+
+class Item(Place):
+    """What a dict holds under a key that it has; once the program decides on its keys all are one place, its `Contents`."""
+
+    def __init__(self, holder: dict, index: Any) -> None:
+        self.holder, self.index = holder, index
+        self.name = f"a {type(holder).__name__}[{index!r}]"
+
+    @property
+    def key(self) -> Any:
+        return id(self.holder), Item, self.index
+
+    def get(self) -> Any:
+        return dict.get(self.holder, self.index, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if is_open_dict(self.holder):
+            return
+        if value is not UNBOUND:
+            dict.__setitem__(self.holder, self.index, value)
+        else:
+            dict.pop(self.holder, self.index, None)
 
 
 class Contents(Place):
@@ -204,7 +228,7 @@ def journal(stays: bool = False) -> Iterator[Journal]:
 
 def are_containers_changed() -> bool:
     """Whether the innermost journal that is kept has what a container held."""
-    return bool(_journals.open) and any(isinstance(place, Contents) for place, _ in _journals.open[-1].values())
+    return bool(_journals.open) and any(isinstance(place, Contents | Item) for place, _ in _journals.open[-1].values())
 
 
 def is_journaling() -> bool:
@@ -214,6 +238,30 @@ def is_journaling() -> bool:
 def may_be_put_back() -> bool:
     """Whether what is done may be recorded again, or done never or many times: in a loop or a branch that is captured."""
     return any(not entries.stays for entries in _journals.open)
+
+
+def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None) -> Any:
+    """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
+
+    ``inside`` is called with each list in another container of which a copy takes the place.
+    """
+
+    def held_by(value: Any, is_inside: bool) -> Any:
+        if isinstance(value, list) and id(value) in ends:
+            if is_inside and inside is not None:
+                inside(value)
+            return [held_by(item, True) for item in ends[id(value)]]
+        if type(value) is dict:
+            held = ends.get(id(value), value)
+            items = {key: held_by(ends.get((id(value), Item, key), item), True) for key, item in held.items()}
+            same = held is value and all(item is held[key] for key, item in items.items())
+            return value if same else items
+        if type(value) in (tuple, list):
+            parts = [held_by(item, True) for item in value]
+            return value if all(map(operator.is_, parts, value)) else type(value)(parts)
+        return value
+
+    return held_by(value, False)
 
 
 def put_back(entries: dict[Any, tuple[Place, Any]]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import hlo
+from ...compile.traversal import has_effects
 from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..recording import error_codes
 from ..recording.array import TracedArray
@@ -17,22 +18,25 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython, StaleCapture, TracerError
 from ..recording.trace import Storage, Trace
 from .branches import decide
+from .choices import Maybe
 from .outcomes import END_CODE, Mixed, possible_codes, statements
-from .places import LocalName, Names, journal, local_names, note
+from .places import UNBOUND, Journal, LocalName, Names, journal, local_names, note
 from .raising import inside_try, is_of_exception
 from .texts import Deferred
 
 Block = Callable[..., Any]
+# Of the statements of a body each one, and whether it is a simple one: without others inside, binding names at its end.
+Blocks = Sequence[tuple[Block, bool]]
 # The exceptions that a handler catches, None for all, and the handler, which takes the exception.
 Handlers = Sequence[tuple[Callable[[], Any] | None, Block]]
 
 
-def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, names: Names) -> Any:
-    """The way on which control goes on behind the statement."""
+def try_(blocks: Blocks, handlers: Handlers, orelse: Block | None, names: Names, bound: Sequence[str]) -> Any:
+    """The way on which control goes on behind the statement. ``bound``: the names that are certainly so behind the body."""
     trace = current_trace()
     known = 0 if trace is None else len(trace.root.error_messages)
     try:
-        sequence = _Sequence(names, (*blocks, *[handler for _, handler in handlers], orelse))
+        sequence = _Sequence(names, (*[block for block, _ in blocks], *[handler for _, handler in handlers], orelse))
         with inside_try():
             outcome = sequence.run(blocks)
     except BaseException as error:
@@ -44,7 +48,7 @@ def try_(blocks: Sequence[Block], handlers: Handlers, orelse: Block | None, name
         raise
     if trace is None or len(trace.root.error_messages) == known:
         return orelse() if outcome is None and orelse is not None else outcome
-    return _behind(trace, known, outcome, sequence, handlers, orelse)
+    return _behind(trace, known, outcome, sequence, handlers, orelse, bound)
 
 
 def _is_of_tracing(error: BaseException) -> bool:
@@ -63,6 +67,7 @@ def _behind(
     sequence: _Sequence,
     handlers: Handlers,
     orelse: Block | None,
+    bound: Sequence[str],
 ) -> Any:
     """Behind a body that may have set the error flag: to the handler for what it says, or on."""
     flag, messages = trace.root.error_flag, trace.root.error_messages
@@ -88,7 +93,13 @@ def _behind(
         left = outcome
         if isinstance(left, Mixed) and END_CODE not in sequence.possible:
             left = left.without(END_CODE)
-        return orelse() if left is None and orelse is not None else left
+        if left is not None or orelse is None:
+            return left
+        for place in local_names(sequence.sharing, bound):
+            held = place.get()
+            if isinstance(held, Maybe) and held.absent is UNBOUND:
+                place.set(held.value)
+        return orelse()
 
     run = go_on
     for number, test in reversed(tests.items()):
@@ -128,8 +139,8 @@ def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, s
 class _Sequence:
     """The statements of a body, one after the other for as long as none sets the error flag.
 
-    ``possible`` are the ways on which control leaves the body where none does. A statement that consists of others cannot be
-    undone as one: where it fails Python makes the call.
+    ``possible`` are the ways on which control leaves the body where none does. A statement that runs loops or branches, in
+    functions that it calls, too, may have done something before it fails, which stays: then Python makes the call.
     """
 
     def __init__(self, names: Names, sharing: Sequence[Block | None]) -> None:
@@ -137,8 +148,8 @@ class _Sequence:
         self.possible: frozenset[int] = frozenset([END_CODE])
         self.unfinished: set[int] = set()  # what statements raise that have done something before
 
-    def run(self, blocks: Sequence[Block]) -> Any:
-        for position, block in enumerate(blocks):
+    def run(self, blocks: Blocks) -> Any:
+        for position, (block, is_simple) in enumerate(blocks):
             trace = current_trace()
             if trace is None:
                 outcome = block()
@@ -147,11 +158,14 @@ class _Sequence:
                 places = local_names(self.sharing, (*self.names[0], *self.names[1]))
                 before = [(place, place.get()) for place in places]
                 written: dict[Storage, hlo.Instruction] = {}
-                begun = statements.count
+                begun, recorded = statements.count, len(trace.builder.instructions)
                 with trace.logging_writes(written), journal() as changed:
                     outcome = block()
                 if len(trace.root.error_messages) > known:
-                    if statements.count > begun:
+                    if statements.count > begun and not (
+                        _leaves_nothing(trace, recorded, written, changed)
+                        and (is_simple or all(place.get() is value for place, value in before))
+                    ):
                         self.unfinished.update(range(known + 1, len(trace.root.error_messages) + 1))
                     before += changed.values()
                     return self._checked(trace, outcome, blocks[position + 1 :], before, written)
@@ -160,7 +174,7 @@ class _Sequence:
                 return outcome
         return None
 
-    def _checked(self, trace: Trace, outcome: Any, rest: Sequence[Block], before: Any, written: Any) -> Any:
+    def _checked(self, trace: Trace, outcome: Any, rest: Blocks, before: Any, written: Any) -> Any:
         """Behind a statement that may have set the flag: the others where it has not, else as if it had not begun."""
         flag = trace.root.error_flag
         is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(flag), 0))
@@ -184,3 +198,9 @@ class _Sequence:
                 inner.hand_on(storage, inner.read(kept))
 
         return decide(is_fine, (go_on, undo), self.names, self.sharing)
+
+
+def _leaves_nothing(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction], changed: Journal) -> bool:
+    """Whether a statement, whose instructions begin there, has done nothing that is seen when it fails."""
+    arrays = [storage for storage in written if storage is not trace.root.error_flag and not is_of_exception(storage)]
+    return not arrays and not changed and not any(map(has_effects, trace.builder.instructions[begin:]))

@@ -22,6 +22,7 @@ from .names import (
     declared,
     never_ends,
     nodes_of_scope,
+    parts_of,
     shared_names,
     suspends,
     ways_out,
@@ -290,7 +291,9 @@ class Statements(Assignments):
         if ways_out(statement.finalbody):
             raise NotCapturable("it has a return, break or continue in a finally block")
         ways = ways_out([statement])
-        names = self.names_of([statement], self.liveness.behind(statement))
+        # What handlers and the else clause read is bound on one side of the branches behind each statement of the body.
+        live = self.liveness.behind(statement).union(*map(self.liveness.behind, statement.body))
+        names = self.names_of([statement], live)
         made: list[ast.stmt] = []
         parts = [statement.body] if ways_out(statement.body) else [[part] for part in statement.body]
         blocks = [self.function_of(part, part[0]) for part in parts]
@@ -306,7 +309,10 @@ class Statements(Assignments):
         if statement.orelse:
             made.append(self.function_of(statement.orelse, statement.orelse[0]))
             orelse = _name(made[-1])
-        given = [ast.Tuple([_name(block) for block in blocks], ast.Load()), ast.Tuple(handlers, ast.Load()), orelse, names]
+        simple = [len(part) == 1 and not parts_of(part[0]) for part in parts]
+        sequence = [ast.Tuple([_name(one), ast.Constant(is_one)], ast.Load()) for one, is_one in zip(blocks, simple)]
+        given = [ast.Tuple(sequence, ast.Load()), ast.Tuple(handlers, ast.Load()), orelse, names]
+        given.append(ast.Constant(tuple(sorted(self.bound_behind.get(statement.body[-1]) or ()))))
         call = helper("try_", statement, *given)
         made = [*blocks, *made]
         if statement.finalbody:

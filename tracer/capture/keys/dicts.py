@@ -281,9 +281,10 @@ def put(holder: dict, key: Any, value: Any) -> None:
     if is_concerned(holder, key):
         set_item(holder, key, value)
         return
+    key = concrete(key)
     if not isinstance(holder, OutsideDict):
-        places.note(places.Contents(holder))
-    holder[concrete(key)] = value
+        places.note(places.Item(holder, key) if type(holder) is dict and key in holder else places.Contents(holder))
+    holder[key] = value
 
 
 # --- what is made of dicts ---

@@ -17,7 +17,7 @@ from ...control_flow.bodies import ValueType, type_of
 from ...recording import pytree
 from ...recording.aliases import bases_of, link
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import TracerError
+from ...recording.errors import CarryTypeError
 from ...recording.operands import as_traced
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
@@ -96,7 +96,7 @@ def _leaves(value: Any) -> tuple[list[Any], Any]:
 
 
 def element_type(value: Any) -> ElementType:
-    """The type of one element. Raises TracerError for what no list can hold whose length the program decides."""
+    """The type of one element. Raises CarryTypeError for what no list can hold whose length the program decides."""
     leaves, structure = _leaves(value)
     forms, numbers = [], []
     for leaf in leaves:
@@ -106,16 +106,16 @@ def element_type(value: Any) -> ElementType:
         for one in leaf.values if type(leaf) is Choice else (leaf,):
             if not is_number(one):
                 if pytree.taken_apart(one) is not None:
-                    raise TracerError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
+                    raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 constants = (*constants, one)
                 continue
             if may_be_shared(one):
                 copied |= bases_of(one.root_storage)
             kind = kind_of(one) if kind is None else common_type(kind, kind_of(one))
             if kind is None:
-                raise TracerError("numbers of other shapes are put into a list whose length the program decides")
+                raise CarryTypeError("numbers of other shapes are put into a list whose length the program decides")
             if kind.shape.dynamic_dimensions:
-                raise TracerError(
+                raise CarryTypeError(
                     f"an array whose size is known at run time only, {kind}, is put into a list whose length the program "
                     "decides: all elements of such a list have one shape"
                 )
@@ -145,7 +145,7 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
 
 
 def joined_types(values: Sequence[Any]) -> ElementType | None:
-    """The type of all of these elements. Raises TracerError where there is none."""
+    """The type of all of these elements. Raises CarryTypeError where there is none."""
     found = None
     for value in values:
         new = element_type(value)
@@ -156,8 +156,8 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
     return found
 
 
-def not_one_type(first: Any, second: Any) -> TracerError:
-    return TracerError(
+def not_one_type(first: Any, second: Any) -> CarryTypeError:
+    return CarryTypeError(
         f"a list whose length the program decides has elements of one kind, and this one has {first} and {second}. Fix: give "
         "all elements one structure, one shape, and dtypes that go together"
     )

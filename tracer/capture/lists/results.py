@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from ...recording import pytree
+from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import contents_of, is_open_dict, opened
 from ..shared_containers import First, Other
@@ -76,10 +77,12 @@ AS_RESULTS.append(with_results)
 
 
 def _is_replaced(value: Any) -> bool:
-    return type(value) in (TracedDeque, set, frozenset, Counter) or is_open_list(value) or is_open_dict(value)
+    return type(value) in (TracedDeque, Run, set, frozenset, Counter) or is_open_list(value) or is_open_dict(value)
 
 
 def _result(value: Any) -> _Result:
+    if type(value) is Run:
+        raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if isinstance(value, (dict, set, frozenset)):
         ((mark, entries),) = opened(contents_of(value)).items()
         return _result_of(entries, _maker_of(value))
