@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ..capture.choices import Choice, Maybe
+from ..capture.lists.results import ContainerResult, Making
 from ..outside import paths
 from ..recording import pytree
 from ..recording.makers import GIVEN, function_of_leaves, maker
 from .arguments import Call
+from .native_lists import OF_RESULTS, is_made_of_rows, pieces_of, rows_of
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
 
-# The types of results that become Python's numbers, and the kinds of outputs that are made of a result.
+# The types of results that become Python's numbers.
 _PYTHON_NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_, np.complex128, np.int32)))
-_OF_RESULTS = ("result", "python scalar", "0-d array")
 
 
 def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple[list[Any], list[int], str, list[Any]]:
@@ -29,7 +30,7 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     Raises NotNative where that needs Python.
     """
     shapes = hlo.leaves(recording.module.entry.shape)
-    forms = _forms(recording, shapes)
+    forms = _forms(around.types, recording, shapes)
     results = [around.types.ResultSpec(shape.dtype, shape.dimensions, form=form) for shape, form in zip(shapes, forms)]
     changed = [*recording.mutated, *[len(recording.leaves) + number for number in recording.mutated_captures]]
     for number, slot in enumerate(changed, recording.result_count):
@@ -45,12 +46,14 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     return results, errors, "steps", list(_Steps(recording, around, call, forms).steps())
 
 
-def _forms(recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
+def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
     """What becomes of each result; "item" is a Python number that NumPy makes of it."""
     kinds: list[set[str]] = [set() for _ in shapes]
-    flags = set(map(id, _flags(recording.out_structure, iter(recording.outputs))))
+    structures = [recording.out_structure, *[effect.structure for effect in recording.effects if effect.how != "delete"]]
+    outputs = iter(recording.outputs)
+    unseen = {id(output) for structure in structures for output in _unseen(types, structure, outputs)}
     for output in recording.outputs:
-        if output.kind in _OF_RESULTS and id(output) not in flags:
+        if output.kind in OF_RESULTS and id(output) not in unseen:
             kinds[output.index].add(output.kind)
     forms = ["new"] * len(shapes)
     for number, shape in enumerate(shapes[: recording.result_count]):
@@ -61,19 +64,27 @@ def _forms(recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
     return forms
 
 
-def _flags(structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Output]:
-    """Those of the outputs that say whether a value is there, or None."""
+def _unseen(types: Any, structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Output]:
+    """Those of the outputs that no objects are made of: they say whether a value is there, or are elements of lists."""
     if structure is pytree.LEAF:
         next(outputs)
         return
-    kind, absent, children = structure
-    is_optional = kind is Maybe and all(map(_is_plain, children))
-    if is_optional:
+    kind, auxiliary, children = structure
+    if kind is ContainerResult:
+        for elements, parts, own in pieces_of(auxiliary, children, outputs):
+            yield from own if elements is not None and is_made_of_rows(types, elements, own) else ()
+            if elements is None:
+                yield from _unseen(types, parts[0], iter(own))
+        return
+    if _is_left_to_python(structure):
+        list(itertools.islice(outputs, pytree.leaf_count(structure)))
+        return
+    if kind is Maybe:
         flag = next(outputs)
-        if absent is None and flag.kind == "result":
+        if auxiliary is None and flag.kind == "result":
             yield flag
-    for child in children[is_optional:]:
-        yield from _flags(child, outputs)
+    for child in children[kind is Maybe :]:
+        yield from _unseen(types, child, outputs)
 
 
 def _contents(types: Any, recording: Recording, shape: hlo.Shape, slot: int) -> Any:
@@ -120,8 +131,7 @@ class _Steps:
         if kind is type(None):
             yield self.step("object", object=None)
             return
-        if kind in (Maybe, Choice) and not all(map(_is_plain, children)):
-            # What the way taken does not make may be what cannot be made: only Python can leave it out.
+        if _is_left_to_python(structure):
             count = pytree.leaf_count(structure)
             for output in itertools.islice(outputs, count):
                 yield from self._output(output)
@@ -134,6 +144,9 @@ class _Steps:
             yield from self._structure(children[1], outputs)
             yield self.step("optional", flag.index)
             return
+        if kind is ContainerResult:
+            yield from self._list(auxiliary, children, outputs)
+            return
         for child in children:
             yield from self._structure(child, outputs)
         if kind in (tuple, list):
@@ -143,8 +156,25 @@ class _Steps:
         else:
             yield self.step("call", len(children), maker(kind, auxiliary))
 
+    def _list(self, making: Making, children: Sequence[pytree.Structure], outputs: Iterator[Output]) -> Iterator[Any]:
+        """A list of elements and of rows of results, one after the other."""
+        yield self.step("list", 0)
+        for elements, parts, own in pieces_of(making, children, outputs):
+            if elements is None:
+                yield from self._structure(parts[0], iter(own))
+                yield self.step("append")
+            elif is_made_of_rows(self.around.types, elements, own):
+                yield self.step("rows", object=rows_of(self.around.types, elements, own))
+            else:
+                for output in own:
+                    yield from self._output(output)
+                yield self.step("call", len(own), lambda *given, elements=elements: elements(given))
+                yield self.step("call", 2, _extended)
+        if making.make is not list:
+            yield self.step("call", 1, making.make)
+
     def _output(self, output: Output) -> Iterator[Any]:
-        if output.kind in _OF_RESULTS:
+        if output.kind in OF_RESULTS:
             yield self.step("result", output.index)
             if output.kind == "python scalar" and self.forms[output.index] == "new":
                 yield self.step("call", 1, _item)
@@ -188,12 +218,22 @@ class _Steps:
         yield self.step("drop")
 
 
+def _is_left_to_python(structure: pytree.Structure) -> bool:
+    """Whether there is something that the way taken does not make, and that may be what cannot be made."""
+    return structure[0] in (Maybe, Choice) and not all(map(_is_plain, structure[2]))
+
+
 def _is_plain(structure: pytree.Structure) -> bool:
     """Whether a value of this structure can be made of any leaves."""
     return structure is pytree.LEAF or structure[0] in _PLAIN and all(map(_is_plain, structure[2]))
 
 
 _PLAIN = (type(None), tuple, list, dict)
+
+
+def _extended(first: list[Any], others: list[Any]) -> list[Any]:
+    first += others
+    return first
 
 
 def _item(scalar: np.generic) -> Any:

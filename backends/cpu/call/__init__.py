@@ -23,6 +23,7 @@ from .finishing import Step
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import FunctionGuard, IdentityGuard, MethodGuard, Place, SameGuard
+from .rows import MOST_LEAVES, RowLeaf, Rows
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -35,11 +36,14 @@ __all__ = [
     "FunctionGuard",
     "IdentityGuard",
     "KeysGuard",
+    "MOST_LEAVES",
     "MethodGuard",
     "NumPyScalarGuard",
     "Place",
     "PythonScalarGuard",
     "ResultSpec",
+    "RowLeaf",
+    "Rows",
     "SameGuard",
     "SizeGuard",
     "StaticGuard",

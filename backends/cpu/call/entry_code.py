@@ -8,9 +8,9 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, attempt, finishing, guards, lookup, places, python_calls
+from . import assembly, attempt, finishing, guards, lookup, places, python_calls, rows
 
-_PARTS = (lookup, guards, places, attempt, finishing, python_calls)
+_PARTS = (lookup, guards, places, attempt, finishing, rows, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -19,6 +19,7 @@ SMALL_FRAME = 1 << 11
 FUNCTIONS = (
     *places.FUNCTIONS,
     *finishing.FUNCTIONS,
+    *rows.FUNCTIONS,
     "PyObject_GetAttr",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",

@@ -20,8 +20,11 @@ STEPS = {
     "call": None,  # calls ``object`` with them
     "optional": 0,  # exchanges the last object for None where the memory of a result, a byte, is 0
     "drop": -1,  # takes the last object away
+    "append": -1,  # appends it to the list before it
+    "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
 }
-STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(len(STEPS))
+STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(9)
+STEP_APPEND, STEP_ROWS = range(9, len(STEPS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +204,9 @@ take:
                                       i64 STEP_LIST, label %list
                                       i64 STEP_DICT, label %dict
                                       i64 STEP_CALL, label %call
-                                      i64 STEP_OPTIONAL, label %optional ]
+                                      i64 STEP_OPTIONAL, label %optional
+                                      i64 STEP_APPEND, label %append
+                                      i64 STEP_ROWS, label %rows ]
 result:
   %object_at = getelementptr ptr, ptr %objects, i64 %number
   %object = load ptr, ptr %object_at
@@ -292,12 +297,26 @@ exchange:
   call void @retain(ptr %none)
   store ptr %none, ptr %top_at
   br label %taken
+append:
+  %appended = load ptr, ptr %top_at
+  %below = sub i64 %depth, 2
+  %extended_at = getelementptr ptr, ptr %stack, i64 %below
+  %extended = load ptr, ptr %extended_at
+  %append_to = load ptr, ptr @PyList_Append
+  %not_appended = call i32 %append_to(ptr %extended, ptr %appended)
+  %is_appended = icmp eq i32 %not_appended, 0
+  br i1 %is_appended, label %drop_top, label %failed
+rows:
+  %filled_list = load ptr, ptr %top_at
+  %are_appended = call i1 @append_rows(ptr %entry, ptr %constant, ptr %frame, ptr %filled_list)
+  br i1 %are_appended, label %taken, label %failed
 drop_top:
   %dropped = load ptr, ptr %top_at
   call void @drop(ptr %dropped)
   br label %taken
 taken:
-  %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %top, %drop_top ]
+  %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %depth, %rows ],
+                     [ %top, %drop_top ]
   br label %next
 all:
   %left = load ptr, ptr %stack

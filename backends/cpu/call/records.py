@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from . import attempt, entry_code, finishing, lookup, outside, places, vectorcall_type
+from . import attempt, entry_code, finishing, lookup, outside, places, rows, vectorcall_type
 from . import object_layout as layout
 from .call_signature import (
     PYTHON_RESULTS,
@@ -104,6 +104,33 @@ class Step(ctypes.Structure):
     ]
 
 
+class Leaf(ctypes.Structure):
+    """What `rows.RowLeaf` says. numbers, codes: where the addresses of the columns stand among those of the results."""
+
+    _fields_ = [
+        ("numbers", c_int64),
+        ("kind", c_int64),
+        ("size", c_int64),
+        ("dtype", c_void_p),
+        ("codes", c_int64),
+        ("constants", c_void_p),
+    ]
+
+
+class Rows(ctypes.Structure):
+    """What `rows.Rows` says; length and start are -8 where they are no results."""
+
+    _fields_ = [
+        ("count", c_int64),
+        ("leaves", c_void_p),
+        ("is_tuple", c_int64),
+        ("length", c_int64),
+        ("known_length", c_int64),
+        ("start", c_int64),
+        ("capacity", c_int64),
+    ]
+
+
 class Entry(ctypes.Structure):
     """One signature: what to accept, the kernel, what to return, and the division of the frame of a call.
 
@@ -160,7 +187,7 @@ class Call(ctypes.Structure):
     ]
 
 
-_RECORDS = (Entry, Argument, Place, Apart, Result, Step, Call, lookup.Table)
+_RECORDS = (Entry, Argument, Place, Apart, Result, Step, Leaf, Rows, Call, lookup.Table)
 
 
 def names() -> dict[str, int]:
@@ -169,7 +196,7 @@ def names() -> dict[str, int]:
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset for record in _RECORDS for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in _RECORDS}
-    for module in (layout, entry_code, attempt, places, finishing, lookup, vectorcall_type):
+    for module in (layout, entry_code, attempt, places, finishing, rows, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
@@ -280,6 +307,36 @@ class Builder:
             target=8 * (result.target or 0),
         )
 
+    def rows(self, elements: rows.Rows, results: Sequence[ResultSpec]) -> int:
+        """The address of the record of elements that are made of rows of results."""
+
+        def at(number: int | None) -> int:
+            return -8 if number is None else 8 * number
+
+        leaves = []
+        for leaf in elements.leaves:
+            constants = self.object_array([None, *leaf.constants] if leaf.numbers is not None else leaf.constants)
+            record = Leaf(numbers=at(leaf.numbers), codes=at(leaf.codes), constants=constants)
+            if leaf.numbers is not None:
+                dtype = results[leaf.numbers].dtype
+                form = "python" if leaf.kind == "number" else "new"
+                record.kind, record.size, record.dtype = (
+                    _kind(ResultSpec(dtype, (), form=form)),
+                    dtype.itemsize,
+                    self.dtype(dtype),
+                )
+            leaves.append(record)
+        record = Rows(
+            count=len(leaves),
+            leaves=self.table(leaves)[0],
+            is_tuple=elements.is_tuple,
+            length=at(elements.length),
+            known_length=elements.known_length,
+            start=at(elements.start),
+            capacity=elements.capacity,
+        )
+        return self.memory((Rows * 1)(record))
+
     def call(self, function: object, operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]], passes_table: bool) -> Call:
         """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
         made = []
@@ -312,7 +369,10 @@ class Builder:
         words_at = self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
-        taken = [Step(kinds.index(one.kind), one.number, self.object(one.object)) for one in steps]
+        taken = []
+        for one in steps:
+            constant = self.rows(one.object, signature.results) if one.kind == "rows" else self.object(one.object)
+            taken.append(Step(kinds.index(one.kind), one.number, constant))
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects, what
         # stands at the places, the stack of the steps.

@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+import sys
 from collections import deque
 
 import numpy as np
@@ -655,3 +656,97 @@ def test_what_some_rounds_append_is_as_many_results_for_any_number_of_rounds():
         return len(hlo.leaves(jit(positive).lower(np.ones(size)).module.entry.shape))
 
     assert count(300) == count(100)
+
+
+def one_of_several_appended(x):
+    words = ["begin"]
+    words.append("low" if x[0] < -1 else 3)
+    words.append("odd" if x[1] > 2 else "even" if x[2] < -1 else x[0])
+    words.insert(1, "high" if x[3] > 2 else None)
+    words.extend(("a" if x[4] > 0 else "b", 5))
+    return words
+
+
+def optional_words_in_tuples(x):
+    rows = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            rows.append((i, "even" if i % 2 == 0 else None, "large" if x[i] > 2 else None if x[i] > 1 else i))
+        if x[i] > 4:
+            rows.append((-i, None, None))
+            return rows, "left"
+    return rows, "ended"
+
+
+@pytest.mark.parametrize("function", [one_of_several_appended, optional_words_in_tuples])
+def test_elements_that_are_one_of_several(function):
+    check(function)
+
+
+def kinds_of_elements(x):
+    numbers, rows, words, scalars, lists, flags, nothing = [], [], [], [], [], [], []
+    queue = deque(maxlen=3)
+    for i in range(len(x)):
+        if x[i] > 0:
+            numbers.append(i)
+            rows.append((i, float(x[i]), "even" if i % 2 == 0 else None, True, complex(x[i], i)))
+            scalars.append(np.float32(x[i]))
+            flags.append(x[i] > 1)
+            lists.append([i, (x[i], "in a list")])
+        else:
+            rows.append((-i, -1.0, "negative", False, 1j))
+            words.append("odd" if i % 2 else "even" if x[i] < -1 else i)
+        queue.append(i * 1.5)
+        if x[i] > 4:
+            queue.popleft()
+            nothing.append(())
+    if x[0] > 2:
+        numbers.append(7)
+    numbers += [8, 9]
+    if x[1] > 2:
+        words.insert(0, "first")
+        return numbers, rows, words, queue
+    return numbers, rows, words, scalars, flags, lists, nothing, tuple(numbers), queue
+
+
+def outside_lists(x):
+    found = {"a": []}
+    for i in range(len(x)):
+        if x[i] > 0:
+            found["a"].append(i)
+            LOG.append((i, float(x[i])))
+    if x[0] > 2:
+        LOG.append("large")
+    LOG.append("end")
+    return found
+
+
+LOG = []
+
+
+def test_lists_are_made_natively():
+    for function in (kinds_of_elements, outside_lists):
+        decorated = jit(function)
+        for arguments in [*VALUES, *VALUES, (RISING + 3,), (RISING * 0,)] * 2:
+            LOG.clear()
+            expected, log = function(*arguments), list(LOG)
+            LOG.clear()
+            assert alike(expected, decorated(*arguments))
+            assert alike(log, LOG)
+        assert decorated.cache_info().entries[0].native
+
+
+def test_lists_that_are_made_natively_are_not_kept():
+    def found(x):
+        return [(i, "text", x[i]) for i in range(len(x)) if x[i] > 0]
+
+    decorated, x = jit(found), RISING + 0.5
+    for _ in range(3):
+        decorated(x)
+    counts = sys.getrefcount(None), sys.getrefcount(np.dtype(float)), sys.getrefcount(found.__code__.co_consts[1])
+    blocks = sys.getallocatedblocks()
+    for _ in range(1000):
+        decorated(x)
+    after = sys.getrefcount(None), sys.getrefcount(np.dtype(float)), sys.getrefcount(found.__code__.co_consts[1])
+    assert all(abs(one - other) < 50 for one, other in zip(counts, after))
+    assert sys.getallocatedblocks() - blocks < 100

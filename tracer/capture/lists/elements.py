@@ -170,15 +170,15 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
     row = []
     for leaf, form, number in zip(leaves, kind.leaves, kind.numbers):
         code: Any = None
-        if isinstance(leaf, Maybe):
-            absent = _number_of(form, _NOTHING)
-            code = hlo.select(leaf.is_there.instruction(trace), 0, hlo.constant(np.int32(absent)))
-            leaf = leaf.value
+        optional = leaf if isinstance(leaf, Maybe) else None
+        leaf = leaf if optional is None else optional.value
         if type(leaf) is Choice:
-            chosen, leaf = _number_in(form, leaf)
-            code = chosen if code is None else hlo.select(hlo.eq(code, 0), chosen, code)
+            code, leaf = _number_in(form, leaf)
         elif not is_number(leaf):
             code, leaf = hlo.constant(np.int32(_number_of(form, leaf))), None
+        if optional is not None:
+            absent = hlo.constant(np.int32(_number_of(form, _NOTHING)))
+            code = hlo.select(optional.is_there.instruction(trace), hlo.constant(np.int32(0)) if code is None else code, absent)
         if form.is_coded:
             row.append(hlo.constant(np.int32(0)) if code is None else code)
         if form.is_number:
@@ -271,7 +271,7 @@ def element_of(
             if may_be_shared(value):
                 link(value.root_storage, form.copied)
         if code is None:
-            value = value if form.is_number else _constant(form.constants[0])
+            value = value if form.is_number else constant_of(form.constants[0])
         else:
             value = _one_of(TracedArray.from_instruction(trace, code, weak_type=True), form, value)
         leaves.append(value)
@@ -291,7 +291,7 @@ def _one_of(code: TracedArray, form: LeafForm, number: Any) -> Any:
     return Maybe(code != values.index(_NOTHING), found, None)
 
 
-def _constant(constant: Any) -> Any:
+def constant_of(constant: Any) -> Any:
     return None if constant is _NOTHING else constant
 
 
@@ -336,10 +336,10 @@ def elements_from_arrays(
             if not form.is_scalar and not is_weak:
                 values = [np.array(value) for value in values]
         if codes is not None:
-            table = [None] * form.is_number + list(map(_constant, form.constants))
+            table = [None] * form.is_number + list(map(constant_of, form.constants))
             values = [values[row] if form.is_number and not code else table[code] for row, code in enumerate(codes)]
         elif not form.is_number:
-            values = [_constant(form.constants[0])] * count
+            values = [constant_of(form.constants[0])] * count
         leaves.append(values)
     return _put_together(structure, iter(leaves), count)
 

@@ -3,33 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from .elements import elements_from_arrays
-from .runs import Run, instructions
+from .runs import Form, Run, instructions, rows_between
 
 
-def parts_of(run: Run) -> tuple[list[TracedArray], Any]:
-    """The arrays that a run consists of, and what gives a list of its elements, of the arrays' contents when it has run."""
-    form, kind = run.form, run.type
-    arrays = [TracedArray.from_instruction(require_trace(), column, is_scalar=False) for column in instructions(run)]
+@dataclass(frozen=True)
+class Elements:
+    """What gives a list of a run's elements, of the contents of its arrays when it has run: the columns, and these numbers.
+
+    weak: for each column whether its numbers are Python's. length: None where it is the first of the numbers. is_ring: whether
+    the last of them is the row of the first element. A column for one element is that alone.
+    """
+
+    form: Form
+    weak: tuple[bool, ...]
+    length: int | None
+    is_ring: bool
+
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+        return len(self.weak) + (self.length is None) + self.is_ring
+
+    def __call__(self, parts: Sequence[Any]) -> list[Any]:
+        columns, numbers = parts[: len(self.weak)], list(map(int, parts[len(self.weak) :]))
+        if self.form.capacity == 1:
+            columns = [np.asarray(column)[None] for column in columns]
+        length = numbers[0] if self.length is None else self.length
+        rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
+        found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length)
+        return list(map(_finished, found)) if _holds_runs(self.form.structure) else found
+
+
+def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
+    """The arrays that a run consists of, and what gives a list of its elements."""
+    trace, form, columns = require_trace(), run.form, instructions(run)
+    if form.capacity == 1:
+        columns = [hlo.reshape(rows_between(column, 0, 1), column.shape.dimensions[1:]) for column in columns]
+    arrays = [TracedArray.from_instruction(trace, column, is_scalar=not column.shape.rank) for column in columns]
     numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
-    weak = [column.weak_type for column in kind.columns]
-    holds_runs = _holds_runs(form.structure)
-
-    def elements(given: Sequence[Any]) -> list[Any]:
-        others = [int(number) for number in given[len(arrays) :]]
-        length = run.length if isinstance(run.length, int) else others.pop(0)
-        start = others.pop(0) if others else 0
-        columns = zip(_rows(given[: len(arrays)], form.capacity, length, start), weak)
-        found = elements_from_arrays(form.structure, form.leaves, columns, length)
-        return list(map(_finished, found)) if holds_runs else found
-
-    return [*arrays, *numbers], elements
+    weak = tuple([column.weak_type for column in run.type.columns])
+    length = None if isinstance(run.length, TracedArray) else run.length
+    return [*arrays, *numbers], Elements(form, weak, length, isinstance(run.start, TracedArray))
 
 
 def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[np.ndarray]:

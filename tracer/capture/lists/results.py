@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,48 +17,41 @@ from ..shared_containers import First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
-from .parts import parts_of
+from .parts import Elements, parts_of
 from .runs import Run, is_open_list
 
 
-class _Result:
-    """A container in the place of such a list (or tuple, or deque), or of a dict or a set, which a call puts together as one.
+@dataclass(frozen=True)
+class Making:
+    """How such a container is made of arrays and elements: what makes it of a list, and for each piece of that what makes elements
+    of several parts; None for an element that is one itself."""
 
-    parts: arrays and elements; making: what makes the container of a list, and how many parts make up elements, with what
-    does that; None for an element that is one itself.
-    """
+    make: Callable[[list], Any]
+    pieces: tuple[Elements | None, ...]
 
-    def __init__(self, parts: Sequence[Any], making: tuple[Callable[[list], Any], Sequence[Any]]) -> None:
+    def __call__(self, *parts: Any) -> Any:
+        found: list[Any] = []
+        begin = 0
+        for elements in self.pieces:
+            end = begin + (1 if elements is None else elements.count)
+            found += parts[begin:end] if elements is None else elements(parts[begin:end])
+            begin = end
+        return self.make(found)
+
+
+class ContainerResult:
+    """In the place of such a list (or tuple, or deque), or of a dict or a set, which a call puts together as one."""
+
+    def __init__(self, parts: Sequence[Any], making: Making) -> None:
         self.parts, self.making = parts, making
 
 
-def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> _Result:
-    parts: list[Any] = []
-    pieces = []
-    for item in items:
-        arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
-        parts += arrays
-        pieces.append((len(arrays), elements))
-    return _Result(parts, (make, tuple(pieces)))
+def _put_together(making: Making, parts: Sequence[Any]) -> Any:
+    return ContainerResult(parts, making) if any(map(is_open, parts)) else making(*parts)
 
 
-def _put_together(making: tuple[Callable[[list], Any], Sequence[Any]], parts: Sequence[Any]) -> Any:
-    return _Result(parts, making) if any(map(is_open, parts)) else _finished(making, *parts)
-
-
-def _finished(making: tuple[Callable[[list], Any], Sequence[Any]], *parts: Any) -> Any:
-    make, pieces = making
-    found: list[Any] = []
-    begin = 0
-    for count, elements in pieces:
-        given = list(parts[begin : begin + count])
-        found += given if elements is None else elements(given)
-        begin += count
-    return make(found)
-
-
-pytree.register_pytree(_Result, lambda result: (result.parts, result.making), _put_together)
-register_maker(_Result, lambda making: partial(_finished, making))
+pytree.register_pytree(ContainerResult, lambda result: (result.parts, result.making), _put_together)
+register_maker(ContainerResult, lambda making: making)
 
 
 def with_results(tree: Any) -> Any:
@@ -80,7 +74,7 @@ def _is_replaced(value: Any) -> bool:
     return type(value) in (TracedDeque, Run, set, frozenset, Counter) or is_open_list(value) or is_open_dict(value)
 
 
-def _result(value: Any) -> _Result:
+def _result(value: Any) -> ContainerResult:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if isinstance(value, (dict, set, frozenset)):
@@ -89,6 +83,16 @@ def _result(value: Any) -> _Result:
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
+
+
+def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerResult:
+    parts: list[Any] = []
+    pieces: list[Elements | None] = []
+    for item in items:
+        arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
+        parts += arrays
+        pieces.append(elements)
+    return ContainerResult(parts, Making(make, tuple(pieces)))
 
 
 def _maker_of(value: Any) -> Callable[[list], Any]:
