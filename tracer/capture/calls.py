@@ -130,7 +130,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return DICT_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and _is_keyed_call(function, holder, args):
             return SET_METHODS[function.__name__](holder, *args, **kwargs)
-        if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING and places.is_journaling():
+        is_change = isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING
+        if is_change and (places.is_journaling() or holds_choice(args)):
             places.note(places.Contents(holder))
             return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
         if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):

@@ -23,8 +23,8 @@ from .runs import Run, is_open_list
 
 @dataclass(frozen=True)
 class Making:
-    """How such a container is made of arrays and elements: what makes it of a list, and for each piece of that what makes elements
-    of several parts; None for an element that is one itself."""
+    """How such a container is made of arrays and elements: what makes it of a list, and for each piece of that what makes
+    elements of several parts; None for an element that is one itself."""
 
     make: Callable[[list], Any]
     pieces: tuple[Elements | None, ...]
