@@ -3,9 +3,13 @@
 The matrix and the right-hand sides lie side by side in scratch memory, each in rows of whole vectors; what an operation on rows
 leaves in columns that are done with is not read again. NumPy is called for large systems, where that is no loss, and where a
 pivot is so small that the order of the operations decides whether the matrix is singular.
+
+A complex system is a real one of twice the size: below the real parts of the unknowns stand the imaginary ones.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from llvmlite import ir
 
@@ -14,16 +18,18 @@ from ...llvm.arrays import Array
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
 from ...llvm.memory import element_address
-from ...llvm.types import I1, I64, broadcast_lanes
+from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes
 from ..frame import Frame
 from ..nest_samples import samples
 from ..nests import Nest, emit_nest
 
-# Unknowns, and right-hand sides.
+# Unknowns, and right-hand sides; half of them where they are complex.
 _MOST = 48
 _VECTOR_BYTES = 64  # at most
-# The LLVM type, bytes, and the smallest pivots that are relied on, as a part of the largest element.
-_TYPES = {"f64": (ir.DoubleType(), 8, 1e-12), "f32": (ir.FloatType(), 4, 1e-4)}
+# The LLVM type of a real number, its bytes, and the smallest pivots that are relied on, as a part of the largest element; how
+# many real numbers make up one.
+_DOUBLE, _FLOAT = (ir.DoubleType(), 8, 1e-12), (ir.FloatType(), 4, 1e-4)
+_TYPES = {"f64": (*_DOUBLE, 1), "f32": (*_FLOAT, 1), "c128": (*_DOUBLE, 2), "c64": (*_FLOAT, 2)}
 
 
 def is_small(instruction: Instruction) -> bool:
@@ -35,7 +41,8 @@ def is_small(instruction: Instruction) -> bool:
     if len(others) != 1 or any(shape.element_type.name not in _TYPES for shape in shapes):
         return False
     same_type = len({shape.element_type for shape in shapes}) == 1
-    small = all(0 < size <= _MOST for shape in shapes for size in shape.dimensions)
+    *_, parts = _TYPES[result.element_type.name]
+    small = all(0 < size * parts <= _MOST for shape in shapes for size in shape.dimensions)
     return same_type and small and shapes[0].rank == 2 and shapes[-1].rank in (1, 2)
 
 
@@ -44,7 +51,8 @@ def rows_bytes(instruction: Instruction) -> int:
     if not is_small(instruction):
         return 0
     shape = leaves(instruction.shape)[0]
-    size, width = instruction.operands[0].shape.dimensions[0], shape.byte_size // shape.size
+    _, width, _, parts = _TYPES[shape.element_type.name]
+    size = parts * instruction.operands[0].shape.dimensions[0]
     return size * sum(-(-width * columns // _VECTOR_BYTES) * _VECTOR_BYTES for columns in (size, _columns(shape)))
 
 
@@ -71,6 +79,20 @@ def rows_bytes(instruction: Instruction) -> int:
     a = f32[3,3] parameter(0)
     ROOT y = (f32[3,3], pred[]) custom-call(a), custom_call_target="numpy.linalg.inv"
     """,
+    """
+    a = c128[5,5] parameter(0)
+    b = c128[5,3] parameter(1)
+    ROOT y = (c128[5,3], pred[]) custom-call(a, b), custom_call_target="numpy.linalg.solve"
+    """,
+    """
+    a = c128[2,2] parameter(0)
+    b = c128[2] parameter(1)
+    ROOT y = (c128[2], pred[]) custom-call(a, b), custom_call_target="numpy.linalg.solve"
+    """,
+    """
+    a = c64[3,3] parameter(0)
+    ROOT y = (c64[3,3], pred[]) custom-call(a), custom_call_target="numpy.linalg.inv"
+    """,
     tolerance=1e-4,
 )
 def small_solve(frame: Frame, instruction: Instruction, operands: list[Array], outputs: list[Array]) -> ir.Value:
@@ -82,20 +104,20 @@ def small_solve(frame: Frame, instruction: Instruction, operands: list[Array], o
 def _emit(nest: Nest) -> None:
     b, (matrix, *sides), (solution, singular) = nest.builder, nest.operands, nest.outputs
     rows = _Rows(b, nest.target.vector_bytes, nest.scratch, matrix, _columns(solution.shape))
-    rows.fill(0, matrix)
+    rows.fill_matrix(matrix)
     if sides:
-        rows.fill(rows.side, sides[0])
+        rows.fill_sides(sides[0])
     else:
-        carried_loop(b, 0, rows.size, 1, (), lambda row, _: rows.store(row, b.add(row, I64(rows.side)), rows.scalar(1)) or ())
+        unknowns = matrix.shape.dimensions[0]
+        carried_loop(b, 0, unknowns, 1, (), lambda row, _: rows.store(row, b.add(row, I64(rows.side)), rows.scalar(1)) or ())
     singular.store(b, (), rows.eliminate(), 1)
     rows.substitute()
 
     def hand_on(row: ir.Value, column: ir.Value) -> None:
-        value = rows.load(row, b.add(column, I64(rows.side)))
         index = (Affine(row), Affine(column)) if solution.shape.rank == 2 else (Affine(row),)
-        solution.store(b, index, value, 1)
+        solution.store(b, index, rows.solution(row, column), 1)
 
-    _each(b, rows.size, _columns(solution.shape), hand_on)
+    _each(b, solution.shape.dimensions[0], _columns(solution.shape), hand_on)
 
 
 def _columns(shape: Shape) -> int:
@@ -110,8 +132,9 @@ class _Rows:
     """The matrix and the right-hand sides, in memory."""
 
     def __init__(self, b: ir.IRBuilder, vector_bytes: int, memory: ir.Value, matrix: Array, sides: int) -> None:
-        self.b, self.memory, self.size = b, memory, matrix.shape.dimensions[0]
-        self.type, width, self.least = _TYPES[matrix.shape.element_type.name]
+        self.b, self.memory, self.unknowns = b, memory, matrix.shape.dimensions[0]
+        self.type, width, self.least, self.parts = _TYPES[matrix.shape.element_type.name]
+        self.size = self.parts * self.unknowns
         self.lanes = max(1, vector_bytes // width)
         self.side = -(-self.size // self.lanes) * self.lanes  # where the right-hand sides begin
         self.vectors = self.side // self.lanes + -(-sides // self.lanes)
@@ -139,15 +162,43 @@ class _Rows:
     def _store_vector(self, row: ir.Value, number: ir.Value, value: ir.Value) -> None:
         self.b.store(value, self._at(row, self.b.mul(number, I64(self.lanes))), align=4)
 
-    def fill(self, first: int, array: Array) -> None:
-        """Put an array into the columns from this one on."""
+    def _fill(self, array: Array, put: Callable[[ir.Value, ir.Value, RegisterValue], None]) -> None:
         b, rank = self.b, array.shape.rank
 
         def element(row: ir.Value, column: ir.Value) -> None:
             index = (Affine(row), Affine(column)) if rank == 2 else (Affine(row),)
-            self.store(row, b.add(column, I64(first)), array.load(b, index, 1))
+            put(row, column, array.load(b, index, 1))
 
-        _each(b, self.size, _columns(array.shape), element)
+        _each(b, self.unknowns, _columns(array.shape), element)
+
+    def fill_matrix(self, matrix: Array) -> None:
+        b, lower = self.b, I64(self.unknowns)
+
+        def put(row: ir.Value, column: ir.Value, value: RegisterValue) -> None:
+            if self.parts == 1:
+                self.store(row, column, value)
+                return
+            row_below, column_behind = b.add(row, lower), b.add(column, lower)
+            self.store(row, column, value.real)
+            self.store(row, column_behind, b.fneg(value.imag))
+            self.store(row_below, column, value.imag)
+            self.store(row_below, column_behind, value.real)
+
+        self._fill(matrix, put)
+
+    def fill_sides(self, sides: Array) -> None:
+        b, first = self.b, I64(self.side)
+
+        def put(row: ir.Value, column: ir.Value, value: RegisterValue) -> None:
+            for number, part in enumerate((value,) if self.parts == 1 else (value.real, value.imag)):
+                self.store(b.add(row, I64(number * self.unknowns)), b.add(column, first), part)
+
+        self._fill(sides, put)
+
+    def solution(self, row: ir.Value, column: ir.Value) -> RegisterValue:
+        b, place = self.b, self.b.add(column, I64(self.side))
+        real = self.load(row, place)
+        return real if self.parts == 1 else ComplexValue(real, self.load(b.add(row, I64(self.unknowns)), place))
 
     def _subtract(self, row: ir.Value, other: ir.Value, factor: ir.Value, first: ir.Value) -> None:
         """From a row that many times another one, from this vector on."""
