@@ -296,3 +296,37 @@ def test_errors_of_functions_that_print_are_raised_natively_and_print_once(capsy
         assert capsys.readouterr().out == f"begin {place}\n"
         assert [entry.name for entry in raised.traceback][1:] == ["element"]
     assert element.cache_info().entries[0].native
+
+
+SHARED = np.zeros(3)
+
+
+def test_calls_with_one_array_under_several_names_are_native():
+    def add_both(x, pair):
+        x += pair["first"]
+        SHARED[:] += x
+        pair["first"][0] = 7
+        return x + SHARED * pair["first"]
+
+    decorated = jit(add_both)
+    ways = {
+        "apart": lambda: (np.ones(3), np.arange(3.0)),
+        "arguments": lambda: (one := np.arange(3.0), one),
+        "outside": lambda: (SHARED, np.arange(3.0)),
+        "all": lambda: (SHARED, SHARED),
+        "views": lambda: (SHARED[:], SHARED),
+    }
+    for way in [*ways, *ways, *reversed(ways)]:
+        outcomes = []
+        for function in (add_both, decorated):
+            SHARED[:] = 1, 2, 3
+            x, first = ways[way]()
+            result = function(x, {"first": first})
+            outcomes.append([result, x.copy(), first.copy(), SHARED.copy()])
+        for expected, found in zip(*outcomes, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    before = decorated.cache_info().hits
+    for way in ("arguments", "outside", "all"):
+        x, first = ways[way]()
+        decorated(x, {"first": first})
+    assert decorated.cache_info().hits == before

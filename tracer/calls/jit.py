@@ -185,7 +185,7 @@ class JittedFunctionBase:
             if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
                 with Progress(self.__name__, "tracing"):
-                    variant = self._variant(specialization, same, call.form(), objects)
+                    variant = self._variant(specialization, same, call, objects)
             return specialization.call_variant(variant, same, values, objects)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
@@ -310,9 +310,9 @@ class JittedFunctionBase:
         self._policy.known |= error.outside
         return True
 
-    def _variant(self, specialization: Specialization, same: Sharing, form: CallForm, objects: Objects) -> Specialization:
+    def _variant(self, specialization: Specialization, same: Sharing, call: Call, objects: Objects) -> Specialization:
         """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""
-        count = len(specialization.leaves)
+        form, count = call.form(), len(specialization.leaves)
         captured = specialization.captured_arrays(objects)
         aliases: dict[int, int | Place] = {}
         for index, (array, first) in enumerate(zip(captured, same[count:]), count):
@@ -327,8 +327,11 @@ class JittedFunctionBase:
             self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
         )
         with compilation_lock:
+            is_new = same not in specialization.variants
             variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
             self._misses += 1
+            if is_new and not any(isinstance(place, Place) for place in same):
+                install(variant, self, form, call, specialization.named(same))
         return variant
 
     def _forget(self, specialization: Specialization) -> None:

@@ -7,7 +7,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ...compile.traversal import has_dynamic_shapes, runs_effects
 from ...hlo.tracebacks import keep_frames_of_users
 from ..outside import guards as outside
 from ..outside.identities import facts_of
-from ..outside.paths import MISSING
+from ..outside.paths import MISSING, Path
 from ..recording import pytree
 from ..recording.ndarrays import array_form
 from .arguments import Call
@@ -28,7 +28,13 @@ from .specialization import Specialization
 from .traced_function import CallForm, Recording
 
 
-def install(specialization: Specialization, instance: Any, form: CallForm, call: Call) -> bool:
+# An argument, or an array from outside, and the argument that is the same array.
+Same = tuple[str | Path, str]
+
+
+def install(
+    specialization: Specialization, instance: Any, form: CallForm, call: Call, same_arrays: Sequence[Same] = ()
+) -> bool:
     """Let calls like this one bypass Python, where the executable and the interpreter can."""
     installer, types = getattr(specialization.executable, "install", None), registry.call_signature_types()
     if installer is None or types is None or types.unsupported_reason() is not None:
@@ -41,11 +47,17 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
         if recording.compares_arrays and specialization.may_meet_aliases:
             raise NotNative
         containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
-        around = Around(types, _slots(recording), _changed(recording), {**call.object_values(), **containers})
+        slots = _slots(recording)
+        slots |= {one if isinstance(one, str) else one.key: slots[first] for one, first in same_arrays}
+        around = Around(types, slots, _changed(recording), {**call.object_values(), **containers})
         leaves = {leaf.path: leaf for leaf in form.leaves}
         arguments = [
             around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)
         ]
+        positions = {one.name: position for position, one in enumerate(call.arguments)}
+        for one, first in same_arrays:
+            place = around.place_of_leaf(one, positions.get(one)) if isinstance(one, str) else around.place_of(one)
+            around.require_same(place, around.place_of_leaf(first, positions.get(first)))
         for capture in recording.captures:
             if capture.convert is not None and isinstance(capture.array, np.ndarray):
                 raise NotNative
@@ -56,8 +68,10 @@ def install(specialization: Specialization, instance: Any, form: CallForm, call:
         return False
     guards = [guard for guard, _ in arguments]
     statics = [one.value for one, guard in zip(call.arguments, guards) if isinstance(guard, types.StaticGuard)]
-    slots = tuple([slot for _, slot in arguments])
-    signature = types.CallSignature(tuple(guards), call.keywords, tuple(results), structure, slots=slots, errors=tuple(errors))
+    of_arguments = tuple([slot for _, slot in arguments])
+    signature = types.CallSignature(
+        tuple(guards), call.keywords, tuple(results), structure, slots=of_arguments, errors=tuple(errors)
+    )
     given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
     return installer(instance, signature, **given)
 
@@ -114,8 +128,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
                 around.require_input(path, shape, found)
         case outside.SameAs(other=other) | outside.Distinct(other=other):
             differs = isinstance(guard, outside.Distinct)
-            first, second = sorted((around.place_of(path), around.place_of(other)))
-            around.require_place(second, types.SameGuard(first, differs))
+            around.require_same(around.place_of(path), around.place_of(other), differs)
         case outside.SameMethod(value=value):
             around.require(path, types.MethodGuard(value.__func__))
         case outside.SameFunction(may_be_another=True, value=value) if types.words_of([("function", value)]):

@@ -203,6 +203,11 @@ class Around:
             place = self._add("place", holder=place)
         self.places[place] |= {"guard": guard, "slot": slot}
 
+    def require_same(self, place: int, other: int, differs: bool = False) -> None:
+        """The same object has to stand at both places, or not."""
+        first, second = sorted((place, other))
+        self.require_place(second, self.types.SameGuard(first, differs))
+
     def require_input(self, path: paths.Path, shape: Shape, value: Any) -> None:
         """What stands at the path has to be as an array or a number of which the kernel takes the data, where it has a slot."""
         slot = self.slots.setdefault(path.key, len(self.slots))

@@ -72,6 +72,11 @@ class Specialization:
         found = (guard.difference(objects) for guard in self.recording.guards)
         return [difference for difference in found if difference is not None]
 
+    def named(self, same: Sharing) -> list[tuple[Any, str]]:
+        """What is the same array as an argument before it: the name of an argument or a path, and the name of that argument."""
+        names = [*[leaf.path for leaf in self.leaves], *[path for path, _ in self._captures]]
+        return [(names[index], names[first]) for index, first in enumerate(same) if first != index]
+
     def call_variant(self, variant: Specialization, same: Sharing, values: Sequence[Any], objects: Objects) -> Any:
         """Call the variant, which was made for this sharing: an array stands for memory that arrays share in part."""
         members: dict[int, list[tuple[Any, Place]]] = {}
