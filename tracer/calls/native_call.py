@@ -27,7 +27,6 @@ from .native_results import results_and_steps
 from .specialization import Specialization
 from .traced_function import CallForm, Recording
 
-
 # An argument, or an array from outside, and the argument that is the same array.
 Same = tuple[str | Path, str]
 
