@@ -5,6 +5,8 @@ Elementary Functions", 1980), a minimax polynomial q with exp(r) = 1 + r + r**2 
 field. The polynomials were fitted with the Remez exchange algorithm for this module.
 """
 
+import math
+
 from ..arithmetic import (
     absolute,
     add,
@@ -151,11 +153,19 @@ def scale_by_half_power(builder, n, exponent_bits, values):
     return results
 
 
+def least_argument(single, exponent=0):
+    """Return the x below which 2**exponent * e**x is taken for what it is there, zero: the lifted scale is zero, too.
+
+    A processor takes fifty times as long to round a product to zero, or to a subnormal number.
+    """
+    return math.log(2) * ((-190 if single else -1150) - exponent)
+
+
 def scaled_exponential(builder, x, exponent=0):
     """Return 2**exponent * e**x for a small `exponent`; a subnormal result is rounded a second time."""
     single = is_single(x)
     x = clamp_above(builder, x, 89.0 if single else 710.0 if exponent == 0 else 711.0)
-    x = clamp_below(builder, x, -104.5 if single else -746.5)
+    x = clamp_below(builder, x, least_argument(single, exponent))
     # Twice the mantissa, so that 2**(n - 1) is finite for every finite result.
     n, exponent_bits, p = exponential_parts(builder, x, 2.0)
     if exponent:
@@ -221,7 +231,7 @@ def logistic(builder, x):
     Computed from e**-|x| kept as a sum of two numbers, with one step of refinement of the quotient.
     """
     single = is_single(x)
-    argument = clamp_below(builder, builder.fneg(absolute(builder, x)), -104.5 if single else -746.5)
+    argument = clamp_below(builder, builder.fneg(absolute(builder, x)), least_argument(single))
     n, bits, r = reduce_by_ln2(builder, argument)
     r = fma(builder, n, -(LN2_SINGLE if single else LN2_DOUBLE)[1], r)
     q = polynomial(builder, r, [2.0 * c for c in (EXPONENTIAL_SINGLE if single else EXPONENTIAL_DOUBLE)])

@@ -31,6 +31,7 @@ from .exponential import (
     EXPONENTIAL_DOUBLE,
     LN2_DOUBLE,
     LOG2_E,
+    least_argument,
     reduce_by_ln2,
     scale_by_half_power,
     shift_into_exponent,
@@ -112,7 +113,7 @@ def _power_of_magnitude(builder, x, y):
     # Beyond this the low part decides nothing, and may be inf - inf.
     moderate = compare(builder, "<", absolute(builder, product), 1000.0)
     product_low = select(builder, moderate, product_low, 0.0)
-    product = clamp_below(builder, clamp_above(builder, product, 710.0), -747.0)
+    product = clamp_below(builder, clamp_above(builder, product, 710.0), least_argument(single=False))
     n, bits, reduced = reduce_by_ln2(builder, product)
     r = fma(builder, n, -LN2_DOUBLE[1], reduced)
     r_low = add(builder, fma(builder, n, -LN2_DOUBLE[1], subtract(builder, reduced, r)), product_low)
