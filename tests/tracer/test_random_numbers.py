@@ -588,6 +588,25 @@ def test_arguments_are_read_at_each_call():
     assert jitted.cache_info().misses == 1 and "called natively" in str(jitted.cache_info())
 
 
+@pytest.mark.parametrize(
+    "program, args",
+    [
+        (lambda g, x, i: g.random() + g.normal(0, x), (1.0, 0)),
+        (lambda g, x, i: np.arange(3.0)[i] * x + g.random(), (1.0, 1)),
+        (lambda g, x, i: np.random.default_rng(i).random() + g.random() * x, (1.0, 1)),
+        (lambda g, x, i: g.integers(i + 1) * x, (1.0, 1)),
+    ],
+)
+def test_calls_that_may_fail_bypass_python(program, args):
+    """What fails is raised without drawing again."""
+    jitted, ours, theirs = jit(program), GENERATOR(1), GENERATOR(1)
+    for x, i in (args, args, (-1.0, 7), args, (-2.0, -8), args):
+        found, expected = (outcome(one, (g, x, i)) for one, g in ((jitted, ours), (program, theirs)))
+        assert_same(found, expected)
+        assert state(ours) == state(theirs)
+    assert "called natively" in str(jitted.cache_info()) and jitted.cache_info().misses == 1
+
+
 def test_bit_generator_of_the_global_state():
     before = np.random.get_bit_generator()
     try:

@@ -170,6 +170,8 @@ class Around:
                 if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:
                     source = "list item" if isinstance(found, list) else "tuple item"
                     return self._add(source, holder=self._typed(holder, type(found)), index=index)
+            case paths.NewList():
+                return self._add("new list")
             case paths.Length(holder=holder):
                 return self._add("length", holder=self.typed(holder, list))
         raise NotNative
@@ -213,7 +215,7 @@ class Around:
         slot = self.slots.setdefault(path.key, len(self.slots))
         if isinstance(value, np.ndarray):
             guard = self.array(shape, slot in self.changed)
-        elif isinstance(value, RANDOM_GENERATORS):
+        elif isinstance(value, (*RANDOM_GENERATORS, list)):
             guard = self.types.AddressGuard(type(value), offset_of(type(value)))
         elif type(value) in (int, float, complex):
             guard = self.types.PythonScalarGuard(type(value), *(SMALL if type(value) is int else ()))

@@ -63,7 +63,7 @@ def make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return args[0]
 
     def make(kept: int, *args: Any, **kwargs: Any) -> np.uint64:
-        generator = kind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        generator = kind(*map(_own, args), **{name: _own(value) for name, value in kwargs.items()})
         object_at(kept).append(generator)
         return handle_of(generator)
 
@@ -71,6 +71,11 @@ def make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     remember_example(example)
     handle = call_when_run(make, np.uint64(0), (_kept_objects(trace), *args), kwargs, named=kind)
     return RandomGenerator(type(example), handle)
+
+
+def _own(value: Any) -> Any:
+    """A seed, or what gives one and is another one afterwards, for one generator alone."""
+    return value if isinstance(value, (int, np.ndarray, np.generic, type(None))) else copy.deepcopy(value)
 
 
 def _kept_objects(trace: Trace) -> TracedArray:

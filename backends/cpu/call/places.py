@@ -13,10 +13,12 @@ from typing import Any
 from .call_signature import ArgumentGuard
 
 # How the object of a place is found.
-SOURCES = ("argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell", "length")
+SOURCES = (
+    "argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell", "length", "new list",
+)  # fmt: skip
 (
     SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ITEM,
-    SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH,
+    SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH, SOURCE_NEW_LIST,
 ) = range(len(SOURCES))  # fmt: skip
 
 
@@ -58,7 +60,8 @@ class Place:
 
     source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
         ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
-        (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there).
+        (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there),
+        "new list" (an empty one for each call).
     guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard
         of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
@@ -268,7 +271,8 @@ read:
   %holder_at = getelementptr ptr, ptr %places, i64 %holder_number
   switch i64 %source, label %held [ i64 SOURCE_ARGUMENT, label %argument
                                     i64 SOURCE_OBJECT, label %borrowed
-                                    i64 SOURCE_CELL, label %cell ]
+                                    i64 SOURCE_CELL, label %cell
+                                    i64 SOURCE_NEW_LIST, label %new_list ]
 argument:
   %argument_at = getelementptr ptr, ptr %args, i64 %index
   %given = load ptr, ptr %argument_at
@@ -276,6 +280,10 @@ argument:
 cell:
   %contents = field ptr %key, CELL_CONTENTS
   br label %borrowed
+new_list:
+  %make_list = load ptr, ptr @PyList_New
+  %made_list = call ptr %make_list(i64 0)
+  br label %owned
 held:
   %holder = load ptr, ptr %holder_at
   switch i64 %source, label %borrowed [ i64 SOURCE_TUPLE_ITEM, label %tuple_item
@@ -323,7 +331,7 @@ borrowed:
   br label %owned
 owned:
   %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ],
-                    [ %made_length, %length ]
+                    [ %made_length, %length ], [ %made_list, %new_list ]
   %nothing = icmp eq ptr %object, null
   br i1 %nothing, label %absent, label %check
 check:
