@@ -48,6 +48,8 @@ class _Drawing:
                 _fill(bitgen, self.draw, parameters, flat)
             elif self.draw.name == "permutation":
                 _permute(bitgen, flat)
+            elif self.draw.is_distinct:
+                _choose(bitgen, int(parameters[0]), flat, self.draw.name == "distinct")
             else:
                 self._draw_each(bitgen, int(handle), parameters, flat)
         return result[()]
@@ -89,6 +91,20 @@ def _permute(bitgen: int, flat: np.ndarray) -> None:
     interval = _typed("random_interval", ctypes.c_uint64, [ctypes.c_uint64])
     for last in range(flat.size - 1, 0, -1):
         other = interval(bitgen, last)
+        flat[last], flat[other] = flat[other], flat[last]
+
+
+def _choose(bitgen: int, population: int, flat: np.ndarray, is_shuffled: bool) -> None:
+    """Different integers, by Floyd's method; then exchanged as in `_permute`."""
+    word = ctypes.c_uint64
+    bounded = _typed("random_bounded_uint64", word, [word, word, word, _BOOL])
+    chosen: set[int] = set()
+    for place, last in enumerate(range(population - flat.size, population)):
+        number = bounded(bitgen, 0, last, 0, False)
+        flat[place] = last if number in chosen else number
+        chosen.add(int(flat[place]))
+    for last in range(flat.size - 1, 0, -1) if is_shuffled else ():
+        other = bounded(bitgen, 0, last, 0, False)
         flat[last], flat[other] = flat[other], flat[last]
 
 

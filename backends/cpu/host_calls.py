@@ -19,12 +19,12 @@ from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
-from .random_draws import emit_draw
+from .random_draws import draw_bytes, emit_draw
 from .regions.compaction import compaction
 from .regions.small_solve import is_small, rows_bytes, small_solve
 
 
-@emits_host_calls(custom_call=rows_bytes)
+@emits_host_calls(custom_call=lambda instruction: rows_bytes(instruction) or draw_bytes(instruction))
 def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":

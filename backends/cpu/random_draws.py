@@ -10,7 +10,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...hlo import Instruction
-from ...hlo.ops.random_calls import Draw
+from ...hlo.ops.random_calls import Draw, draw_of
 from ...runtime.bit_generators import FUNCTIONS
 from ...runtime.random_draws import BINOMIAL_BYTES
 from ..llvm.arrays import Array
@@ -32,6 +32,18 @@ def emit_draw(frame: Frame, instruction: Instruction, values: Values, draw: Draw
     return [_Drawing(frame, draw, handle).result(instruction, stopped, parameters)]
 
 
+def draw_bytes(instruction: Instruction) -> int:
+    """The memory that a draw needs for itself: where different integers are noted."""
+    draw = draw_of(instruction.attributes.get("custom_call_target", ""))
+    is_noted = draw is not None and draw.is_distinct and draw.name != "permutation"
+    return 8 * _slots(instruction.shape.size) if is_noted else 0
+
+
+def _slots(count: int) -> int:
+    """A power of 2 that is more than the count, so that few of them meet at one place."""
+    return 1 << int(1.5 * count).bit_length()
+
+
 class _Drawing:
     """One draw, while its code is emitted."""
 
@@ -47,25 +59,30 @@ class _Drawing:
         output = self.frame.output(instruction)
         with b.if_else(stopped, likely=False) as (nothing, something):
             with nothing:
-                self._fill_with_zeros(output)
+                self._fill_with(output.pointer, 0, output.shape.byte_size)
             with something:
-                self._fill(output, self._bitgen(), parameters)
+                self._fill(output, self._bitgen(), parameters, self.frame.scratch(instruction))
         return output if shape.rank else output.load(b, (), 1)
 
     def _bitgen(self) -> ir.Value:
         """What NumPy's functions take; Python's generators are their handle."""
         return self.b.load(self.handle, typ=POINTER) if self.draw.kind == "numpy.random.RandomState" else self.handle
 
-    def _fill_with_zeros(self, output: Array) -> None:
+    def _fill_with(self, memory: ir.Value, byte: int, size: int) -> None:
         memset = declaration(self.b.module, "llvm.memset.p0.i64", _VOID, [POINTER, I8, I64, I1])
-        self.b.call(memset, [output.pointer, I8(0), I64(output.shape.byte_size), I1(0)])
+        self.b.call(memset, [memory, I8(byte), I64(size), I1(0)])
 
-    def _fill(self, output: Array, bitgen: ir.Value, parameters: list[Leaf]) -> None:
+    def _fill(self, output: Array, bitgen: ir.Value, parameters: list[Leaf], scratch: ir.Value | None) -> None:
         b, size = self.b, output.shape.size
         if self.draw.is_bounded:
             self._fill_bounded(output, bitgen, parameters)
         elif self.draw.name == "permutation":
-            self._permute(output, bitgen)
+            carried_loop(b, 0, size, 1, (), lambda i, _: output.store(b, (Affine(i),), i, 1) or (), "numbers")
+            self._exchange(output, lambda last: self._place_up_to(last, bitgen))
+        elif self.draw.is_distinct:
+            self._choose(output, bitgen, parameters[0], scratch)
+            if self.draw.name == "distinct":
+                self._exchange(output, lambda last: self._bounded(bitgen, last))
         else:
 
             def element(number: ir.Value, _: list) -> tuple:
@@ -101,17 +118,47 @@ class _Drawing:
         arguments = [bitgen, *bounds, I64(output.shape.size), masked, output.pointer]
         self._call(f"random_bounded_{name}_fill", _VOID, arguments)
 
-    def _permute(self, output: Array, bitgen: ir.Value) -> None:
-        """Write the numbers from 0 on, and exchange each, from the last one on, with one that does not lie behind it."""
+    def _place_up_to(self, last: ir.Value, bitgen: ir.Value) -> ir.Value:
+        if self.draw.kind == "random.Random":
+            return self._below(self.b.add(last, I64(1)))
+        return self._call("random_interval", I64, [bitgen, last])
+
+    def _bounded(self, bitgen: ir.Value, last: ir.Value) -> ir.Value:
+        return self._call("random_bounded_uint64", I64, [bitgen, I64(0), last, I64(0), I1(0)])
+
+    def _choose(self, output: Array, bitgen: ir.Value, population: ir.Value, memory: ir.Value) -> None:
+        """Different integers, by Floyd's method; the memory holds those that have been chosen, where a hash says."""
+        b, size, slots = self.b, output.shape.size, _slots(output.shape.size)
+        self._fill_with(memory, 0xFF, 8 * slots)
+        first, free, mask = b.sub(population, I64(size)), I64(-1), I64(slots - 1)
+
+        def slot_of(number: ir.Value) -> ir.Value:
+            with while_loop(b, [b.and_(number, mask)]) as loop:
+                (place,) = loop.values
+                found = b.load(element_address(b, memory, place, I64), typ=I64)
+                is_another = b.and_(b.icmp_unsigned("!=", found, free), b.icmp_unsigned("!=", found, number))
+                loop.leave_unless(is_another)
+                loop.carry([b.and_(b.add(place, I64(1)), mask)])
+            return element_address(b, memory, loop.values[0], I64)
+
+        def element(place: ir.Value, _: list) -> tuple:
+            last = b.add(first, place)
+            number = self._bounded(bitgen, last)
+            is_chosen = b.icmp_unsigned("==", b.load(slot_of(number), typ=I64), number)
+            number = b.select(is_chosen, last, number)
+            b.store(number, slot_of(number))
+            output.store(b, (Affine(place),), number, 1)
+            return ()
+
+        carried_loop(b, 0, size, 1, (), element, "draws")
+
+    def _exchange(self, output: Array, place_up_to: Callable[[ir.Value], ir.Value]) -> None:
+        """Exchange each element, from the last one on, with one that does not lie behind it."""
         b, size = self.b, output.shape.size
-        carried_loop(b, 0, size, 1, (), lambda i, _: output.store(b, (Affine(i),), i, 1) or (), "numbers")
 
         def exchange(number: ir.Value, _: list) -> tuple:
             last = b.sub(I64(size), number)
-            if self.draw.kind == "random.Random":
-                other = self._below(b.add(last, I64(1)))
-            else:
-                other = self._call("random_interval", I64, [bitgen, last])
+            other = place_up_to(last)
             one = output.load(b, (Affine(last),), 1)
             output.store(b, (Affine(last),), output.load(b, (Affine(other),), 1), 1)
             output.store(b, (Affine(other),), one, 1)

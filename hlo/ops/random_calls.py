@@ -29,8 +29,12 @@ _FUNCTIONS = {
     "hypergeometric": "lll:l", "bounded_uint64": "uu:u",
 }  # fmt: skip
 # Others: normal and exponential numbers as RandomState draws them; the numbers from 0 on in a random order; uniform numbers and
-# integers below the parameter as Python's Random draws them.
-_OTHERS = {"gauss": ":d", "inverse_exponential": ":d", "permutation": ":l", "random": ":d", "below": "u:u"}
+# integers below the parameter as Python's Random draws them; different integers below the parameter as Generator draws them,
+# each order as likely, or as they come.
+_OTHERS = {
+    "gauss": ":d", "inverse_exponential": ":d", "permutation": ":l", "random": ":d", "below": "u:u", "distinct": "u:l",
+    "distinct_in_order": "u:l",
+}  # fmt: skip
 _LETTERS = {"d": F64, "f": F32, "l": S64, "u": U64}
 # Integers from the first parameter on, up to the second one behind it; by rejection of the bits, or, as RandomState does, of
 # what is left of them under a mask.
@@ -49,6 +53,11 @@ class Draw(NamedTuple):
     def is_bounded(self) -> bool:
         """Whether all elements have the same two bounds."""
         return self.name in _BOUNDED
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether all elements differ."""
+        return self.name in ("permutation", "distinct", "distinct_in_order")
 
 
 def draw_of(target: str) -> Draw | None:
@@ -78,4 +87,4 @@ def require_draw(draw: Draw, target: str, operands: Sequence[AnyShape], result: 
     for number, (wanted, operand) in enumerate(zip(types, operands)):
         fits = fits and isinstance(operand, Shape) and operand.element_type is wanted
         fits = fits and (operand.rank == 0 or number > 1 and not draw.is_bounded and operand.dimensions == result.dimensions)
-    require(fits and (draw.name != "permutation" or result.rank == 1), f"{words}, got {given}")
+    require(fits and (not draw.is_distinct or result.rank == 1), f"{words}, got {given}")

@@ -105,6 +105,11 @@ OF_GENERATORS = {
         g.random(dtype=np.float32), g.random(5, dtype=np.float32), g.standard_normal(5, np.float32),
         g.standard_normal(dtype="f4"), g.standard_exponential(3, np.float32), g.standard_exponential(3, method="inv"),
     ),
+    "distinct": lambda g, t: (
+        g.choice(5, 3, replace=False, shuffle=False), g.choice(1000, 900, replace=False), g.choice(10**6, 300, replace=False),
+        g.choice(MATRIX, 2, False, axis=1), g.choice(10**4, 10**4, replace=False), g.choice(10**9, 9, False, shuffle=False),
+        g.choice(20_000, 5000, replace=False), g.choice(1, 1, replace=False), g.choice(PARTS + t, (2, 2), replace=False),
+    ),
     "axes": lambda g, t: (
         g.permutation(MATRIX, axis=1), g.choice(MATRIX, 2, axis=1), g.choice(MATRIX, axis=1), g.choice(MATRIX),
         g.choice(MATRIX, 3), g.permutation(MATRIX, -1),
@@ -169,7 +174,7 @@ def calls_of_python(jitted, *args):
 
 @pytest.mark.parametrize("make, program", [one for one in METHODS if "Python" not in one.id and "without" not in one.id])
 def test_what_is_drawn_without_python(make, program):
-    few = {"RandomState, binomial": 5, "default_rng, float32": 1, "RandomState, randint": 1}
+    few = {"RandomState, binomial": 5, "default_rng, float32": 1, "RandomState, randint": 1, "default_rng, distinct": 1}
     name = next(one.id for one in METHODS if one.values == (make, program))
     assert len(calls_of_python(jit(program), make(7), 2.5)) == few.get(name, 0)
 

@@ -114,7 +114,7 @@ def permutation(source, x, axis=0):
 
 @methods("choice", GENERATOR)
 def choice(source, a, size=None, replace=True, p=None, axis=0, shuffle=True):
-    return _choice(source, a, size, replace, p, axis)
+    return _choice(source, a, size, replace, p, axis, shuffle)
 
 
 @methods("choice", RANDOM_STATE)
@@ -122,30 +122,38 @@ def choice_of_elements(source, a, size=None, replace=True, p=None):
     return _choice(source, a, size, replace, p, 0)
 
 
-def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any) -> Any:
+def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, shuffle: Any = True) -> Any:
     array, form = parameter(a, "biufc"), form_of(size)
     if not shape_of(array):
         count = array if replace and p is None else known_integer(array)
-        return _positions(source, form, count, size, replace, p)
+        return _positions(source, form, count, size, replace, p, shuffle)
     array = as_traced(array)
     axis = _axis(source, array, axis)
     if source.is_legacy and array.ndim > 1:
         raise not_drawn()
-    index = _positions(source, form, array.shape[axis], size, replace, p)
+    index = _positions(source, form, array.shape[axis], size, replace, p, shuffle)
     found = np.take(array, index, axis, mode="clip")
     return found if form.is_number or form.shape or array.ndim > 1 else form.result(found.instruction(require_trace()))
 
 
-def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, p: Any) -> TracedArray:
-    """Numbers from 0 to below the count. Without replacement a `RandomState` takes the first ones of an order."""
+def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, p: Any, shuffle: Any) -> TracedArray:
+    """Numbers from 0 to below the count."""
     if isinstance(replace, TracedArray) or is_known(count) and count <= 0 or form.count == 0:
         raise not_drawn()
     if replace:
         return _integers(source, 0, count, size, int, False) if p is None else _weighted(source, form, count, p)
-    if p is not None or not source.is_legacy or (form.count or 1) > count:
+    wanted = form.count or 1
+    if p is not None or wanted > count or isinstance(shuffle, TracedArray):
         raise not_drawn()
-    order = _order(source, count)[: form.count or 1].reshape(form.shape)
-    return form.result(order.instruction(require_trace()))
+    if source.is_legacy:
+        found = _order(source, count)[:wanted]
+    elif count > 10_000 and wanted > count // (50 if shuffle else 20):
+        raise not_drawn()  # there NumPy takes the last ones of an order
+    else:
+        kept = Form((wanted,), False)
+        name = "distinct" if shuffle else "distinct_in_order"
+        found = kept.result(source.draw(name, kept, hlo.S64, hlo.constant(count, hlo.U64)))
+    return form.result(found.reshape(form.shape).instruction(require_trace()))
 
 
 _MESSAGES = (
