@@ -110,7 +110,11 @@ class _Slot:
 
 
 class CapturedLoop:
-    """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else."""
+    """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else.
+
+    copies: a name that holds an array which is changed in place, and then another one, holds a copy of the first from the
+    beginning. That this is not read under another name is seen to (`aliases`); without, it is `Aliased`.
+    """
 
     def __init__(
         self,
@@ -120,8 +124,9 @@ class CapturedLoop:
         body: Callable,
         names: Names,
         sharing: Sequence[Callable | None],
+        copies: bool,
     ) -> None:
-        self.outer, self.rows, self.test, self.body = outer, rows, test, body
+        self.outer, self.rows, self.test, self.body, self.copies = outer, rows, test, body, copies
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
@@ -345,7 +350,7 @@ class CapturedLoop:
             else:
                 self._add(place, before, end)
                 if not isinstance(self.slots[place.key].form, View):
-                    self._require_unaliased(place, before, end)
+                    self._require_unaliased(place, before)
             missing = True
         self.ended = {}
         for slot in slots:
@@ -392,6 +397,8 @@ class CapturedLoop:
         slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
         wider = self._widened(slot.place, slot.form, end)
         if wider is not None:
+            if isinstance(slot.form, View):
+                self._require_unaliased(slot.place, slot.initial)
             slot.form = wider
             self.aliases.forget(slot.place.key)
         return wider is not None
@@ -460,11 +467,13 @@ class CapturedLoop:
                     f"{place.name} becomes another name of a list that {self._place()} changes. Fix: give it a copy (list(...))"
                 )
 
-    def _require_unaliased(self, place: Place, before: Any, end: Any) -> None:
-        """A round may not change an array in place whose name it then gives to another one: others see it under other names."""
+    def _require_unaliased(self, place: Place, before: Any) -> None:
+        """A round may not change an array in place whose name it then gives to another one, if others see the first."""
         trace = current_trace()
         for array in pytree.flatten(before)[0]:
             if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
+                if self.copies and array is before and not array.root_storage.is_from_outside:
+                    continue
                 raise Aliased(
                     f"{place.name} is changed in place, and bound to another array, in a round of {self._place()}. Fix: write "
                     f"the new values into it ({place.name}[...] = ...)"

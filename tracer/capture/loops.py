@@ -62,7 +62,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     count = len(rows)
     if count > 1 and _is_long(trace, rows, body, names):
         try:
-            return _attempt(lambda: _captured_or_in_pairs(rows, body, orelse, names), (body, orelse), names)
+            return _attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
         except Exception as error:
             if count > _MOST_ROUNDS:
                 raise
@@ -86,10 +86,13 @@ def _unrolled_instead(rows: Rows, body: Block, orelse: Block | None, names: Name
 
 
 class _Rounds:
-    """Rows one after the other; where a round has turned out to hold loops, those behind it are left in ``rest``."""
+    """Rows one after the other; where a round has turned out to hold loops, those behind it are left in ``rest``.
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows, self.count, self.position = rows, len(rows), 0
+    first_alone: those behind the first are left in any case.
+    """
+
+    def __init__(self, rows: Rows, first_alone: bool = False) -> None:
+        self.rows, self.count, self.position, self.first_alone = rows, len(rows), 0, first_alone
         self.rest: Rows | None = None
         self.trace, self.recorded = None, 0
 
@@ -106,6 +109,9 @@ class _Rounds:
         before, recorded, self.trace = self.trace, self.recorded, current_trace()
         self.recorded = len(self.trace.builder.instructions)
         remaining = self.count - self.position
+        if self.first_alone and self.position:
+            self.rest = Tail(self.rows, self.position)
+            return True
         if before is not self.trace or remaining < 2 or isinstance(self.rows, Tail):
             return False
         round_ = self.trace.builder.instructions[recorded:]
@@ -167,20 +173,35 @@ def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
         raise concrete from error
 
 
-def _captured_or_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
-    """As `_captured`; where a round swaps arrays, two of them together are one round of the While."""
-    try:
-        return _attempt(lambda: _captured(rows, None, body, orelse, names), (body, orelse), names)
-    except Aliased:
-        if orelse is not None:
-            raise
+def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    """As `_captured`; where a round swaps arrays, two of them together are one round of the While, else they are copied.
+
+    Where it changes an array of the caller's, and then gives its name to another one, the first round is none of the While.
+    """
+    ways = [
+        lambda: _captured(rows, None, body, orelse, names, copies=False),
+        lambda: _captured_in_pairs(rows, body, orelse, names),
+        lambda: _captured(rows, None, body, orelse, names),
+        lambda: _one_by_one(_Rounds(rows, first_alone=True), body, orelse, names),
+    ]
+    for way in ways[:-1]:
+        try:
+            return _attempt(way, (body, orelse), names)
+        except Aliased:
+            pass
+    return ways[-1]()
+
+
+def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    if orelse is not None:
+        raise Aliased("a loop with else that swaps arrays")
 
     def round_(pair: tuple[Any, Any]) -> Any:
         for element in pair:
             if body(element) not in (None, CONTINUE):
-                raise CarryTypeError("a loop that swaps arrays is left early")
+                raise Aliased("a loop that swaps arrays is left early")
 
-    _captured(Pairs(rows), None, round_, None, names, (body,))
+    _captured(Pairs(rows), None, round_, None, names, (body,), copies=False)
     if len(rows) % 2:
         return _one_by_one(iter([rows.element(len(rows) - 1)]), body, None, names)
     return None
@@ -310,9 +331,10 @@ def _captured(
     orelse: Block | None,
     names: Names,
     sharing: Sequence[Block] | None = None,
+    copies: bool = True,
 ) -> Any:
     """The loop as a While. The block functions in ``sharing``, by default its own, share the names that it changes."""
-    outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body)).run()
+    outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body), copies).run()
     if orelse is None:
         return _behind_loop(outcome)
     if not isinstance(outcome, Mixed):

@@ -388,3 +388,145 @@ def test_orders_of_binding_and_changing(tmp_path, number, head):
             assert _same(expected, found) and _same(first, second)
             ran += 1
     assert ran or head != "for i in range(40)" or number not in (0, 2, 9, 10, 15)
+
+
+def swapped_until_small(a, n):
+    u = a.copy()
+    un = np.zeros_like(a)
+    k = 0
+    err = 1.0
+    while err > 1e-3 and k < 200:
+        un[1:-1] = 0.5 * (u[:-2] + u[2:])
+        un[0] = u[0]
+        un[-1] = u[-1]
+        err = abs(un - u).max()
+        u, un = un, u
+        k += 1
+    return u, un, k
+
+
+def doubled_and_divided(a, n):
+    v = a.copy()
+    for _ in range(100):
+        v *= 2
+        v = v / np.linalg.norm(v)
+    return v
+
+
+def argument_doubled_and_divided(a, n):
+    for _ in range(100):
+        a *= 2
+        a = a / np.linalg.norm(a)
+    return a
+
+
+def while_it_is_small(a, n):
+    v = a.copy()
+    k = 0
+    while v[0] < n:
+        v += 1
+        v = v * 1.5
+        k += 1
+    return v, k
+
+
+def left_between(a, n):
+    x = a.copy()
+    for _ in range(100):
+        x[0] += 1
+        if x.sum() > n:
+            break
+        x = x * 1.01
+    return x, i
+
+
+def swapped_and_left(a, n):
+    x = a.copy()
+    y = np.zeros(5)
+    for _ in range(100):
+        y[1:] = x[:-1]
+        y[0] = x[-1]
+        if y.sum() > n * 50:
+            break
+        x, y = y, x + 0.5
+    return x, y, i
+
+
+def squared_and_selected(a, n):
+    z = a.copy()
+    c = a[::-1].copy()
+    cnt = np.zeros(5, int)
+    for i in range(100):
+        z *= z
+        z += c * 0.1
+        m = abs(z) < 2
+        cnt[m] = i
+        if not m.any():
+            break
+        z = np.where(m, z, 0)
+    return z, cnt
+
+
+def best_of_what_changes(a, n):
+    w = a.copy()
+    best = w
+    bl = 1e9
+    for i in range(100):
+        w -= 0.1 * (w - 1)
+        l = ((w - i % 3) ** 2).sum()
+        if l < bl:
+            bl = l
+            best = w.copy()
+        w = w + 0.01
+    return w, best, bl
+
+
+def in_nested_loops(a, n):
+    p = a.copy()
+    for _ in range(3):
+        for i in range(100):
+            p[i % 5] *= 1.1
+            p = p / p.sum()
+    return p
+
+
+def in_a_list(a, n):
+    rows = [a.copy(), a + 1]
+    for _ in range(100):
+        rows[0] += 1
+        rows[0] = rows[0] * 0.5
+    return rows
+
+
+def in_a_dict(a, n):
+    st = {"v": a.copy()}
+    for _ in range(100):
+        st["v"] *= 0.9
+        st["v"] = st["v"] + 1
+    return st
+
+
+def seen_under_two_names(a, n):
+    b = a.copy()
+    c = b
+    for _ in range(100):
+        b[0] += 1
+        b = b * 0.9
+    return b, c
+
+
+CHANGED_AND_REPLACED = [
+    swapped_until_small, doubled_and_divided, argument_doubled_and_divided, while_it_is_small, left_between, swapped_and_left,
+    squared_and_selected, best_of_what_changes, in_nested_loops, in_a_list, in_a_dict,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", CHANGED_AND_REPLACED)
+def test_a_name_may_hold_another_array_behind_a_change(function):
+    jitted = check(function, np.array([0.5, 1.5, 2.5, 3.5, 1.0]), 12)
+    check(jitted, np.array([2.5, 1.5, 0.5, 3.5, 7.0]), 20)
+
+
+def test_a_change_in_the_first_round_alone_that_another_name_would_show_is_an_error():
+    with pytest.raises(NotImplementedError, match="may be another one"):
+        jit(seen_under_two_names)(np.arange(3.0), 12)
