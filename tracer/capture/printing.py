@@ -27,9 +27,12 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
 
 
 def _text_function(builtin: Callable[..., str]) -> Callable:
+    def when_run(kwargs: dict, *args: Any) -> str:  # one function, so that texts of several rounds are alike
+        return builtin(*args, **kwargs)
+
     def implementation(*args: Any, **kwargs: Any) -> Any:
         if args and any(map(is_open, args)):
-            return Deferred(lambda *values: builtin(*values, **kwargs), *args)
+            return Deferred(when_run, kwargs, *args)
         return builtin(*map(concrete, args), **kwargs)
 
     return implementation

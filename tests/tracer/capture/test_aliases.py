@@ -432,8 +432,8 @@ def while_it_is_small(a, n):
 
 def left_between(a, n):
     x = a.copy()
-    for _ in range(100):
-        x[0] += 1
+    for i in range(100):
+        x[i % 5] += 1
         if x.sum() > n:
             break
         x = x * 1.01
@@ -443,9 +443,9 @@ def left_between(a, n):
 def swapped_and_left(a, n):
     x = a.copy()
     y = np.zeros(5)
-    for _ in range(100):
+    for i in range(100):
         y[1:] = x[:-1]
-        y[0] = x[-1]
+        y[0] = x[-1] + i
         if y.sum() > n * 50:
             break
         x, y = y, x + 0.5
