@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 from .comprehensions import can_be_captured, parts_of
-from .names import as_function, binds_within_expression
+from .names import as_function, binds_within_expression, children, fields_of
 
+_METHODS: dict[type, Callable[[Any, Any], Any]] = {}
 HELPERS = "_phlox"  # the free variable that holds the helpers
 _COMPARISONS = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "is_", ast.IsNot: "is_not",
@@ -24,14 +27,19 @@ def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
 
 def located(node: ast.AST, place: ast.AST) -> ast.AST:
     """The node and what is new in it, at this place in the source; of a compound statement, at its first line."""
-    ast.copy_location(node, place)
-    if isinstance(place, ast.stmt) and hasattr(place, "body") and place.end_lineno != place.lineno:
-        node.end_lineno, node.end_col_offset = place.lineno, place.col_offset + 1
-    for child in ast.iter_child_nodes(node):
-        if "lineno" in child._attributes and not hasattr(child, "lineno"):
-            located(child, place)
-        elif "lineno" not in child._attributes:
-            located(child, place)
+    found = vars(place)
+    line, last_line = found["lineno"], found["end_lineno"]
+    column, last_column = found["col_offset"], found["end_col_offset"]
+    if last_line != line and isinstance(place, ast.stmt) and "body" in found:
+        last_line, last_column = line, column + 1
+    position = {"lineno": line, "end_lineno": last_line, "col_offset": column, "end_col_offset": last_column}
+    vars(node).update(position)
+    pending = children(node)
+    while pending:
+        child = pending.pop()
+        if "lineno" not in vars(child):
+            vars(child).update(position)
+            pending += children(child)
     return node
 
 
@@ -48,6 +56,24 @@ class Expressions(ast.NodeTransformer):
 
     def __init__(self, unbound: set[ast.Name], first_parameter: str | None) -> None:
         self.unbound, self.first_parameter = unbound, first_parameter
+
+    def visit(self, node: ast.AST) -> Any:
+        """As NodeTransformer's, which looks for the method's name each time."""
+        kind = type(node)
+        if kind not in _METHODS:
+            _METHODS[kind] = getattr(Expressions, f"visit_{kind.__name__}", Expressions.generic_visit)
+        return _METHODS[kind](self, node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """As NodeTransformer's, but for contexts and operators; no part of an expression is left out."""
+        held = vars(node)
+        for name in fields_of(type(node)):
+            value = held.get(name)
+            if type(value) is list:
+                value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+            elif isinstance(value, ast.AST):
+                held[name] = self.visit(value)
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node not in self.unbound:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from .names import LOOPS, bound_names, nodes_of_scope, parts_of, read_names
 
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
+_COMPOUND = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class _Exits:
 
 
 class Liveness:
-    """The names that may be read later: behind each compound statement, and at the head of each loop.
+    """The names that may be read later: behind compound statements and the last of each block, and at the head of each loop.
 
     ``always`` names those that may be read at any time, as functions defined inside do.
     """
@@ -44,10 +46,17 @@ class Liveness:
         return self._at_head[loop] | self.always
 
     def _block(self, statements: Sequence[ast.stmt], after: Names, exits: _Exits) -> Names:
+        live = set(after)  # a set of its own: as large as a function is long, it is not copied at each of its statements
         for statement in reversed(statements):
-            self._behind[statement], self._exits[statement] = after, exits
-            after = self._statement(statement, after, exits) | exits.raised
-        return after
+            if statement is statements[-1] or isinstance(statement, _COMPOUND):
+                self._behind[statement], self._exits[statement] = frozenset(live), exits
+            if type(statement) is ast.Assign or type(statement) is ast.Expr:
+                live -= _plain_targets(getattr(statement, "targets", ()))
+                live |= _reads(statement)
+            else:
+                live = set(self._statement(statement, frozenset(live), exits))
+            live |= exits.raised
+        return frozenset(live)
 
     def _statement(self, statement: ast.stmt, after: Names, exits: _Exits) -> Names:
         if isinstance(statement, ast.Return):
@@ -129,26 +138,41 @@ class Bindings:
     """Which names are certainly bound: follows control forward with the set of them, None where control does not come.
 
     unbound_reads: the places in this scope where one of the names is read while it may be unbound. behind: the names that are
-    certainly bound behind a statement. ``bound`` are so from the beginning.
+    certainly bound behind a compound statement or the last of a block. ``bound`` are so from the beginning; ``deleted`` are
+    those that some statement deletes.
     """
 
-    def __init__(self, statements: Sequence[ast.stmt], bound: Iterable[str], names: Iterable[str]) -> None:
-        self.names = frozenset(names)
+    def __init__(
+        self, statements: Sequence[ast.stmt], bound: Iterable[str], names: Iterable[str], deleted: Iterable[str]
+    ) -> None:
+        self.deleted = frozenset(deleted)
+        self.names = self.deleted.union(names)
         self.unbound_reads: set[ast.Name] = set()
         self.behind: dict[ast.stmt, Names | None] = {}
         self._broken: list[list[Names]] = []
         self.block(statements, frozenset(bound))
 
     def block(self, statements: Sequence[ast.stmt], bound: Names | None) -> Names | None:
+        """What is certainly bound at the end of the statements."""
+        if bound is None:
+            return None
+        so_far = set(bound)
         for statement in statements:
-            if bound is None:
+            if type(statement) is ast.Assign or type(statement) is ast.Expr:
+                self._read(so_far, statement)
+                so_far |= _plain_targets(getattr(statement, "targets", ()))
+                if statement is statements[-1]:
+                    self.behind[statement] = frozenset(so_far)
+                continue
+            ends = self.behind[statement] = self._statement(statement, frozenset(so_far))
+            if ends is None:
                 return None
-            bound = self.behind[statement] = self._statement(statement, bound)
-        return bound
+            so_far = set(ends)
+        return frozenset(so_far)
 
-    def _read(self, bound: Names, *nodes: ast.AST | None) -> None:
+    def _read(self, bound: AbstractSet[str], *nodes: ast.AST | None) -> None:
         for node in nodes_of_scope([node for node in nodes if node is not None]):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.names - bound:
+            if type(node) is ast.Name and node.id in self.names and node.id not in bound and type(node.ctx) is ast.Load:
                 self.unbound_reads.add(node)
 
     def _statement(self, statement: ast.stmt, bound: Names) -> Names | None:
@@ -182,7 +206,7 @@ class Bindings:
         if isinstance(statement, ast.Delete):
             return bound - bound_names([statement])
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            if statement.target.id in self.names - bound:
+            if statement.target.id in self.names and statement.target.id not in bound:
                 self.unbound_reads.add(statement.target)
             return bound | {statement.target.id}
         targets = [part for part in getattr(statement, "targets", [getattr(statement, "target", None)]) if part is not None]
@@ -192,10 +216,14 @@ class Bindings:
             return bound | bound_names([statement])
         return bound | _plain_targets(targets)
 
+    def _deleted_in(self, statements: Sequence[ast.stmt]) -> Names:
+        if not self.deleted:
+            return _NOTHING
+        return frozenset(bound_names([one for part in statements for one in ast.walk(part) if isinstance(one, ast.Delete)]))
+
     def _loop(self, loop: ast.stmt, bound: Names) -> Names | None:
         endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-        deleted = bound_names([node for node in parts_of(loop) for node in ast.walk(node) if isinstance(node, ast.Delete)])
-        bound -= deleted
+        bound -= self._deleted_in(parts_of(loop))
         self._read(bound, loop.test if isinstance(loop, ast.While) else loop.iter)
         inside = bound if isinstance(loop, ast.While) else bound | _plain_targets([loop.target])
         self._broken.append([])
@@ -206,7 +234,7 @@ class Bindings:
         return ends
 
     def _try(self, statement: ast.Try, bound: Names) -> Names | None:
-        deleted = bound_names([node for part in statement.body for node in ast.walk(part) if isinstance(node, ast.Delete)])
+        deleted = self._deleted_in(statement.body)
         ends = self.block(statement.body, bound)
         if ends is not None:
             ends = self.block(statement.orelse, ends)

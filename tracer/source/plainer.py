@@ -16,6 +16,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def mark_suppress(function: ast.FunctionDef, names: dict[str, Any]) -> None:
     """Note on the calls of `contextlib.suppress` in a function, and in those inside, that they are."""
+    if not any(value is contextlib or value is contextlib.suppress for value in names.values()):
+        return
     for node in ast.walk(function):
         for item in node.items if isinstance(node, ast.With) else ():
             call = item.context_expr

@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from .expressions import HELPERS
-from .names import PART, NotCapturable, copied, nodes_of_scope, suspends
+from .names import PART, NotCapturable, children, copied, nodes_of_scope, suspends
 from .plainer import mark_suppress
 from .reading import definition_of
 from .statements import PREFIX, Statements
@@ -85,15 +85,15 @@ def _check(node: ast.AST, code: types.CodeType) -> None:
     if isinstance(node, ast.AsyncFunctionDef):
         raise NotCapturable("it is a coroutine")
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    nodes = list(nodes_of_scope(body))
+    nodes = nodes_of_scope(body)
     for inner in nodes:
-        name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else None
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and not inner.args:
-            name = inner.func.id if inner.func.id in _DOES_SO_WITHOUT_ARGUMENTS else None
-        if name in _LOOKS_AT_FRAMES and (isinstance(inner, ast.Name) or name not in ("eval", "exec", "locals")):
+        kind = type(inner)
+        name = inner.id if kind is ast.Name else inner.attr if kind is ast.Attribute else None
+        if name in _LOOKS_AT_FRAMES and (kind is ast.Name or name not in ("eval", "exec", "locals")):
             raise NotCapturable(f"it uses {name}, which looks at the frame of the function")
-        if isinstance(inner, ast.Call) and name in _DOES_SO_WITHOUT_ARGUMENTS:
-            raise NotCapturable(f"it uses {name}(), which looks at the frame of the function")
+        if kind is ast.Call and not inner.args and isinstance(inner.func, ast.Name):
+            if inner.func.id in _DOES_SO_WITHOUT_ARGUMENTS:
+                raise NotCapturable(f"it uses {inner.func.id}(), which looks at the frame of the function")
     if isinstance(node, ast.Lambda) and suspends(nodes):
         raise NotCapturable("it is a generator written as a lambda")
 
@@ -131,7 +131,22 @@ def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:
     factory = ast.FunctionDef(_FACTORY, arguments, [inner], [], None)
     factory.type_params = []
     module = ast.Module([ast.copy_location(factory, node)], [])
-    return ast.fix_missing_locations(module)
+    return _with_locations(module)
+
+
+def _with_locations(module: ast.Module) -> ast.Module:
+    """Nodes that have no place in the source yet are where what is around them is."""
+    nothing = {"lineno": 1, "end_lineno": 1, "col_offset": 0, "end_col_offset": 0}
+    pending: list[tuple[ast.AST, dict[str, int]]] = [(module, nothing)]
+    while pending:
+        node, around = pending.pop()
+        held = vars(node)
+        if "lineno" in held:
+            around = held
+        else:
+            held.update({name: around[name] for name in nothing})
+        pending += [(child, around) for child in children(node)]
+    return module
 
 
 _ATTRIBUTE_HELPERS = ("getattr", "setattr", "delattr")
@@ -139,7 +154,7 @@ _ATTRIBUTE_HELPERS = ("getattr", "setattr", "delattr")
 
 def _mangle(node: ast.AST, owner: str) -> None:
     """Names of attributes that are private to a class, as they are where they are strings."""
-    for inner in ast.iter_child_nodes(node):
+    for inner in children(node):
         _mangle(inner, inner.name if isinstance(inner, ast.ClassDef) else owner)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _ATTRIBUTE_HELPERS:
         return

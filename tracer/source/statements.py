@@ -40,14 +40,14 @@ class Statements(Assignments):
         arguments = all_arguments(function.args)
         parameters = {argument.arg for argument in arguments}
         body = function.body
-        nodes = list(nodes_of_scope(body))
+        nodes = nodes_of_scope(body)
         self.global_names, self.outer_names = declared(nodes, ast.Global), declared(nodes, ast.Nonlocal)
         self.locals = (bound_names(body) | parameters) - self.global_names - self.outer_names
         read, rebound = shared_names(nodes)
         self.rebound_inside = rebound & self.locals
         always = (read & self.locals) | self.global_names | self.outer_names
         self.liveness = Liveness(body, always)
-        bindings = Bindings(body, parameters, self.locals - parameters | _deleted(nodes))
+        bindings = Bindings(body, parameters, self.locals - parameters, _deleted(nodes))
         unbound, self.bound_behind = bindings.unbound_reads, bindings.behind
         first = [*function.args.posonlyargs, *function.args.args]
         self.expressions = Expressions(unbound, first[0].arg if first else None)
@@ -84,8 +84,7 @@ class Statements(Assignments):
         """The statements anew; where one may be left on another way than at its end, it hands on to those behind it."""
         made: list[ast.stmt] = []
         for position, statement in enumerate(statements):
-            rest = list(statements[position + 1 :])
-            new, goes_on = self.statement(statement, rest)
+            new, goes_on = self.statement(statement, list(statements[position + 1 :]))
             made += new
             if not goes_on:
                 break
