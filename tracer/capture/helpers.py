@@ -97,7 +97,7 @@ def is_(value: Any, other: Any) -> Any:
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
-        require_trace().root.compares_arrays |= value.root_storage.is_visible_outside and other.root_storage.is_visible_outside
+        require_trace().root.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
 
 

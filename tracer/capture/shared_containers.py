@@ -87,4 +87,5 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
 
 
 def _can_be_changed(value: Any) -> bool:
-    return isinstance(value, (list, dict)) or hasattr(value, "__dict__") and not isinstance(value, tuple)
+    # Not by hasattr, which would ask what the value stands for.
+    return isinstance(value, (list, dict)) or bool(type(value).__dictoffset__) and not isinstance(value, tuple)

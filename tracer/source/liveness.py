@@ -24,7 +24,8 @@ class _Exits:
 
 
 class Liveness:
-    """The names that may be read later: behind compound statements and the last of each block, and at the head of each loop.
+    """The names that may be read later: behind compound statements, the last of each block and those of a try statement's body,
+    and at the head of each loop.
 
     ``always`` names those that may be read at any time, as functions defined inside do.
     """
@@ -45,10 +46,10 @@ class Liveness:
         """What may be read from the head of the loop on."""
         return self._at_head[loop] | self.always
 
-    def _block(self, statements: Sequence[ast.stmt], after: Names, exits: _Exits) -> Names:
+    def _block(self, statements: Sequence[ast.stmt], after: Names, exits: _Exits, is_tried: bool = False) -> Names:
         live = set(after)  # a set of its own: as large as a function is long, it is not copied at each of its statements
         for statement in reversed(statements):
-            if statement is statements[-1] or isinstance(statement, _COMPOUND):
+            if is_tried or statement is statements[-1] or isinstance(statement, _COMPOUND):
                 self._behind[statement], self._exits[statement] = frozenset(live), exits
             if type(statement) is ast.Assign or type(statement) is ast.Expr:
                 live -= _plain_targets(getattr(statement, "targets", ()))
@@ -114,7 +115,7 @@ class Liveness:
         for handler in statement.handlers:
             caught |= self._block(handler.body, after, leaving) | _reads(handler.type)
         orelse = self._block(statement.orelse, after, leaving)
-        return self._block(statement.body, orelse, replace(leaving, raised=caught)) | caught
+        return self._block(statement.body, orelse, replace(leaving, raised=caught), is_tried=True) | caught
 
 
 def _reads(*nodes: ast.AST | None) -> Names:
