@@ -118,7 +118,9 @@ def decide(
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
-    value = merger.merge("the result", *results, surely=True)
+    # What the function goes on to change is not returned from here; who called it would have both.
+    held = [with_contents(result, side.ends, outer.root.returned.append) for result, side in zip(results, sides)]
+    value = merger.merge("the result", *held, surely=True)
     arrays = branches.choose(selector, *merger.emitted())
     merger.link(arrays)
     for place, recipe, ends in recipes:

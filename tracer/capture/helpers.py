@@ -26,7 +26,7 @@ from .keys.dicts import contains_key, dict_of
 from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .lists import access as list_access
-from .lists.runs import is_open_list
+from .lists.runs import is_open_list, note_copies
 from .loops import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
 from .places import Names, note_nonlocal
@@ -331,6 +331,11 @@ def value(outcome: Any) -> Any:
     """What a function returns that is left in this way."""
     if outcome is None:
         return None
+    trace = current_trace()
+    if trace is not None and trace.root.returned:
+        for one in (*trace.root.returned, outcome.value):
+            note_copies(trace, one)
+        trace.root.returned.clear()
     if isinstance(outcome, Mixed) and outcome.possible != {RETURN_CODE} and outcome.value is not None:
         return choose_traced(outcome.code == RETURN_CODE, lambda: outcome.value, lambda: None)
     return outcome.value

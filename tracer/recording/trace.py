@@ -177,6 +177,7 @@ class Trace:
         self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # of the root: by the user's line, how and why
         self.copies: dict[int, Any] = {}  # of the root: containers that stand for others, by id (capture/lists/runs.py)
+        self.returned: list[Any] = []  # of the root: those of which a function that has not ended will return copies
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
         self.repeats = False
