@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..tracer.calls.jit import JittedFunctionBase, jit
+from ..tracer.calls.random_generators import is_traced_generator
 from ..tracer.capture.calls import captured_callable
 from ..tracer.recording import pytree
 from ..tracer.recording.array import TracedArray
@@ -157,7 +158,7 @@ def _watched(code: CodeType, take: Callable[[Any], Any], before: dict[int, int],
 
 def _copied(value: Any) -> Any:
     """What a variable holds, where that is made of arrays and numbers; else nothing."""
-    leaves, structure = pytree.flatten(value)
+    leaves, structure = pytree.flatten(value, is_traced_generator)
     if not all(isinstance(leaf, (TracedArray, np.ndarray, np.generic, int, float, complex, str)) for leaf in leaves):
         return None
     return pytree.unflatten(

@@ -24,6 +24,12 @@ from .frame import Frame, Leaf, Values
 
 _VOID = ir.VoidType()
 _WORDS = 624  # of an MT19937
+# Functions that fill an array, where there are such.
+_FILLING = {
+    f"standard_{name}{letter}": f"random_standard_{name}_fill{letter}"
+    for name in ("uniform", "normal", "exponential")
+    for letter in ("", "_f")
+}
 
 
 def emit_draw(frame: Frame, instruction: Instruction, values: Values, draw: Draw) -> list[Leaf]:
@@ -76,6 +82,8 @@ class _Drawing:
         b, size = self.b, output.shape.size
         if self.draw.is_bounded:
             self._fill_bounded(output, bitgen, parameters)
+        elif self.draw.name in _FILLING:
+            self._call(_FILLING[self.draw.name], _VOID, [bitgen, I64(size), output.pointer])
         elif self.draw.name == "permutation":
             carried_loop(b, 0, size, 1, (), lambda i, _: output.store(b, (Affine(i),), i, 1) or (), "numbers")
             self._exchange(output, lambda last: self._place_up_to(last, bitgen))

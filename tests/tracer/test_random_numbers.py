@@ -457,6 +457,24 @@ def with_the_library(count):
     return inside, random.random(), random.gauss(0, 1), random.random()
 
 
+def lists_are_shuffled(x):
+    deck, numbers = list(range(12)), [x, 2 * x, 3.5]
+    random.shuffle(deck)
+    np.random.shuffle(deck)
+    OUTSIDE.shuffle(numbers)
+    return deck, numbers, deck[0] + x
+
+
+def lists_are_shuffled_in_rounds(rng, count):
+    total, deck = 0, [1, 2, 3, 4, 5]
+    for i in range(count):
+        rng.shuffle(deck)
+        total += deck[0] * i
+        if deck[1] > 3:
+            random.shuffle(deck)
+    return total, deck
+
+
 def changes_before_an_error(rng, x, scale):
     x[0] = rng.random()
     x[1] = rng.normal(0, scale)
@@ -496,6 +514,8 @@ PROGRAMS = [
     (shuffled, lambda: (GENERATOR(4), np.arange(10.0))),
     (shuffled, lambda: (random.Random(4), np.arange(10.0))),
     (with_the_library, lambda: (1000,)),
+    (lists_are_shuffled, lambda: (2.0,)),
+    (lists_are_shuffled_in_rounds, lambda: (GENERATOR(3), 300)),
     (shuffled_in_parts, lambda: (GENERATOR(4), np.arange(12).reshape(3, 4))),
     (changes_before_an_error, lambda: (GENERATOR(4), np.zeros(3), -1.0)),
     (index_out_of_range, lambda: (GENERATOR(4), 5, np.arange(5.0))),
@@ -525,6 +545,26 @@ def test_programs(program, make):
         assert repr(one) == repr(other)
     assert found[0][1] == found[1][1]
     assert function.cache_info().misses == 1
+
+
+def test_a_list_outside_is_shuffled():
+    deck = list(range(10))
+
+    def cut(x):
+        random.shuffle(deck)
+        return deck[:3], deck[0] * x
+
+    jitted, found = jit(cut), []
+    for function in (cut, jitted):
+        deck[:] = range(10)
+        random.seed(3)
+        found.append([*(function(2.0) for _ in range(4)), list(deck)])
+    assert_same(found[1], found[0])
+
+
+def test_lists_of_texts_are_not_shuffled():
+    with pytest.raises(TracerError, match="numbers of one type"):
+        jit(lambda: random.shuffle(["a", "b"]))()
 
 
 def test_generators_that_are_returned():

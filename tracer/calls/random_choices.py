@@ -77,6 +77,8 @@ def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype,
 
 # --- orders ---
 
+_MOST_ELEMENTS = 1000  # of a list: each is a value of its own
+
 
 def _order(source: Source, count: int) -> TracedArray:
     """The numbers from 0 on, in a random order."""
@@ -91,8 +93,33 @@ def _axis(source: Source, array: TracedArray, axis: Any) -> int:
     return found % array.ndim
 
 
+def shuffle_list(source: Source, values: list) -> None:
+    """Put numbers of one type into a random order; no others."""
+    kinds = set(map(_kind_of_element, values))
+    if len(kinds) > 1 or len(values) > _MOST_ELEMENTS:
+        raise not_drawn()
+    if len(values) < 2:
+        return
+    ((dtype, is_python),) = kinds
+    trace = require_trace()
+    shuffled = np.take(as_traced(list(values), np.dtype(dtype)), _order(source, len(values)), 0, mode="clip")
+    elements = [shuffled[place].instruction(trace) for place in range(len(values))]
+    values[:] = [TracedArray.from_instruction(trace, element, is_python, True) for element in elements]
+
+
+def _kind_of_element(value: Any) -> tuple[Any, bool]:
+    """The dtype of a number, and whether it is Python's."""
+    if isinstance(value, TracedArray) and not value.is_dynamic and value.is_scalar:
+        return value.dtype, value.weak_type
+    if type(value) in (int, float) and abs(value) < 2**62:
+        return np.dtype(type(value)), True
+    return (value.dtype, False) if isinstance(value, np.number) else not_drawn()
+
+
 @methods("shuffle")
 def shuffle(source, x, axis=0):
+    if isinstance(x, list):
+        return shuffle_list(source, x)
     if not isinstance(x, TracedArray) or not x.ndim:
         raise not_drawn()
     axis = _axis(source, x, axis)

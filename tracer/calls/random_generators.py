@@ -70,6 +70,12 @@ def method_of_generator(function: Any) -> tuple[RandomGenerator, str] | None:
     return (function.func.__self__, function.args[0]) if is_one else None
 
 
+def name_of_method(function: Any) -> str | None:
+    """The name of a method of a generator that a traced function sees, None for other functions."""
+    found = method_of_generator(function)
+    return None if found is None else found[1]
+
+
 def from_outside(trace: Trace, generator: Any, path: Path) -> RandomGenerator:
     """What stands for a generator that is found at this path at each call."""
     root = trace.root

@@ -38,7 +38,10 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
     if name in _IN_PLACE:
         if not isinstance(args[0], TracedArray):
             given = type(args[0]).__name__
-            raise TracerError(f"{name} of a {given} in a traced function: pass an array as an argument instead")
+            raise TracerError(
+                f"{name} of a {given} in a traced function is done where it is an array, or a list of numbers of one type; pass "
+                "an array, or shuffle positions: np.arange(n)"
+            )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
     results = results_of_trial(getattr(generator.example, name), args, kwargs)

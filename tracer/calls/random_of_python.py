@@ -10,6 +10,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
+from .random_choices import shuffle_list
 from .random_draws import RANDOM, Form, Source, known_integer, methods, not_drawn, parameter
 
 _ONE = Form((), True)
@@ -90,6 +91,8 @@ def choice(source, seq):
 
 @methods("shuffle", RANDOM)
 def shuffle(source, x):
+    if isinstance(x, list):
+        return shuffle_list(source, x)
     if not isinstance(x, TracedArray) or x.ndim != 1 or x.is_dynamic:
         raise not_drawn()
     form = Form(x.shape, False)

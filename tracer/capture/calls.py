@@ -14,6 +14,7 @@ import numpy as np
 from ..calls.again import is_repeating, once
 from ..calls.outside_state import look
 from ..calls.outside_state import meaning as meaning_of_state
+from ..calls.random_generators import name_of_method
 from ..outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
 from ..recording.array import TracedArray
 from ..recording.callables import named
@@ -89,6 +90,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each(lambda one: call(one, *args, **kwargs), function)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:
+        if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
+            require_own(args[0])
+            places.note(places.Contents(args[0]))
+            return at_run_time(*args, **kwargs)  # the list itself
         return at_run_time(*without_maybes(args), **kwargs)
     kind = type(function)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
