@@ -121,7 +121,7 @@ def decide(
     # What the function goes on to change is not returned from here; who called it would have both.
     held = [with_contents(result, side.ends, outer.root.returned.append) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
-    arrays = branches.choose(selector, *merger.emitted())
+    arrays = merger.chosen(branches, selector)
     merger.link(arrays)
     for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
@@ -246,7 +246,7 @@ class _Merger:
     def _is_from_outside(self, value: Any) -> bool:
         """Whether nothing in it was made on one of the sides, so that a container can stay the object that it is."""
         leaves = numbers(form_of(value), value)
-        return not any(isinstance(leaf, TracedArray) and leaf.root_storage.trace in self.traces for leaf in leaves)
+        return not any(isinstance(leaf, TracedArray) and not self._is_around(leaf) for leaf in leaves)
 
     def _aligned(self, name: str, is_changed: bool, *ends: Any) -> Sequence[Any]:
         """The two values, so that lists in them that differ in length have one structure."""
@@ -262,15 +262,24 @@ class _Merger:
             return ends
         return [Maybe(end.is_there, one, end.absent) if type(end) is Maybe else one for end, one in zip(ends, inner)]
 
-    def emitted(self) -> tuple[list[list[hlo.Instruction]], list[ValueType]]:
+    def chosen(self, branches: Branches, selector: hlo.Instruction) -> list[Any]:
+        """The numbers of all forms; what is one array on both sides does not go through them."""
         wanted = [kind for form, _ in self.pairs for kind in kinds(form)]
-        columns = []
         for side, trace in enumerate(self.traces):
             with _reopened(trace):
-                leaves = [leaf for form, ends in self.pairs for leaf in numbers(form, ends[side])]
-                columns.append([instruction_for(trace, leaf, kind) for leaf, kind in zip(leaves, wanted)])
-            self.leaves.append(leaves)
-        return columns, wanted
+                self.leaves.append([leaf for form, ends in self.pairs for leaf in numbers(form, ends[side])])
+        found = [first if first is second and self._is_around(first) else None for first, second in zip(*self.leaves)]
+        differing = [place for place, one in enumerate(found) if one is None]
+        columns = []
+        for leaves, trace in zip(self.leaves, self.traces):
+            with _reopened(trace):
+                columns.append([instruction_for(trace, leaves[place], wanted[place]) for place in differing])
+        for place, array in zip(differing, branches.choose(selector, columns, [wanted[place] for place in differing])):
+            found[place] = array
+        return found
+
+    def _is_around(self, leaf: Any) -> bool:
+        return isinstance(leaf, TracedArray) and leaf.root_storage.trace not in self.traces
 
     def link(self, chosen: Sequence[Any]) -> None:
         """An array that is one of two may be one that has another name, also where that is given to it on one side alone."""

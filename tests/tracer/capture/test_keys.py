@@ -344,6 +344,34 @@ def test_long(function):
     check(function, LONG)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.arange(9000) * 7919 % 5003,
+        np.arange(700) * 2.0**40,
+        np.where(np.arange(300) % 2, 0.0, -0.0),
+        np.arange(300, dtype=np.int16),
+        np.arange(300, dtype=np.float32) % 7 / 3,
+        np.arange(300) % 3 == 1,
+        np.exp(1j * (np.arange(300) % 5)),
+    ],
+    ids=lambda keys: f"{keys.dtype}-{len(keys)}",
+)
+def test_many_keys(keys):
+    """More than are expected at first, and of all kinds of numbers."""
+
+    def counted(keys):
+        counts, pairs, seen = {}, {}, set()
+        for key in keys:
+            counts[key] = counts.get(key, 0) + 1
+            if key not in seen:
+                seen.add(key)
+            pairs[key, len(seen) % 4] = len(counts)
+        return counts, pairs, seen, len(seen)
+
+    check(counted, [(keys,)])
+
+
 def test_arguments_are_changed():
     @jit
     def add(counts, x):

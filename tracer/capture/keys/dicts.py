@@ -12,7 +12,7 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
-from ..branches import choose
+from ..branches import choose, decide
 from ..calls import DICT_METHODS, call, implements, may_give_keys
 from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
@@ -23,17 +23,18 @@ from ..lists.runs import element, instruction_of, instructions, is_open_list, le
 from ..loops import for_
 from ..outside_containers import OutsideDict
 from ..places import NO_NAMES
+from ..raising import record_raise
 from ..texts import concrete
 from .lookup import (
     found,
     holds_unknown,
-    raise_where,
+    put_behind,
     require_hashable,
     stored,
     value_at,
     without_row,
 )
-from .views import ITEMS, KEYS, VALUES, DictRows, DictView, entries_of
+from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
 
 Instruction = hlo.Instruction
 _NONE = object()
@@ -53,6 +54,15 @@ def is_concerned(holder: dict, key: Any) -> bool:
 
 def _truth(instruction: Instruction) -> TracedArray:
     return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def raise_where(condition: Instruction, error: Exception) -> None:
+    """Let the call raise an exception, whose arguments may be traced, where the condition holds."""
+
+    def fail() -> None:
+        record_raise(require_trace(), error)
+
+    decide(TracedArray.from_instruction(require_trace(), condition, weak_type=True), (fail, None))
 
 
 # --- items ---
@@ -115,8 +125,7 @@ def set_item(holder: dict, key: Any, value: Any) -> None:
     if isinstance(holder, OutsideDict):
         _set_item_outside(holder, key, value)
         return
-    entries, _ = stored(entries_of(holder), key, value)
-    change(holder, {OPEN: entries})
+    change(holder, {OPEN: put_behind(as_they_are(holder), key, value)})
 
 
 def _set_item_outside(holder: OutsideDict, key: Any, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
-from ..branches import decide
 from ..choices import Choice, Maybe
 from ..lists.access import equal_rows, gathered
-from ..lists.elements import ElementType, element_type, joined_type, row_of
+from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of_pair, row_of
 from ..lists.runs import (
     Run,
     element,
@@ -29,7 +29,7 @@ from ..lists.runs import (
     type_of_items,
     with_capacity,
 )
-from ..raising import record_raise
+from .index import slot_of, with_entry
 
 Instruction = hlo.Instruction
 
@@ -54,42 +54,29 @@ def require_hashable(key: Any) -> None:
 # --- the parts of entries ---
 
 
-def _leaf_count(structure: Any) -> int:
-    return sum(map(_leaf_count, structure[2])) if isinstance(structure, tuple) else 1
-
-
-def _parts(kind: ElementType) -> tuple[ElementType, ElementType]:
-    """The types of the keys and of the values."""
-    keys, values = kind.structure[2]
-    count = _leaf_count(keys)
-    return (
-        ElementType(keys, kind.leaves[:count], kind.numbers[:count]),
-        ElementType(values, kind.leaves[count:], kind.numbers[count:]),
-    )
-
-
 def keys_of(run: Run) -> Run:
-    kind, _ = _parts(run.type)
+    kind, _ = parts_of_pair(run.type)
     return made(kind, instructions(run)[: len(kind.columns)], run.length, run.form.place, run.start)
 
 
 def values_of(run: Run) -> Run:
-    keys, kind = _parts(run.type)
+    keys, kind = parts_of_pair(run.type)
     return made(kind, instructions(run)[len(keys.columns) :], run.length, run.form.place, run.start)
 
 
 def place_of_key(run: Run, key: Any) -> Instruction | None:
     """The row in which a key stands, one behind all entries where it stands in none; None where it cannot be there."""
-    keys = keys_of(run)
-    kind = joined_type(keys.type, element_type(key))
-    if kind is None:
+    keys, given = parts_of_pair(run.type)[0], element_type(key)
+    kind = joined_type(keys, given)
+    if kind is None or not keys.columns and kind != keys:
         return None
-    if not keys.columns and kind == keys.type:
+    if not keys.columns:
         return hlo.constant(np.int64(0))
-    if not keys.columns:  # one key, and another one
-        return None
+    if run.index is not None and kind == keys:
+        _, held = slot_of(run, row_of(key, kind))
+        return hlo.select(hlo.eq(held, 0), hlo.constant(np.int64(run.form.capacity)), hlo.subtract(held, 1))
     trace = require_trace()
-    found = equal_rows(retyped(keys, kind), settled([key], kind), True)
+    found = equal_rows(retyped(keys_of(run), kind), settled([key], kind), True)
     rows = hlo.iota(hlo.Shape(hlo.S32, found.shape.dimensions), 0)
     candidates = hlo.select(found, rows, hlo.full_like(rows, run.form.capacity))
     first = np.min(TracedArray.from_instruction(trace, candidates, is_scalar=False))
@@ -114,45 +101,82 @@ def found(entries: Sequence[Any], key: Any) -> tuple[Run, Instruction, Instructi
     return None if place is None else (run, place, is_entry(run, place))
 
 
-def raise_where(condition: Instruction, error: Exception) -> None:
-    """Let the call raise an exception, whose arguments may be traced, where the condition holds."""
-
-    def fail() -> None:
-        record_raise(require_trace(), error)
-
-    decide(TracedArray.from_instruction(require_trace(), condition, weak_type=True), (fail, None))
-
-
 def value_at(run: Run, place: Instruction) -> Any:
     return element(run, number_of(place))[1]
 
 
-def stored(entries: Sequence[Any], key: Any, value: Any, replaces: bool = True) -> tuple[list[Any], Instruction]:
+def stored(
+    entries: Sequence[Any], key: Any, value: Any, replaces: bool = True, only_if: Instruction | None = None
+) -> tuple[list[Any], Instruction]:
     """The entries with a value under a key, and its row. One with this key keeps its place, and its value unless replaced."""
-    require_hashable(key)
-    _require_ordinary(key)
-    had, kind = type_of_items(entries), type_of_items([*entries, (key, value)])
-    if had is not None:
-        _require_one_kind(had, kind, key)
+    kind = _type_with(entries, key, value)
     run = ordered(settled(entries, kind))
     if run.form.place is None:
         run = with_capacity(run, run.form.capacity + 1, None)
-    end, longer = instruction_of(run.length), plus(run.length, 1)
-    place = place_of_key(run, key) if had is not None else None
-    if place is not None:
-        is_new = hlo.ge(place, end)
-        place = hlo.select(is_new, end, place)
-        longer = number_of(hlo.add(end, hlo.convert(is_new, hlo.S64)))
+    row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
+    index, held = None, None
+    if run.index is not None:
+        slot, held = slot_of(run, row[:count])
+        place = hlo.select(hlo.eq(held, 0), end, hlo.subtract(held, 1))
     else:
-        place = end
+        place = place_of_key(run, key) if entries else None
+    is_new = None if place is None else hlo.ge(place, end)
+    place = end if place is None else hlo.select(is_new, end, place)
+    if only_if is not None:
+        is_new = only_if if is_new is None else hlo.and_(is_new, only_if)
+        place = hlo.select(only_if, place, end)
+    longer = plus(run.length, 1 if is_new is None else number_of(hlo.convert(is_new, hlo.S64)))
     require_capacity(longer, run.form.capacity, run.form.place)
     # What does not count goes behind the entries: a key that is there already stays what it is.
-    count = len(_parts(kind)[0].columns)
     columns = [
         _written(column, part, place if replaces and number >= count else end)
-        for number, (column, part) in enumerate(zip(instructions(run), row_of((key, value), kind)))
+        for number, (column, part) in enumerate(zip(instructions(run), row))
     ]
-    return [made(kind, columns, longer, run.form.place)], place
+    made_ = made(kind, columns, longer, run.form.place)
+    if held is not None:
+        is_kept = hlo.not_(hlo.and_(is_new, hlo.lt(end, run.form.capacity)))  # a table that is full would be gone over forever
+        index = with_entry(run.index, slot, hlo.select(is_kept, hlo.subtract(held, 1), end))
+        made_ = Run(replace(made_.form, key_columns=count), made_.columns, made_.length, 0, index)
+    return [made_], place
+
+
+def _type_with(entries: Sequence[Any], key: Any, value: Any) -> ElementType:
+    """The type of the entries with one more. Raises for what can be no key among them."""
+    require_hashable(key)
+    _require_ordinary(key)
+    kind = type_of_items([*entries, (key, value)])
+    if entries:
+        _require_one_kind(type_of_items(entries), kind, key)
+    return kind
+
+
+# On a side of a branch entries are put behind the others, where they wait: no array goes through the branch.
+_MOST_WAITING = 4
+
+
+def put_behind(entries: Sequence[Any], key: Any, value: Any) -> list[Any]:
+    """As `stored`; where the entries lie outside of a branch the new one may wait behind them."""
+    first = entries[0] if entries else None
+    if type(first) is Run and first.columns and len(entries) <= _MOST_WAITING:
+        if first.columns[0].root_storage.trace is not require_trace():
+            _type_with(entries, key, value)
+            return [*entries, (key, value)]
+    return stored(in_one(entries), key, value)[0]
+
+
+def in_one(entries: Sequence[Any]) -> list[Any]:
+    """The entries, each of another key: those that wait behind a run, or behind some that are known, have been put there."""
+    known = next((place for place, item in enumerate(entries) if type(item) is Run or holds_unknown(item[0])), len(entries))
+    done = list(entries[: max(1, known)])
+    for item in entries[len(done) :]:
+        if type(item) is not Run:
+            done, _ = stored(done, *item)
+            continue
+        for place in range(item.form.capacity):
+            counts = None if isinstance(item.length, int) else hlo.gt(instruction_of(item.length), place)
+            if counts is not None or place < item.length:
+                done, _ = stored(done, *element(item, place), only_if=counts)
+    return done
 
 
 def _written(column: Instruction, part: Instruction, row: Instruction) -> Instruction:
@@ -162,7 +186,7 @@ def _written(column: Instruction, part: Instruction, row: Instruction) -> Instru
 
 def _require_one_kind(had: ElementType, kind: ElementType, key: Any) -> None:
     """Keys stay what they are: an integer among floats would be one of them."""
-    before, after = _parts(had)[0].numbers, _parts(kind)[0].numbers
+    before, after = parts_of_pair(had)[0].numbers, parts_of_pair(kind)[0].numbers
     given = element_type(key).numbers
     for one, both, other in zip(before, after, given):
         kinds = [number.shape.element_type.kind for number in (one, both, other) if number is not None]

@@ -18,9 +18,9 @@ from ..lists.runs import instruction_of, length_of, settled
 from ..loops import for_
 from ..places import NO_NAMES
 from ..texts import concrete
-from .dicts import change, contains_key
-from .lookup import found, holds_unknown, raise_where, stored, without_row
-from .views import KEYS, DictRows, DictView, entries_of, view_of_set
+from .dicts import change, contains_key, raise_where
+from .lookup import found, holds_unknown, put_behind, without_row
+from .views import KEYS, DictRows, DictView, as_they_are, entries_of, view_of_set
 
 
 def _of(kind: type, entries: list[Any]) -> Any:
@@ -74,8 +74,7 @@ def add(holder: set, value: Any) -> None:
         places.note(places.Contents(holder))
         holder.add(concrete(value))
         return
-    entries, _ = stored(entries_of(holder), value, None)
-    change(holder, {UNORDERED: entries})
+    change(holder, {UNORDERED: put_behind(as_they_are(holder), value, None)})
 
 
 @_method("remove")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .... import hlo
@@ -10,16 +11,21 @@ from ...recording.errors import TracerError
 from ..entries import UNORDERED, contents_of, opened
 from ..iteration import ROWS_OF_KEYS, Lazy, Rows
 from ..lists.access import fail_where, holds, item_at
-from ..lists.runs import instruction_of, length_of, settled
-from .lookup import keys_of, values_of
+from ..lists.runs import Run, instruction_of, length_of, settled
+from .lookup import in_one, keys_of, values_of
 
 KEYS, VALUES, ITEMS = 0, 1, None
 
 
-def entries_of(holder: Any) -> list[Any]:
-    """The entries of a dict, or of a set, as (key, value)."""
+def as_they_are(holder: Any) -> list[Any]:
+    """The entries of a dict, or of a set, as (key, value); some may wait behind those that they change."""
     ((_, entries),) = opened(contents_of(holder)).items()
     return entries
+
+
+def entries_of(holder: Any) -> list[Any]:
+    """The same, each of another key."""
+    return in_one(as_they_are(holder))
 
 
 class DictRows(Rows):
@@ -64,9 +70,11 @@ class DictView(Lazy):
 
 def parts_of(entries: Sequence[Any], part: int | None) -> list[Any]:
     """A list of the keys, or of the values, of these entries."""
-    if part is None or not entries:
-        return list(entries)
+    if not entries:
+        return []
     run = settled(entries)
+    if part is None:
+        return [Run(replace(run.form, key_columns=None), run.columns, run.length, run.start)]
     return [keys_of(run) if part == KEYS else values_of(run)]
 
 

@@ -125,6 +125,25 @@ def element_type(value: Any) -> ElementType:
     return ElementType(structure, tuple(forms), tuple(numbers))
 
 
+def parts_of_pair(kind: ElementType) -> tuple[ElementType, ElementType]:
+    """The types of both parts of elements that are pairs."""
+    first, second = kind.structure[2]
+    count = _leaf_count(first)
+    return (
+        ElementType(first, kind.leaves[:count], kind.numbers[:count]),
+        ElementType(second, kind.leaves[count:], kind.numbers[count:]),
+    )
+
+
+def _leaf_count(structure: Any) -> int:
+    return sum(map(_leaf_count, structure[2])) if isinstance(structure, tuple) else 1
+
+
+def key_columns(kind: ElementType) -> int:
+    """How many columns hold the keys of entries, (key, value)."""
+    return len(parts_of_pair(kind)[0].columns)
+
+
 def joined_type(first: ElementType | None, second: ElementType | None) -> ElementType | None:
     """The type of elements of both kinds, None where there is none. A list without elements has None."""
     if first is None or second is None:

@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...recording.trace import Trace
 from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
+from ..keys.index import index_of
+from ..keys.lookup import in_one
 from ..merging import same
-from .elements import ElementType, joined_type, not_one_type
-from .runs import Form, Run, bound_of, fitted, guessed, is_open_list, known_length, type_of_items
+from .elements import ElementType, joined_type, key_columns, not_one_type
+from .runs import (
+    Form,
+    Run,
+    bound_of,
+    guessed,
+    instruction_of,
+    is_open_list,
+    known_length,
+    note_elements,
+    number_of,
+    ordered,
+    settled,
+    type_of_items,
+    with_capacity,
+)
 
 # The capacity of a list to which a captured loop appends; at most as much for one whose number of rounds is known.
 LEAST_CAPACITY, _MOST_AT_FIRST = 256, 65536
+_MOST_ENTRIES_AT_FIRST = 4096  # the same for dicts and sets, many of whose keys are put there again and again
 Opener = Callable[[Trace], AbstractContextManager]
 
 
@@ -30,6 +47,21 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> ElementType | None:
 def _common_length(first: Sequence[Any], second: Sequence[Any]) -> int | None:
     length = known_length(first)
     return length if length == known_length(second) else None
+
+
+def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
+    """One run of these elements that has exactly this form."""
+    run = settled(items, kind)
+    note_elements(items)
+    if run.form.is_ring and not form.is_ring:
+        run = ordered(run)
+    run = with_capacity(run, form.capacity, form.place)
+    length = run.length if form.length is not None else number_of(instruction_of(run.length))
+    start = number_of(instruction_of(run.start)) if form.is_ring else 0
+    index = None
+    if form.key_columns is not None:
+        index = run.index if run.form.key_columns is not None else index_of(run, form.key_columns)
+    return Run(form, run.columns, length, start, index)
 
 
 # --- two sides of a branch ---
@@ -115,7 +147,7 @@ def _aligned_heads(traces: Sequence[Trace], sides: list[list], reopened: Opener)
     forms = [one.form for head in heads for one in head if type(one) is Run and one.form.place is not None]
     largest = max(forms, key=lambda form: form.capacity)
     is_ring = any(form.is_ring for form in forms)
-    form = _form(kind, largest.capacity, largest.place, None, is_ring)
+    form = _form(kind, largest.capacity, largest.place, None, is_ring, largest.key_columns)
     return [_within(trace, lambda head=head: [fitted(head, form, kind)], reopened) for trace, head in zip(traces, heads)]
 
 
@@ -123,8 +155,15 @@ def _with_length(form: Form) -> Form:
     return Form(form.structure, form.leaves, form.capacity, form.place, 0)
 
 
-def _form(kind: ElementType, capacity: int, place: str | None, length: int | None, is_ring: bool = False) -> Form:
-    return Form(kind.structure, kind.leaves, capacity, place, length, is_ring)
+def _form(
+    kind: ElementType,
+    capacity: int,
+    place: str | None,
+    length: int | None,
+    is_ring: bool = False,
+    key_columns: int | None = None,
+) -> Form:
+    return Form(kind.structure, kind.leaves, capacity, place, length, is_ring, key_columns)
 
 
 def _within(trace: Trace, run: Callable[[], Any], reopened: Opener) -> Any:
@@ -171,8 +210,13 @@ def state_of(
     if isinstance(before, dict) and list(before) != list(end):
         before, end = opened(before, mark_of(end)), opened(end, mark_of(before))
     if isinstance(before, dict) and list(before) == list(end):
+        mark = mark_of(before)
+        if mark is not None and rounds is not None:
+            rounds = min(rounds, _MOST_ENTRIES_AT_FIRST)
         children = tuple([state_of(before[key], end[key], place, rounds, lasting) for key in before])
-        return ContainerState(children, mark_of(before)) if any(children) else None
+        if mark is not None:
+            children = tuple(map(_with_index, children))
+        return ContainerState(children, mark) if any(children) else None
     if not isinstance(before, list) and not is_open_list(before) and not is_open_list(end):
         return None
     kind = _joined(before, end)
@@ -191,6 +235,13 @@ def state_of(
     return ListState(_form(kind, guessed(place, max(LEAST_CAPACITY, expected)), place, None, ring), kind)
 
 
+def _with_index(state: ListState | None) -> ListState | None:
+    """How entries are carried: with a table to find them by, where there may be many."""
+    if state is None or state.form.place is None or not (count := key_columns(state.kind)):
+        return state
+    return ListState(replace(state.form, key_columns=count), state.kind)
+
+
 def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
     """The value as it is carried."""
     if state is None:
@@ -202,6 +253,7 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
     if isinstance(value, (set, frozenset)):
         return type(value)(elements_of_set(carried_as(contents_of(value), state)))
     if isinstance(value, dict):
-        value = value if state.mark is None else like(value, opened(value, state.mark))
+        if state.mark is not None:
+            value = like(value, {key: in_one(entries) for key, entries in opened(value, state.mark).items()})
         return like(value, {key: carried_as(value[key], child) for key, child in zip(value, state.children)})
     return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])

@@ -12,7 +12,8 @@ from typing import Any
 from ...recording import pytree
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
-from ..entries import contents_of, is_open_dict, opened
+from ..entries import is_open_dict
+from ..keys.views import entries_of
 from ..shared_containers import First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
@@ -78,8 +79,7 @@ def _result(value: Any) -> ContainerResult:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if isinstance(value, (dict, set, frozenset)):
-        ((mark, entries),) = opened(contents_of(value)).items()
-        return _result_of(entries, _maker_of(value))
+        return _result_of(entries_of(value), _maker_of(value))
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)

@@ -46,7 +46,8 @@ class Form:
 
     Its columns have a row more than the capacity, for what must not be written. place: where the capacity was guessed, None
     where it cannot be exceeded. length: None where the program decides it. is_ring: whether the first element may lie anywhere;
-    the row behind the last one of the capacity is then the first.
+    the row behind the last one of the capacity is then the first. key_columns: of the entries of a dict or a set that have a
+    table to find them by (`keys/index.py`), how many columns hold the keys.
     """
 
     structure: Any
@@ -55,15 +56,18 @@ class Form:
     place: str | None = None
     length: int | None = None
     is_ring: bool = False
+    key_columns: int | None = None
 
 
 class Run:
     """A number of elements of a list: the first rows of the columns, or those from ``start`` on."""
 
-    __slots__ = ("form", "columns", "length", "start")
+    __slots__ = ("form", "columns", "length", "start", "index")
 
-    def __init__(self, form: Form, columns: Sequence[TracedArray], length: Any, start: Any = 0) -> None:
-        self.form, self.columns, self.length, self.start = form, tuple(columns), length, start
+    def __init__(
+        self, form: Form, columns: Sequence[TracedArray], length: Any, start: Any = 0, index: TracedArray | None = None
+    ) -> None:
+        self.form, self.columns, self.length, self.start, self.index = form, tuple(columns), length, start, index
 
     @property
     def type(self) -> ElementType:
@@ -104,16 +108,18 @@ Run.__hash__ = Unread.__hash__ = object.__hash__
 
 def _taken_apart(run: Run) -> tuple[Form, tuple[Any, ...]]:
     length = () if run.form.length is not None else (run.length,)
-    return run.form, (*run.columns, *length, *((run.start,) if run.form.is_ring else ()))
+    index = () if run.form.key_columns is None else (run.index,)
+    return run.form, (*run.columns, *index, *length, *((run.start,) if run.form.is_ring else ()))
 
 
 def _put_together(form: Form, children: Sequence[Any]) -> Run:
     pending = list(children)
     start = pending.pop() if form.is_ring else 0
     length = pending.pop() if form.length is None else form.length
+    index = None if form.key_columns is None else pending.pop()
     if all([isinstance(column, TracedArray) for column in pending]):  # not when the program has run
         link_columns(form.leaves, pending)
-    return Run(form, pending, length, start)
+    return Run(form, pending, length, start, index)
 
 
 pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
@@ -353,7 +359,7 @@ def ordered(run: Run) -> Run:
 def with_capacity(run: Run, capacity: int, place: str | None) -> Run:
     """The run in columns of another size; what they cannot hold makes the call fail that guessed the size."""
     if run.form.capacity == capacity or not run.columns:
-        return Run(replace(run.form, capacity=capacity, place=place), run.columns, run.length, run.start)
+        return Run(replace(run.form, capacity=capacity, place=place), run.columns, run.length, run.start, run.index)
     run, had, columns = ordered(run), run.form.capacity, []
     for column in instructions(run):
         if capacity > had:
@@ -403,7 +409,7 @@ def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
     if not pieces:
         return empty(kind, 0)
     if is_open_list(items):
-        _note_elements(items)
+        note_elements(items)
     first, *others = pieces
     if type(first) is Run and not others:
         return retyped(first, kind)
@@ -415,7 +421,7 @@ def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
     return _concatenated([retyped(one, kind) if type(one) is Run else run_of(one, kind) for one in pieces], kind)
 
 
-def _note_elements(items: Sequence[Any]) -> None:
+def note_elements(items: Sequence[Any]) -> None:
     """What is an element of these becomes a copy."""
     for item in items:
         if type(item) is not Run:
@@ -478,18 +484,6 @@ def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
             position = plus(position, run.length)
         columns.append(column)
     return made(kind, columns, length_of(runs))
-
-
-def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
-    """One run of these elements that has exactly this form."""
-    run = settled(items, kind)
-    _note_elements(items)
-    if run.form.is_ring and not form.is_ring:
-        run = ordered(run)
-    run = with_capacity(run, form.capacity, form.place)
-    length = run.length if form.length is not None else number_of(instruction_of(run.length))
-    start = number_of(instruction_of(run.start)) if form.is_ring else 0
-    return Run(form, run.columns, length, start)
 
 
 # --- as arrays ---

@@ -1,0 +1,102 @@
+"""Where the entries of a dict stand, by their keys: a table with open addressing beside the run of the entries.
+
+A slot holds the number of a row, from 1 on, or 0. The table is as large as two times the capacity, so that there are free
+slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .... import hlo
+from ...control_flow.loops import while_loop
+from ...recording.array import TracedArray, require_trace
+from ..lists.runs import Run, instruction_of, number_of
+
+Instruction = hlo.Instruction
+_MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: spreads keys that lie side by side
+
+
+def _bits(part: Instruction) -> Instruction:
+    """A part of a key as u64[]; what is equal has the same."""
+    kind = part.shape.element_type
+    if kind.is_complex:
+        return hlo.xor(hlo.multiply(_bits(hlo.real(part)), _wide(_MULTIPLIER)), _bits(hlo.imag(part)))
+    if kind.is_float:
+        return hlo.bitcast_convert(hlo.add(hlo.convert(part, hlo.F64), 0.0), hlo.U64)  # -0.0 is 0.0
+    return hlo.convert(hlo.convert(part, hlo.S64), hlo.U64)
+
+
+def _first_slot(parts: Sequence[Instruction], size: int) -> Instruction:
+    found = _wide(0)
+    for part in parts:
+        mixed = hlo.xor(hlo.xor(found, hlo.shift_right_logical(found, _wide(32))), _bits(part))
+        found = hlo.multiply(mixed, _wide(_MULTIPLIER))
+    return hlo.convert(hlo.shift_right_logical(found, _wide(64 - size.bit_length() + 1)), hlo.S64)
+
+
+def _wide(number: int) -> Instruction:
+    return hlo.constant(np.uint64(number))
+
+
+def _at(array: TracedArray, place: Instruction) -> Instruction:
+    base = array.instruction(require_trace())
+    return hlo.reshape(hlo.dynamic_slice(base, place, sizes=(1,)), ())
+
+
+def _traced(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction)
+
+
+def slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
+    """The slot of a key, whose parts are of the columns' types, and what it holds: 0 where the key has no entry."""
+    index, keys = run.index, run.columns[: len(parts)]
+    (size,) = index.shape
+    wanted = [_traced(part) for part in parts]
+
+    def goes_on(slot: TracedArray) -> TracedArray:
+        held = _at(index, slot.instruction(require_trace()))
+        row = hlo.maximum(hlo.subtract(hlo.convert(held, hlo.S64), 1), 0)
+        differs = None
+        for column, part in zip(keys, wanted):
+            other = hlo.ne(_at(column, row), part.instruction(require_trace()))
+            differs = other if differs is None else hlo.or_(differs, other)
+        return _traced(hlo.and_(hlo.ne(held, 0), differs))
+
+    slot = while_loop(goes_on, lambda slot: (slot + 1) & (size - 1), _traced(_first_slot(parts, size)))
+    place = slot.instruction(require_trace())
+    return place, hlo.convert(_at(index, place), hlo.S64)
+
+
+def with_entry(index: TracedArray, slot: Instruction, row: Instruction) -> TracedArray:
+    """The table with a row in a slot."""
+    number = hlo.convert(hlo.add(row, 1), hlo.S32)
+    base = index.instruction(require_trace())
+    return TracedArray.from_instruction(
+        require_trace(), hlo.dynamic_update_slice(base, hlo.reshape(number, (1,)), slot), is_scalar=False
+    )
+
+
+def index_of(run: Run, count: int) -> TracedArray:
+    """A table of all entries of a run, whose first columns, as many as this, hold the keys."""
+    size = 1 << (2 * run.form.capacity - 1).bit_length()
+    empty = TracedArray.from_instruction(require_trace(), hlo.full(hlo.Shape(hlo.S32, (size,)), 0), is_scalar=False)
+    if isinstance(run.length, int) and run.length == 0:
+        return empty
+    keys = run.columns[:count]
+    length = number_of(instruction_of(run.length))
+
+    def put(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
+        row, index = state
+        place = row.instruction(require_trace())
+        first = _traced(_first_slot([_at(column, place) for column in keys], size))
+
+        def is_taken(slot: TracedArray) -> TracedArray:
+            return _traced(hlo.ne(_at(index, slot.instruction(require_trace())), 0))
+
+        slot = while_loop(is_taken, lambda slot: (slot + 1) & (size - 1), first)
+        return row + 1, with_entry(index, slot.instruction(require_trace()), place)
+
+    return while_loop(lambda state: state[0] < length, put, (_traced(hlo.constant(np.int64(0))), empty))[1]
