@@ -21,6 +21,7 @@ from .choices import Maybe
 from .comprehensions import Generated, folded, generated
 from .conversions import bool_, is_open
 from .entries import has_open_keys, is_open_set
+from .generators import TracedGenerator, begun, numbered
 from .helpers import and_, choose, not_, or_
 from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from .keys.views import KEYS, DictView, view_of_set
@@ -50,6 +51,7 @@ def len_(value: Any) -> Any:
 
 @implements(list)
 def list_(*args: Any) -> Any:
+    args = tuple(map(begun, args))
     made = list(_elements(args)) if args and _is_taken_apart(args[0]) else list(*args)
     places.note_made(made)
     return made
@@ -62,6 +64,7 @@ def range_(*bounds: Any) -> Any:
 
 @implements(tuple)
 def tuple_(*args: Any) -> tuple:
+    args = tuple(map(begun, args))
     return tuple(_elements(args)) if args and _is_taken_apart(args[0]) else tuple(*args)
 
 
@@ -83,6 +86,8 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 
 @implements(enumerate)
 def enumerate_(iterable: Any, start: int = 0) -> Any:
+    if type(iterable := begun(iterable)) is TracedGenerator:
+        return numbered(iterable, start)
     rows = rows_of(iterable)
     return enumerate(iterable, start) if rows is None else Enumerate(rows, start)
 
@@ -135,6 +140,8 @@ def _elements(args: tuple, any_order: bool = False) -> list[Any]:
         return (DictView(args[0], KEYS) if isinstance(args[0], dict) else view_of_set(args[0], any_order)).listed()
     if len(args) == 1 and type(args[0]) is DictView:
         return args[0].listed()
+    if len(args) == 1 and type(generator := begun(args[0])) is TracedGenerator:
+        args = (generator.elements(),)
     if len(args) == 1 and is_open_list(args[0]):
         return items_of(args[0])
     if len(args) == 1 and _is_of_open_length(args[0]):
@@ -204,7 +211,8 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         is_exact = all(kind is not None and not kind.shape.element_type.is_float for kind in type_of_items(numbers).numbers)
         items = numbers if is_exact else view_of_set(iterable).listed()
     else:
-        items = _elements((iterable,)) if is_captured(iterable) else iterable
+        iterable = begun(iterable)
+    items = _elements((iterable,)) if is_captured(iterable) or type(iterable) is TracedGenerator else iterable
     return total(items, start) if is_open_list(items) else sum(items, start)
 
 

@@ -301,7 +301,7 @@ class CapturedLoop:
         if self.rows is not None:
             following.append(position + 1)
         if self.leaves_early:
-            following.append(_without_continue(outcome))
+            following.append(without_continue(outcome))
         if self.returned is not None:
             returned = returned_value(outcome)
             following += self._numbers(self.returned, value if returned is UNBOUND else returned)
@@ -516,7 +516,7 @@ def _varying(value: Any) -> Form:
     return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
 
 
-def _without_continue(outcome: Any) -> Any:
+def without_continue(outcome: Any) -> Any:
     code = code_of(outcome)
     if isinstance(code, int):
         return END_CODE if code == CONTINUE_CODE else code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +10,8 @@ from ..recording.current_trace import current_trace
 from . import places
 from .branches import decide, truth
 from .distribution import condition
-from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
+from .generators import TracedGenerator, begun
+from .iteration import ListRows, Rows, is_captured, rows_of
 from .lists.access import unpacked
 from .lists.runs import is_open_list
 from .loops import for_, size_of_a_round
@@ -29,15 +29,31 @@ class Loop:
         self.iterable, self.pattern, self.test, self.function = iterable, pattern, test, function
         self.is_outer = is_outer
 
-    def run(self, take: Callable[[Any], Any]) -> None:
-        """Give all values to ``take``, which may break the innermost loop."""
+    def push(self, take: Callable[[Any], Any]) -> None:
+        """Call the function with each value, until it returns something true."""
+        ended: Any = False
+
+        def take_one(value: Any) -> Any:
+            nonlocal ended
+            places.note_nonlocal(lambda: ended)
+            ended = take(value)
+            return if_holds(ended, lambda: BREAK)
+
+        with places.own_variables(lambda: ended):
+            self.run(take_one, lambda: ended)
+
+    def run(self, take: Callable[[Any], Any], ended: Callable[[], Any] | None = None) -> None:
+        """Give all values to ``take``, which may break the innermost loop; ``ended`` says whether that ends those around it."""
 
         def body(item: Any) -> Any:
             given = _unpacked(item, self.pattern)
 
             def take_one() -> Any:
                 value = self.function(*given)
-                return value.run(take) if self.is_outer else take(value)
+                if not self.is_outer:
+                    return take(value)
+                value.run(take, ended)
+                return None if ended is None else if_holds(ended(), lambda: BREAK)
 
             return take_one() if self.test is None else if_holds(self.test(*given), take_one)
 
@@ -45,6 +61,8 @@ class Loop:
 
     def is_open(self) -> bool:
         """Whether the program decides how many values there are."""
+        if type(self.iterable) is TracedGenerator:
+            return True
         rows = rows_of(self.iterable) if is_captured(self.iterable) else None
         if rows is not None and isinstance(rows.length, TracedArray) and rows.length.known_value is None:
             return True
@@ -115,35 +133,26 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
     """A list comprehension; ``whole`` is the comprehension as a function of the iterable."""
     if current_trace() is None:
         return whole(iterable)
+    iterable = begun(iterable)
     loop = Loop(iterable, *parts)
     found = _list_of(loop) if loop.is_open() else whole(iterable)
     places.note_made(found)
     return found
 
 
-class Generated(Lazy):
+class Generated(TracedGenerator):
     """A generator expression while a function is traced."""
 
-    followed_class = types.GeneratorType
-
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
-        self.whole, self.loop = whole, loop
+        super().__init__(lambda: whole(loop.iterable), loop.push)
+        self.loop = loop
         self.is_open: bool | None = None
-        self.iterator: Iterator[Any] | None = None
         self.found: list[Any] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        if self.iterator is None:
-            self.iterator = self.whole(self.loop.iterable)
-        return next(self.iterator)
 
     def opened(self) -> bool:
         """Whether the program decides how many values there are."""
         if self.is_open is None:
-            self.is_open = self.iterator is None and self.loop.is_open()
+            self.is_open = not self.has_begun and self.loop.is_open()
         return self.is_open
 
     def rows(self) -> Rows | None:

@@ -20,6 +20,7 @@ from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
 from .distribution import condition, each
 from .entries import has_open_keys, is_open_dict
+from .generators import TracedGenerator
 from .items import delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
@@ -37,7 +38,7 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "combined", "combined_in_place", "compare",
-    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "getattr", "getitem",
+    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "getattr", "getitem", "generator",
     "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global",
     "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread", "text", "then",
     "times", "try_", "unpacked", "value", "while_",
@@ -298,6 +299,13 @@ SPECIAL_METHODS.update({
     "__getitem__": getitem, "__setitem__": lambda holder, index, value: setitem(value, holder, index), "__delitem__": delitem,
     "__eq__": equal, "__ne__": differ, "__mul__": times, "__rmul__": times,
 })  # fmt: skip
+
+
+def generator(pull: Callable, push: Callable | None, values: Sequence[Any]) -> Any:
+    """What a generator function returns, of the values of its parameters."""
+    if push is None or current_trace() is None:
+        return pull(*values)
+    return TracedGenerator(lambda: pull(*values), lambda take: push(*values, _phlox_take=take))
 
 
 # --- statements ---

@@ -16,9 +16,10 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Storage, Trace
 from .branches import TooDeep, decide, truth
-from .captured_loop import Aliased, CapturedLoop
-from .choices import Choice
+from .captured_loop import Aliased, CapturedLoop, without_continue
+from .choices import Choice, Maybe
 from .distribution import condition, truth_of
+from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 from .outcomes import (
     BREAK,
@@ -26,11 +27,14 @@ from .outcomes import (
     CONTINUE,
     CONTINUE_CODE,
     END_CODE,
+    RETURN_CODE,
     Mixed,
+    outcome_of,
     possible_codes,
+    returned_value,
     statements,
 )
-from .places import Names, are_containers_changed, journal, local_names, put_back
+from .places import UNBOUND, Names, are_containers_changed, journal, local_names, note_nonlocal, own_variables, put_back
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -46,6 +50,9 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     trace = current_trace()
     if type(iterable) is Choice:
         return _over_choice(iterable, 0, body, orelse, names)
+    iterable = begun(iterable) if trace is not None else iterable
+    if isinstance(iterable, TracedGenerator) and not iterable.has_begun:
+        return _over_generator(iterable, body, orelse, names)
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
         if trace is not None:
@@ -53,6 +60,37 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
         return _one_by_one(elements, body, orelse, names)
     return _over(rows, body, orelse, names)
+
+
+def _over_generator(generator: TracedGenerator, body: Block, orelse: Block | None, names: Names) -> Any:
+    """The rounds are part of the generator; its loops and branches carry what they change."""
+    way: Any = END_CODE
+    value: Any  # unbound until a round returns something
+    possible: set[int] = {END_CODE}
+    dead = local_names((body,), names[1])
+
+    def take(item: Any) -> Any:
+        nonlocal way, value
+        note_nonlocal(body)
+        note_nonlocal(lambda: (way, value))
+        outcome = body(item)
+        for place in dead:
+            place.set(UNBOUND)
+        found = possible_codes(outcome) - {END_CODE, CONTINUE_CODE}
+        if not found:
+            return False
+        possible.update(found)
+        way, value = without_continue(outcome), returned_value(outcome)
+        return way != END_CODE
+
+    for place in dead:
+        place.set(UNBOUND)
+    with own_variables(body, lambda: (way, value)):
+        generator.push(take)
+    codes = frozenset(possible) if isinstance(way, TracedArray) else frozenset([way])
+    returned = value if RETURN_CODE in codes else UNBOUND
+    returned = returned.value if type(returned) is Maybe and returned.absent is UNBOUND else returned
+    return _ended(outcome_of(way, codes, returned), body, orelse, names)
 
 
 def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
@@ -335,6 +373,11 @@ def _captured(
 ) -> Any:
     """The loop as a While. The block functions in ``sharing``, by default its own, share the names that it changes."""
     outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body), copies).run()
+    return _ended(outcome, body, orelse, names)
+
+
+def _ended(outcome: Any, body: Block, orelse: Block | None, names: Names) -> Any:
+    """The way behind a loop that came to its end, or was left, in this way."""
     if orelse is None:
         return _behind_loop(outcome)
     if not isinstance(outcome, Mixed):

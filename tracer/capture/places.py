@@ -231,6 +231,18 @@ def are_containers_changed() -> bool:
     return bool(_journals.open) and any(isinstance(place, Contents | Item) for place, _ in _journals.open[-1].values())
 
 
+@contextmanager
+def own_variables(*functions: types.FunctionType) -> Iterator[None]:
+    """What variables of these functions hold, noted meanwhile, is of no concern to loops and branches that have begun before."""
+    with journal(stays=True) as entries:
+        try:
+            yield
+        finally:
+            for function in functions:
+                for cell in function.__closure__ or ():
+                    entries.pop(id(cell), None)
+
+
 def is_journaling() -> bool:
     return bool(_journals.open)
 

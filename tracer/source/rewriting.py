@@ -10,7 +10,7 @@ from .expressions import HELPERS
 from .names import PART, NotCapturable, children, copied, nodes_of_scope, suspends
 from .plainer import mark_suppress
 from .reading import definition_of
-from .statements import PREFIX, Statements
+from .statements import PREFIX, rewrite
 
 _FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
 # What sees the frame that it is called from, whose names would be those of a block.
@@ -65,7 +65,7 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
         _strip(node)
         hidden = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         mark_suppress(node, {name: value for name, value in function.__globals__.items() if name not in hidden})
-        Statements(node).rewrite()
+        rewrite(node)
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)
         compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE_FLAGS, dont_inherit=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from .assignments import Assignments
 from .expressions import HELPERS, Expressions, helper, later, located
+from .generators import is_generator, split
 from .liveness import Bindings, Liveness
 from .names import (
     NotCapturable,
@@ -398,7 +399,7 @@ class Statements(Assignments):
         statement.decorator_list = [self.expressions.visit(one) for one in statement.decorator_list]
         statement.args.defaults = [self.expressions.visit(one) for one in statement.args.defaults]
         statement.args.kw_defaults = [one and self.expressions.visit(one) for one in statement.args.kw_defaults]
-        Statements(statement).rewrite()
+        rewrite(statement)
         return [statement], True
 
     def _asyncfunctiondef(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
@@ -407,8 +408,14 @@ class Statements(Assignments):
     def _classdef(self, statement: ast.ClassDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         for part in statement.body:
             if isinstance(part, ast.FunctionDef):
-                Statements(part).rewrite()
+                rewrite(part)
         return [statement], True
+
+
+def rewrite(function: ast.FunctionDef) -> None:
+    """Write a function anew, in place; a generator function as two others."""
+    for part in split(function, PREFIX) if is_generator(function) else [function]:
+        Statements(part).rewrite()
 
 
 def _name(function: ast.FunctionDef) -> ast.Name:

@@ -1,0 +1,114 @@
+"""Generators while a function is traced: whoever goes over one to its end hands in what is to be done with each value.
+
+Then the loops and branches of the generator are those of the function that goes over it, and are captured with it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..outside.ownership import is_of_the_user
+from . import places
+from .calls import call
+from .iteration import Lazy
+
+Take = Callable[[Any], Any]
+
+
+class TracedGenerator(Lazy):
+    """A generator that has not begun: it may be asked for one value after the other, or give all of them to a function.
+
+    push: calls this function with each value, and ends once that returns something true, which may be traced.
+    """
+
+    followed_class = types.GeneratorType
+
+    def __init__(self, pull: Callable[[], Iterator[Any]], push: Callable[[Take], Any]) -> None:
+        self._pull, self._push = pull, push
+        self._iterator: Iterator[Any] | None = None
+        self._is_pushed = False
+
+    def push(self, take: Take) -> None:
+        if self.has_begun:
+            for value in self:
+                if take(value):
+                    return
+            return
+        self._is_pushed = True
+        self._push(take)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._iterator is not None or self._is_pushed
+
+    def elements(self) -> list[Any]:
+        """A list of all values."""
+        found: list[Any] = []
+        places.note_made(found)
+
+        def append(value: Any) -> None:
+            places.note(places.Contents(found))
+            found.append(value)
+
+        self.push(append)
+        return found
+
+    def rows(self) -> None:
+        return None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._values())
+
+    def _values(self) -> Iterator[Any]:
+        if self._iterator is None:
+            self._iterator = iter(()) if self._is_pushed else self._pull()
+        return self._iterator
+
+    def send(self, value: Any) -> Any:
+        return self._values().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._values().throw(*error)
+
+    def close(self) -> None:
+        if self._iterator is not None:
+            self._iterator.close()
+        self._is_pushed = True
+
+
+def begun(iterable: Any) -> Any:
+    """What goes over an object of the user's class, as its ``__iter__`` says; anything else as it is."""
+    method = getattr(type(iterable), "__iter__", None)
+    if type(method) is not types.FunctionType or isinstance(iterable, Lazy):
+        return iterable
+    if is_of_the_user(method.__code__.co_filename):
+        return call(method, iterable)
+    return iter(iterable) if "followed_class" in vars(type(iterable)) else iterable
+
+
+def mapped(generator: TracedGenerator, function: Callable[[Any], Any], pull: Callable[[], Iterator[Any]]) -> TracedGenerator:
+    """A generator of the function's values; ``pull`` makes what gives one after the other."""
+    return TracedGenerator(pull, lambda take: generator.push(lambda value: take(function(value))))
+
+
+def numbered(generator: TracedGenerator, start: Any) -> TracedGenerator:
+    """``enumerate(generator, start)``"""
+
+    def push(take: Take) -> None:
+        number = start
+
+        def take_numbered(value: Any) -> Any:
+            nonlocal number
+            places.note_nonlocal(lambda: number)
+            number += 1
+            return take((number - 1, value))
+
+        with places.own_variables(lambda: number):
+            generator.push(take_numbered)
+
+    return TracedGenerator(lambda: enumerate(generator, start), push)
