@@ -13,7 +13,7 @@ import numpy as np
 from ..hlo.ops.known_calls import COMPRESS, IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
 from .lapack import find_lapack
-from .numpy_linalg import find_numpy
+from .numpy_functions import find_numpy
 
 # Python functions of the process that made the dump, which the text names by a number or an address of that process only.
 _CALLBACKS = frozenset({
@@ -66,5 +66,5 @@ def _find_standard(name: str) -> Target | None:
 
 
 register_family("lapack_", find_lapack)
-register_family("numpy.linalg.", find_numpy)
+register_family("numpy.", find_numpy)
 register_family("", _find_standard)

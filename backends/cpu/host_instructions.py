@@ -135,7 +135,7 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
     is_flat = all([list(array_leaves(shape)) == [shape] for shape in shapes])
     results = _Results(instruction)
     parts = instruction.shape.elements if instruction.shape.is_tuple else ()
-    gives_arrays = [shape for part in parts for shape in array_leaves(part)] == list(parts)
+    gives_arrays = bool(parts) and [shape for part in parts for shape in array_leaves(part)] == list(parts)
 
     def call_and_store(table: int) -> None:
         pointers = _pointers(table, len(arrays) + results.count)

@@ -24,8 +24,6 @@ NOT_YET = {
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: while: cluster enters the body as f64[<=...",
-    "runtime_extents.expand_runs": "error: NotImplementedError: np.split of an array whose size is...",
-    "runtime_extents.group_by": "error: NotImplementedError: np.add.reduceat of an array whose s...",
     "scientific_kernels.ewald_like_sum": "error: Python needs a float and finds a traced value",
     "short_arrays.place_caught": "type: the result is float64 instead of float",
     "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",

@@ -46,6 +46,8 @@ def len_(value: Any) -> Any:
         return asked(len, 0, value)
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length
+    if isinstance(value, Rows):
+        return value.length
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
 
 

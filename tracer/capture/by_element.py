@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
-from ..recording.operands import as_traced, broadcast_shapes, has_traced
+from ..recording.dynamic_array import DynamicArray
+from ..recording.operands import as_strong, as_traced, broadcast_shapes, has_traced
 from .calls import call, implements
 from .iteration import ArrayRows, Indices, Rows, Zip
 from .lists.functions import mapped
@@ -104,3 +105,35 @@ def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **kwarg
             "np.nditer of traced arrays is implemented for one row-major array without flags; use np.ndindex(x.shape)"
         )
     return Elements(op)
+
+
+class Pieces(Rows):
+    """The parts of an array between places whose number the program decides."""
+
+    def __init__(self, array: Any, places: TracedArray) -> None:
+        self._array = array
+        self._bounds = np.concatenate([np.zeros(1, np.int64), places, np.reshape(as_strong(array.shape[0]), (1,))])
+        self.length = self._bounds.shape[0] - 1
+
+    def element(self, position: Any) -> Any:
+        return self._array[self._bounds[position] : self._bounds[position + 1]]
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            raise NotImplementedError(
+                "a slice of what np.split gives, in a number that the program decides, is not implemented"
+            )
+        return self.element(np.where(position < 0, position + self.length, position)[()])
+
+
+def _split(function: Callable) -> Callable:
+    def implementation(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+        if isinstance(indices_or_sections, DynamicArray) and indices_or_sections.ndim == 1 and axis == 0:
+            return Pieces(ary if isinstance(ary, TracedArray) else as_traced(ary), indices_or_sections)
+        return function(ary, indices_or_sections, axis)
+
+    return implementation
+
+
+for _function in (np.split, np.array_split):
+    implements(_function)(_split(_function))

@@ -18,19 +18,18 @@ from .calls import captured, implements
 
 # What is followed for all traced arrays, and what only where sizes are known at run time only.
 _FOLLOWED: tuple[Callable, ...] = (
-    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.histogram_bin_edges, np.ix_, np.linalg.cond,
+    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.histogram_bin_edges, np.ix_,
     np.linalg.matrix_rank, np.linalg.tensorinv, np.linalg.tensorsolve, np.poly, np.polyfit, np.polyint, np.roots,
     np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d, polynomial.polyval2d,
     polynomial.polyval3d,
 )  # fmt: skip
 _FOLLOWED_IF_DYNAMIC: tuple[Callable, ...] = (
-    np.array_split, np.astype, np.block, np.cross, np.cumulative_prod, np.cumulative_sum, np.dsplit, np.fft.fftshift,
-    np.fft.ifftshift, np.hsplit, np.insert, np.linalg.cross, np.linalg.diagonal, np.linalg.matmul, np.linalg.matrix_norm,
-    np.linalg.matrix_power, np.linalg.matrix_transpose, np.linalg.multi_dot, np.linalg.outer,
-    np.linalg.trace, np.linalg.vecdot, np.linalg.vector_norm, np.matrix_transpose, np.nanargmax, np.nanargmin, np.nancumprod,
-    np.nancumsum, np.piecewise, np.polyadd, np.polyder, np.polymul, np.polysub, np.put_along_axis, np.real_if_close, np.resize,
-    np.rot90, np.select, np.sort_complex, np.split, np.take_along_axis, np.unstack, np.unwrap, np.vander,
-    np.vsplit,
+    np.astype, np.cumulative_prod, np.fft.fftshift,
+    np.fft.ifftshift, np.linalg.matmul, np.linalg.matrix_norm,
+    np.linalg.matrix_transpose, np.linalg.outer,
+    np.linalg.vecdot, np.linalg.vector_norm, np.matrix_transpose,
+    np.polyadd, np.polyder, np.polysub, np.polyval, np.real_if_close,
+    np.rot90, np.sort_complex, np.vander,
 )  # fmt: skip
 
 
@@ -89,3 +88,18 @@ def warn(*args: Any, **kwargs: Any) -> None:
 def as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
     strided = windows.as_strided if isinstance(x, TracedArray) else np.lib.stride_tricks.as_strided
     return strided(x, *args, **kwargs)
+
+
+@implements(np.fft.fftfreq)
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    if not isinstance(n, TracedArray):
+        return np.fft.fftfreq(n, d, device)
+    positions = DYNAMIC[np.arange](n)
+    return np.where(positions < (n - 1) // 2 + 1, positions, positions - n) * (1.0 / (n * d))
+
+
+@implements(np.fft.rfftfreq)
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    if not isinstance(n, TracedArray):
+        return np.fft.rfftfreq(n, d, device)
+    return DYNAMIC[np.arange](n // 2 + 1) * (1.0 / (n * d))

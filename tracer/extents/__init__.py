@@ -4,6 +4,7 @@ Importing this package fills the table `phlox.tracer.recording.function_tables.D
 """
 
 from . import (  # noqa: F401
+    choosing,
     composed,
     counting,
     creation,
@@ -20,4 +21,5 @@ from . import (  # noqa: F401
     sequences,
     sets,
     shapes,
+    splitting,
 )  # fmt: skip

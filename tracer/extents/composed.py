@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..functions import numerical, selection, shape_manipulation
-from ..recording.function_tables import implements_dynamic
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
+from . import reductions  # noqa: F401  (np.max and np.min)
 
-for _function, _implementation in (
-    (np.common_type, selection.common_type),
-    (np.ediff1d, numerical.ediff1d),
-    (np.fliplr, shape_manipulation.fliplr),
-    (np.flipud, shape_manipulation.flipud),
-    (np.gradient, numerical.gradient),
-    (np.interp, numerical.interp),
-    (np.polyval, numerical.polyval),
-    (np.trapezoid, numerical.trapezoid),
-):
-    implements_dynamic(_function)(_implementation)
+for _function in (
+    np.common_type, np.cross, np.diff, np.ediff1d, np.fliplr, np.flipud, np.gradient, np.interp,
+    np.linalg.cross, np.nancumprod, np.nancumsum, np.trapezoid, np.unwrap,
+):  # fmt: skip
+    implements_dynamic(_function)(FUNCTIONS[_function])
+
+implements_dynamic(np.amax)(DYNAMIC[np.max])
+implements_dynamic(np.amin)(DYNAMIC[np.min])

@@ -1,7 +1,9 @@
-"""Decompositions of matrices whose sizes are known at run time only: NumPy's functions are called with these."""
+"""Decompositions and Fourier transforms where sizes are known at run time only: NumPy's functions are called with these."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from ... import hlo
 from ..functions import decompositions
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, same_value
-from ..recording.function_tables import implements_dynamic
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if
 
@@ -28,31 +30,47 @@ def _padded(trace: Trace, array: TracedArray) -> TracedArray:
     return array.padded(trace) if isinstance(array, DynamicArray) else array
 
 
-def _on_matrix(name: str, a: DynamicArray, *tolerance: TracedArray, **keywords: Any) -> Any:
-    """The result of ``np.linalg.<name>`` of a matrix or a stack of them.
+def on_sizes(name: str, array: DynamicArray, *others: TracedArray, least: int = 0, **keywords: Any) -> Any:
+    """The result of ``np.<name>``, called with an array of its sizes.
 
-    Those dimensions of the results are taken for dynamic that are others where the operand has no elements.
+    Its shape follows from that of the array, and is largest at the bounds. Those dimensions are taken for dynamic that are
+    others for other sizes; the function takes arrays of no less than ``least`` along each dimension.
     """
-    if a.ndim < 2:
-        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-    trace, function, batch = require_trace(a), getattr(np.linalg, name), a.bounds.dimensions[:-2]
-    core = a.bounds.dimensions[-2:]
-    least = [0 if a.bounds.is_dynamic(d) else size for d, size in enumerate(core, len(batch))]
-    sample, small = (function(np.zeros((0, *sizes), a.dtype), **keywords) for sizes in (core, least))
-    parts, small = ((one if isinstance(one, tuple) else (one,)) for one in (sample, small))
-    described = [np.broadcast_to(np.zeros((), one.dtype), (*batch, *one.shape[1:])) for one in parts]
+    trace, bounds = require_trace(array), array.bounds.dimensions
+    module, _, short = name.rpartition(".")
+    function = getattr(getattr(np, module), short)
+    smallest, larger = (
+        [size if not array.bounds.is_dynamic(d) else other for d, (size, other) in enumerate(zip(bounds, sizes))]
+        for sizes in ([least] * len(bounds), [size + 1 for size in bounds])
+    )
+    shapes = [
+        tuple([np.shape(one) for one in _parts(function(np.zeros(sizes, array.dtype), **keywords))])
+        for sizes in (smallest, larger)
+    ]
+    sample = function(np.zeros(np.maximum(bounds, smallest), array.dtype), **keywords)
+    described = _parts(sample)
     changing = [
         (number, d)
-        for number, (one, other) in enumerate(zip(described, small))
-        for d in range(one.ndim)
-        if (a.bounds.is_dynamic(d) if d < len(batch) else one.shape[d] != other.shape[d - len(batch) + 1])
+        for number, one in enumerate(described)
+        for d, size in enumerate(np.shape(one))
+        if any(shape[number][d] != size for shape in shapes)
     ]
-    arrays = [a, *tolerance]
+    arrays = [array, *others]
     padded = [_padded(trace, one) for one in arrays]
-    found = decompositions.call_with_sizes(name, padded, _sizes(trace, arrays), described, changing, **keywords)
+    found = decompositions.call_numpy(name, padded, _sizes(trace, arrays), described, changing, **keywords)
     if not isinstance(sample, tuple):
         return found[0]
     return type(sample)(*found) if hasattr(sample, "_fields") else found
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _on_matrix(name: str, a: DynamicArray, *tolerance: TracedArray, **keywords: Any) -> Any:
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    return on_sizes(f"linalg.{name}", a, *tolerance, **keywords)
 
 
 @implements_dynamic(np.linalg.svd)
@@ -93,7 +111,7 @@ def _finite_square(a: DynamicArray) -> tuple[Trace, DynamicArray, Any]:
 def eigvals(a):
     trace, a, size = _finite_square(as_array(a))
     described = [np.zeros(size, decompositions.complex_type(a.dtype))]
-    (values,) = decompositions.call_with_sizes("eigvals", [a.padded(trace)], _sizes(trace, [a]), described, [(0, 0)])
+    (values,) = decompositions.call_numpy("linalg.eigvals", [a.padded(trace)], _sizes(trace, [a]), described, [(0, 0)])
     return values if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eigvals", values)[0]
 
 
@@ -102,9 +120,19 @@ def eig(a):
     trace, a, size = _finite_square(as_array(a))
     kind = decompositions.complex_type(a.dtype)
     described, changing = [np.zeros(size, kind), np.zeros((size, size), kind)], [(0, 0), (1, 0), (1, 1)]
-    found = decompositions.call_with_sizes("eig", [a.padded(trace)], _sizes(trace, [a]), described, changing)
+    found = decompositions.call_numpy("linalg.eig", [a.padded(trace)], _sizes(trace, [a]), described, changing)
     named = type(np.linalg.eig(np.eye(1)))
     return named(*(found if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eig", *found)))
+
+
+@implements_dynamic(np.linalg.cond)
+def cond(x, p=None):
+    x = as_array(x)
+    trace = require_trace(x)
+    described = [np.zeros(x.bounds.dimensions[:-2], np.linalg.svdvals(np.zeros((0, 1, 1), x.dtype)).dtype)]
+    changing = [(0, d) for d in range(x.ndim - 2) if x.bounds.is_dynamic(d)]
+    order = decompositions.order_of_cond(p)
+    return decompositions.call_numpy("linalg.cond", [x.padded(trace)], _sizes(trace, [x]), described, changing, p=order)[0]
 
 
 @implements_dynamic(np.linalg.lstsq)
@@ -126,4 +154,28 @@ def lstsq(a, b, rcond=None):
     changing += [(0, 1)] if (1, 1) in is_dynamic else []
     changing += [(3, 0)] if (0, 0) in is_dynamic or (0, 1) in is_dynamic else []
     given = [*[_padded(trace, one) for one in arrays], *decompositions.tolerance(rcond)]
-    return decompositions.call_with_sizes("lstsq", given, sizes, described, changing)
+    return decompositions.call_numpy("linalg.lstsq", given, sizes, described, changing)
+
+
+# --- Fourier transforms ---
+
+
+def _transform(function: Callable) -> Callable:
+    name = f"fft.{function.__name__}"
+
+    def implementation(a, *rest, out=None, **keywords):
+        if out is not None:
+            raise NotImplementedError(f"np.{name} with out= of an array whose size is known at run time only")
+        given = signature.bind(a, *rest, **keywords).arguments
+        if a.is_expected_full:
+            return FUNCTIONS[function](a.full(require_trace(a), f"np.{name}"), *rest, **keywords)
+        return on_sizes(name, as_array(given.pop("a")), least=2, **given)
+
+    signature = inspect.signature(function)
+    return implementation
+
+
+for _name in (
+    "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn",
+):  # fmt: skip
+    implements_dynamic(getattr(np.fft, _name))(_transform(getattr(np.fft, _name)))

@@ -14,6 +14,7 @@ from ..recording.function_tables import implements_dynamic
 from ..recording.operands import normalize_axes, normalize_axis
 from ..recording.trace import Trace
 from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if, with_bound
+from .creation import arange
 
 
 @implements_dynamic(np.concatenate, np.concat)
@@ -138,11 +139,16 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 
 @implements_dynamic(np.kron)
 def kron(a, b):
-    """Of arrays of one dimension."""
+    """Of arrays of one or two dimensions."""
     a, b = as_array(a), as_array(b)
-    if a.ndim != 1 or b.ndim != 1:
-        raise NotImplementedError("np.kron of arrays of several dimensions whose sizes are known at run time only")
-    return np.ravel(a[:, None] * b[None, :])
+    if a.ndim == 1 and b.ndim == 1:
+        return np.ravel(a[:, None] * b[None, :])
+    if a.ndim > 2 or b.ndim > 2:
+        raise NotImplementedError("np.kron of arrays of more than two dimensions whose sizes are known at run time only")
+    a, b = np.atleast_2d(a), np.atleast_2d(b)
+    rows, columns = (arange(a.shape[d] * b.shape[d]) for d in (0, 1))
+    of_a = a[(rows // b.shape[0])[:, None], (columns // b.shape[1])[None, :]]
+    return of_a * b[(rows % b.shape[0])[:, None], (columns % b.shape[1])[None, :]]
 
 
 @implements_dynamic(np.ix_)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.operands import normalize_axes
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange
@@ -106,15 +107,56 @@ def norm(x, ord=None, axis=None, keepdims=False):
     """Of vectors, and Frobenius' of matrices."""
     x = as_array(x)
     rank = x.ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if rank == 2 and ord not in (None, "fro", "f"):
+        return _matrix_norm(x, ord, axis, keepdims)
     if ord in (None, "fro") or ord == 2 and rank == 1:
         return np.sqrt(np.sum(np.abs(x) ** 2, axis, keepdims=keepdims))
     if rank != 1:
-        raise NotImplementedError(f"np.linalg.norm with ord={ord} of a matrix whose size is known at run time only")
+        raise ValueError("Improper number of dimensions to norm.")
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(np.abs(x), axis, keepdims=keepdims)
     if ord == 0:
         return np.sum(x != 0, axis, keepdims=keepdims).astype(np.abs(x).dtype)
     return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
+
+
+def _matrix_norm(x, ord, axis, keepdims):
+    row, column = normalize_axes(axis, x.ndim)
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(x), row if abs(ord) == 1 else column, keepdims=True)
+        return (np.max if ord > 0 else np.min)(sums, (row, column), keepdims=keepdims)
+    if ord not in (2, -2, "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    if x.ndim != 2 or row > column:
+        raise NotImplementedError(f"np.linalg.norm with ord={ord} of stacks of matrices whose sizes are known at run time only")
+    values = np.linalg.svd(x, compute_uv=False)
+    found = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values)
+    return found.reshape(1, 1) if keepdims else found
+
+
+@implements_dynamic(np.linalg.matrix_power)
+def matrix_power(a, n):
+    """The exponent must be known while tracing; a negative one takes the inverse."""
+    n = as_index(n, "as an exponent")
+    if n < 0:
+        return matrix_power(np.linalg.inv(a), -n)
+    power, square = np.eye(a.shape[0], dtype=a.dtype) + np.zeros_like(a) if n == 0 else None, a
+    while n:
+        n, bit = divmod(n, 2)
+        if bit:
+            power = square if power is None else power @ square
+        square = square @ square if n else square
+    return power
+
+
+@implements_dynamic(np.linalg.diagonal)
+def linalg_diagonal(x, /, *, offset=0):
+    return diagonal(x, offset)
+
+
+@implements_dynamic(np.linalg.trace)
+def linalg_trace(x, /, *, offset=0, dtype=None):
+    return trace_of(x, offset, dtype=dtype)
 
 
 @implements_dynamic(np.diag)
@@ -130,7 +172,7 @@ def diag(v, k=0):
 @implements_dynamic(np.diagonal, np.ndarray.diagonal)
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """Of a matrix; a copy."""
-    if a.ndim != 2 or (axis1, axis2) != (0, 1):
+    if a.ndim != 2 or (axis1 % 2, axis2 % 2) != (0, 1):
         raise NotImplementedError("np.diagonal of more than two dimensions whose sizes are known at run time only")
     first, second = max(0, -offset), max(0, offset)
     count = np.minimum(a.shape[0] - first, a.shape[1] - second)

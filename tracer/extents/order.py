@@ -13,7 +13,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare
+from ..recording.operands import normalize_axis, prepare, require
 from .broadcasting import as_array, broadcast_together
 from .reductions import kept_sizes
 from .reshaping import ravel
@@ -100,12 +100,16 @@ def searchsorted(a, v, side="left", sorter=None):
 
 @implements_dynamic(np.digitize)
 def digitize(x, bins, right=False):
-    """Into bins in increasing order."""
-    if isinstance(bins, TracedArray) or np.any(np.diff(bins) < 0):
-        raise NotImplementedError(
-            "np.digitize, where sizes are known at run time only, into bins that are not known to increase"
-        )
-    return searchsorted(as_array(bins), x, "left" if right else "right")
+    x, bins = as_array(prepare(x)), as_array(prepare(bins))
+    if x.element_type.is_complex:
+        raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError("object too deep for desired array" if bins.ndim else "object of too small depth for desired array")
+    rising, falling = np.all(bins[:-1] <= bins[1:]), np.all(bins[:-1] >= bins[1:])
+    require(rising | falling, ValueError, "bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    places = np.searchsorted(np.where(rising, bins, bins[::-1]), x, side)
+    return np.where(rising, places, bins.shape[0] - places)[()]
 
 
 # --- statistics that leave NaN out: NaN behind the sizes is left out, too ---
@@ -121,6 +125,8 @@ def _without_nan(function: Callable) -> Callable:
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
         axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
+        if isinstance(arguments.get("where"), DynamicArray):
+            arguments["where"] = arguments["where"].filled(trace, False)
         found = FUNCTIONS[function](filled, *positional, axis=axis, **keeps, **arguments)
         leading = found.ndim - (a.ndim if keeps.get("keepdims") else a.ndim - len(axes))
         sizes = {d + leading: size for d, size in kept_sizes(a.sizes(trace), axes, keepdims).items()}

@@ -67,12 +67,49 @@ def dot(a, b, out=None):
     return a * b if not a.ndim or not b.ndim else matmul(a, b)
 
 
-@implements_dynamic(np.inner, np.vdot)
+@implements_dynamic(np.inner)
 def inner(a, b, /):
     a, b = as_array(prepare(a)), as_array(prepare(b))
-    if a.ndim != 1 or b.ndim != 1 or a.element_type.is_complex:
-        raise NotImplementedError("np.inner of arrays of several dimensions whose size is known at run time only")
-    return matmul(a, b)
+    if not a.ndim or not b.ndim:
+        return a * b
+    return matmul(a, b) if a.ndim == b.ndim == 1 else tensordot(a, b, (-1, -1))
+
+
+@implements_dynamic(np.vdot)
+def vdot(a, b, /):
+    a, b = (np.ravel(as_array(prepare(one))) for one in (a, b))
+    return matmul(np.conj(a), b)
+
+
+@implements_dynamic(np.vecdot)
+def vecdot(a, b, out=None, axis=-1, **arguments):
+    if out is not None or arguments:
+        raise NotImplementedError("np.vecdot with out=, axes= or keepdims= where sizes are known at run time only")
+    return np.sum(np.conj(as_array(prepare(a))) * as_array(prepare(b)), axis=axis)
+
+
+@implements_dynamic(np.linalg.multi_dot)
+def multi_dot(arrays, *, out=None):
+    """From left to right: what takes least arithmetic depends on the sizes."""
+    if out is not None:
+        raise NotImplementedError("np.linalg.multi_dot with out= where sizes are known at run time only")
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    product, *others = arrays
+    for one in others:
+        product = product @ one
+    return product
+
+
+if hasattr(np, "matvec"):
+
+    @implements_dynamic(np.matvec)
+    def matvec(a, b, out=None, **arguments):
+        return matmul(a, b, out, **arguments)
+
+    @implements_dynamic(np.vecmat)
+    def vecmat(a, b, out=None, **arguments):
+        return matmul(np.conj(as_array(prepare(a))), b, out, **arguments)
 
 
 @implements_dynamic(np.outer)

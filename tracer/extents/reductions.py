@@ -11,8 +11,8 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic, ufunc_kernel
-from ..recording.operands import normalize_axes
-from .broadcasting import broadcast_together, fail_if
+from ..recording.operands import normalize_axes, prepare, require
+from .broadcasting import as_array, broadcast_together, fail_if
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
@@ -77,8 +77,26 @@ def reduce_ufunc(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, ini
     def reduce(padded: TracedArray, **arguments: Any) -> TracedArray:
         return METHODS[np.ufunc.reduce](ufunc, padded, dtype=dtype, **arguments)
 
+    if ufunc_kernel(ufunc).identity is None:
+        return _reduced_in_order(ufunc, as_array(array), axis, dtype, out, keepdims, initial, where)
     without_identity = ufunc if ufunc.identity is None else None
     return reduced(reduce, array, axis, keepdims, where, without_identity, out, initial=initial)
+
+
+def _reduced_in_order(ufunc, array, axis, dtype, out, keepdims, initial, where):
+    """The last of what ``accumulate`` gives."""
+    if out is not None or where is not True or initial is not _NO_VALUE:
+        raise NotImplementedError(
+            f"np.{ufunc.__name__}.reduce with out=, initial= or where= where sizes are known at run time only"
+        )
+    axes = normalize_axes(axis, array.ndim)
+    if len(axes) != 1:
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    message = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+    require(array.shape[axes[0]] > 0, ValueError, message)
+    lead = (slice(None),) * axes[0]
+    last = ufunc.accumulate(array, axes[0], dtype)[(*lead, -1)]
+    return np.expand_dims(last, axes[0]) if keepdims else last
 
 
 def _declare(function: Callable, ufunc: np.ufunc | None = None, with_dtype: bool = False) -> None:
@@ -114,14 +132,24 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 
 @implements_dynamic(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
-    if returned or axis is not None or keepdims is not _NO_VALUE:
-        raise NotImplementedError(
-            "np.average with axis=, returned= or keepdims= of an array whose size is known at run time only"
-        )
+    a, keeps = as_array(prepare(a)), {} if keepdims is _NO_VALUE else {"keepdims": keepdims}
     if weights is None:
-        return np.mean(a)
-    total = np.sum(weights)
-    return np.sum(a * weights) / total
+        found = np.mean(a, axis, **keeps)
+        total: Any = np.ones_like(found) * (np.size(a) / np.maximum(np.size(found), 1))
+        return (found, total.astype(found.dtype)) if returned else found
+    weights = as_array(prepare(weights))
+    if weights.ndim != a.ndim:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if weights.ndim != 1 or isinstance(axis, tuple):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        (along,) = normalize_axes(axis, a.ndim)
+        weights = weights[tuple(slice(None) if d == along else None for d in range(a.ndim))]
+    kind = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "iub" else []))
+    total = np.sum(weights, axis, dtype=kind, **keeps)
+    require(np.all(total != 0), ZeroDivisionError, "Weights sum to zero, can't be normalized")
+    found = np.sum(np.multiply(a, weights, dtype=kind), axis, **keeps) / total
+    return (found, np.zeros_like(found) + total) if returned else found
 
 
 def _position(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> TracedArray:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions.reduceat import reduced_at
 from ..functions.selection import python_bool
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, dynamic
-from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.dynamic_array import DynamicArray, dynamic, valid
+from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
-from .broadcasting import as_array, dimensions_of, fail_if, with_bound
+from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if, with_bound
 from .creation import arange, ones
 from .elementwise import stored
 
@@ -206,16 +207,6 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     return dynamic(trace, found, sizes) if out is None else stored(trace, ufunc, out, found, sizes, "same_kind")
 
 
-@implements_dynamic(np.take, np.ndarray.take)
-def take(a, indices, axis=None, out=None, mode="raise"):
-    if out is not None or mode != "raise":
-        raise NotImplementedError("np.take with out= or mode= where sizes are known at run time only")
-    a, indices = as_array(a), as_array(indices)
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    return a[(slice(None),) * normalize_axis(axis, a.ndim) + (indices,)]
-
-
 @implements_dynamic(np.delete)
 def delete(arr, obj, axis=None):
     """What a mask says, or one position, or those in an array."""
@@ -233,3 +224,55 @@ def delete(arr, obj, axis=None):
         kept = ones(count, bool)
         kept[obj] = False
     return arr[(slice(None),) * axis + (kept,)]
+
+
+@implements_dynamic(np.ufunc.reduceat)
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
+    if out is not None:
+        raise NotImplementedError(f"np.{ufunc.__name__}.reduceat with out= where sizes are known at run time only")
+    array, indices = as_array(array), as_array(prepare(indices)).astype(np.int64)
+    if not array.ndim:
+        raise TypeError("cannot reduceat on a scalar")
+    axis, trace = normalize_axis(axis, array.ndim), require_trace(array, indices)
+    slices = np.moveaxis(array, axis, 0)
+    sizes = slices.sizes(trace) if isinstance(slices, DynamicArray) else {}
+    size = slices.shape[0]
+    beyond = np.any((indices < 0) | (indices >= size))
+    fail_if(trace, beyond.instruction(trace), f"index out-of-bounds in {ufunc.__name__}.reduceat", IndexError)
+    sizes.pop(0, None)
+    if isinstance(indices, DynamicArray):
+        sizes[0] = indices.sizes(trace)[0]
+        indices = indices.filled(trace, size.instruction(trace) if isinstance(size, TracedArray) else size)
+    padded = slices.padded(trace) if isinstance(slices, DynamicArray) else slices
+    found = reduced_at(ufunc, padded, indices, size, dtype)
+    return np.moveaxis(dynamic(trace, found, sizes) if sizes else found, 0, axis)
+
+
+@implements_dynamic(np.ufunc.at)
+def at(ufunc, array, index, *operands):
+    """In an array of a known size, at positions whose number is known at run time only."""
+    if isinstance(array, DynamicArray):
+        if not isinstance(index, TracedArray) or index.dtype == bool or array.ndim != 1:
+            raise NotImplementedError(f"np.{ufunc.__name__}.at of an array whose size is known at run time only")
+        trace = require_trace(array)
+        size = array.shape[0]
+        whole = array.padded(trace)
+        at(ufunc, whole, _checked_places(index, size), *operands)
+        array[...] = dynamic(trace, whole, array.sizes(trace))
+        return
+    if not isinstance(index, DynamicArray) or index.ndim != 1 or array.ndim != 1 or index.dtype == bool:
+        METHODS[np.ufunc.at](ufunc, array, index, *operands)
+        return
+    trace = require_trace(array, index)
+    places = _checked_places(index, array.shape[0])
+    padded, sizes = broadcast_together(trace, [places, *map(as_array, map(prepare, operands))])
+    longer = np.concatenate([array, np.zeros_like(array[:1])])
+    beyond = np.where(valid(trace, padded[0].shape, sizes), padded[0], array.shape[0])
+    METHODS[np.ufunc.at](ufunc, longer, beyond, *padded[1:])
+    array[...] = longer[:-1]
+
+
+def _checked_places(index, size):
+    inside = np.all((index >= -size) & (index < size))
+    require(inside, IndexError, "an index is out of bounds")
+    return np.where(index < 0, index + size, index)

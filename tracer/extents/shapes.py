@@ -46,28 +46,6 @@ def _scan(function, a, axis, dtype, out):
     return dynamic(trace, FUNCTIONS[function](a.padded(trace), axis, dtype), a.sizes(trace))
 
 
-@implements_dynamic(np.flip)
-def flip(m, axis=None):
-    if axis is None and m.ndim == 1:
-        axis = 0
-    if axis is None:
-        raise NotImplementedError("np.flip of all dimensions of an array whose size is known at run time only")
-    return m[(slice(None),) * normalize_axis(axis, m.ndim) + (slice(None, None, -1),)]
-
-
-@implements_dynamic(np.diff)
-def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
-    if prepend is not np._NoValue or append is not np._NoValue or a.ndim != 1:
-        raise NotImplementedError(
-            "np.diff with prepend= or append=, or of several dimensions, of an array whose size is known at run time only"
-        )
-    for _ in range(n):
-        trace = require_trace(a)
-        sizes = {0: hlo.maximum(hlo.subtract(a.sizes(trace)[0], 1), 0)}
-        a = dynamic(trace, FUNCTIONS[np.diff](a.padded(trace)), sizes) if a.bounds.dimensions[0] else a
-    return a
-
-
 @implements_dynamic(np.expand_dims)
 def expand_dims(a, axis):
     axes = normalize_axes(axis, a.ndim + (len(axis) if isinstance(axis, tuple) else 1))
@@ -99,3 +77,24 @@ def swapaxes(a, axis1, axis2):
     first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order[first], order[second] = order[second], order[first]
     return transpose(a, order)
+
+
+def _cumulative(ufunc):
+    def implementation(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        if out is not None:
+            raise NotImplementedError("a cumulative function with out= of an array whose size is known at run time only")
+        if axis is None and x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = normalize_axis(0 if axis is None else axis, x.ndim)
+        total = ufunc.accumulate(x, axis, dtype)
+        if not include_initial:
+            return total
+        width = [(1, 0) if d == axis else (0, 0) for d in range(x.ndim)]
+        return np.pad(total, width, constant_values=ufunc.identity)
+
+    return implementation
+
+
+if hasattr(np, "cumulative_sum"):
+    implements_dynamic(np.cumulative_sum)(_cumulative(np.add))
+    implements_dynamic(np.cumulative_prod)(_cumulative(np.multiply))

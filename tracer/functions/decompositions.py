@@ -29,13 +29,13 @@ def _call(name: str, *operands: Any, sample: Any = None, **keywords: Any) -> Any
         sample = getattr(np.linalg, name)(*empty, **keywords)
     batch = np.broadcast_shapes(*(array.shape[:-2] for array in arrays if array.ndim >= 2))
     described = [np.broadcast_to(np.zeros((), part.dtype), (*batch, *part.shape[1:])) for part in _parts(sample)]
-    results = call_with_sizes(name, arrays, [], described, [], **keywords)
+    results = call_numpy(f"linalg.{name}", arrays, [], described, [], **keywords)
     if not isinstance(sample, tuple):
         return results[0]
     return type(sample)(*results) if hasattr(sample, "_fields") else results
 
 
-def call_with_sizes(
+def call_numpy(
     name: str,
     arrays: Sequence[TracedArray],
     sizes: Sequence[tuple[int, int, hlo.Instruction]],
@@ -43,7 +43,7 @@ def call_with_sizes(
     result_sizes: Sequence[tuple[int, int]],
     **keywords: Any,
 ) -> tuple[TracedArray, ...]:
-    """The results of ``np.linalg.<name>``, each like what describes it, of arrays of the bounds.
+    """The results of ``np.<name>``, each like what describes it, of arrays of the bounds.
 
     sizes: the number of an array, the dimension, and its size there, which is known at run time only; result_sizes: the numbers
     of results and the dimensions whose sizes are.
@@ -57,11 +57,11 @@ def call_with_sizes(
     if result_sizes:
         results.append(np.zeros(len(result_sizes), np.int32))
         keywords["result_sizes"] = [list(place) for place in result_sizes]
-    message = hlo.ops.known_calls.NUMPY_FAILURES.get(name)
+    message = hlo.ops.known_calls.NUMPY_FAILURES.get(name.removeprefix("linalg."))
     if message is not None:
         results.append(np.False_)
     found = custom_call(
-        f"numpy.linalg.{name}",
+        f"numpy.{name}",
         *operands,
         result=tuple(results) if len(results) > 1 else results[0],
         backend_config=json.dumps(keywords) if keywords else "",
@@ -192,6 +192,21 @@ def real_if_all_are(what: str, values: TracedArray, *others: TracedArray) -> tup
     return tuple(one.real.copy() if are_real else one for one in (values, *others))
 
 
+@implements(np.linalg.cond)
+def cond(x, p=None):
+    x = as_traced(x)
+    sample = np.zeros((0,), np.linalg.svdvals(np.zeros((0, 1, 1), x.dtype)).dtype)
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+    return _call("cond", x, sample=sample, p=order_of_cond(p))
+
+
+def order_of_cond(p: Any) -> str:
+    if p not in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        raise ValueError("Invalid norm order for matrices.")
+    return "2" if p is None else str(p)
+
+
 # --- least squares ---
 
 
@@ -202,7 +217,7 @@ def lstsq(a, b, rcond=None):
     described = results_of_lstsq((a.shape, a.dtype), (b.shape, b.dtype))
     if a.shape[0] != b.shape[0]:
         raise np.linalg.LinAlgError("Incompatible dimensions")
-    return call_with_sizes("lstsq", [a, b, *tolerance(rcond)], [], described, [(1, 0)])
+    return call_numpy("linalg.lstsq", [a, b, *tolerance(rcond)], [], described, [(1, 0)])
 
 
 def results_of_lstsq(a: tuple[tuple[int, ...], np.dtype], b: tuple[tuple[int, ...], np.dtype]) -> tuple[Any, ...]:

@@ -179,7 +179,7 @@ def _extrema(line: TracedArray) -> tuple[TracedArray, TracedArray]:
     """The smallest and the largest element; 0 and 1 where there are none."""
     values, inside = _padded(line), _inside(line)
     if not values.shape[0]:
-        return as_strong(0), as_strong(1)
+        return tuple(np.full_like(values, number, shape=())[()] for number in (0, 1))
     if inside is None:
         return np.min(values), np.max(values)
     trace = require_trace(line)
@@ -220,9 +220,7 @@ def _counted(
     )  # fmt: skip
     found = result(trace, hlo.reshape(sums, counts))
     sizes = {
-        d: hlo.maximum(hlo.subtract(one.sizes(trace)[0], 1), 0)
-        for d, one in enumerate(edges)
-        if isinstance(one, DynamicArray)
+        d: hlo.maximum(hlo.subtract(one.sizes(trace)[0], 1), 0) for d, one in enumerate(edges) if isinstance(one, DynamicArray)
     }
     return dynamic(trace, found, sizes) if sizes else found
 

@@ -427,10 +427,8 @@ def _matrix_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool
     if ord in (None, "fro", "f"):
         return np.sqrt(_sum_of_squares(x, axes, keepdims))
     if ord in (1, -1, np.inf, -np.inf):
-        summed, kept = (row, column) if abs(ord) == 1 else (column, row)
-        sums = np.sum(abs(x), axis=summed, keepdims=True)
-        extremum = (np.max if ord > 0 else np.min)(sums, axis=kept, keepdims=True)
-        return extremum if keepdims else np.squeeze(extremum, axis=axes)
+        sums = np.sum(abs(x), axis=row if abs(ord) == 1 else column, keepdims=True)
+        return (np.max if ord > 0 else np.min)(sums, axis=axes, keepdims=keepdims)
     if ord in (2, -2, "nuc"):
         values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
         if ord == 2 and not values.shape[-1]:

@@ -295,10 +295,9 @@ def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: A
     if not isinstance(period, TracedArray) and period == 0:
         raise ValueError("period must be a non-zero value")
     period = np.abs(period)
-    trace = require_trace(x, xp, fp)
     folded = np.remainder(xp, period)
-    order = np.argsort(folded, kind="stable").instruction(trace)
-    xp, fp = (result(trace, elements_at(one.instruction(trace), order)) for one in (folded, fp))
+    order = np.argsort(folded, kind="stable")
+    xp, fp = (_at(one, order) for one in (folded, fp))
     xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
     return np.remainder(x, period), xp, np.concatenate([fp[-1:], fp, fp[:1]])
 

@@ -88,7 +88,7 @@ class MaskedSelection(DynamicArray):
     # --- arithmetic ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
-        if method == "reduce" and inputs[0] is self and not arguments.get("out"):
+        if method == "reduce" and inputs[0] is self and ufunc_kernel(ufunc).identity is not None and not arguments.get("out"):
             found = self._reduced(ufunc.reduce, *inputs[1:], **{"axis": 0, **arguments} if len(inputs) == 1 else arguments)
             if found is not None:
                 return found

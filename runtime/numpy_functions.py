@@ -1,4 +1,6 @@
-"""The functions of ``np.linalg`` that compiled programs call by name, ``numpy.linalg.<name>``; attributes are their keywords.
+"""NumPy's functions that compiled programs call by name, ``numpy.linalg.<name>`` and ``numpy.fft.<name>``.
+
+The attributes are their keywords. ``cond`` has the order of its norm as text.
 
 Where sizes are known at run time only the operands are arrays of the bounds, and one more has the sizes, as s32: the attribute
 "sizes" names the operand and the dimension of each. "result_sizes" does so for the results, which are padded again; behind them
@@ -19,7 +21,7 @@ from .call_attributes import call_attributes
 from .custom_calls import PythonTarget, Target
 
 _NAMES = frozenset({
-    "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "pinv", "qr", "slogdet", "solve", "svd",
+    "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "pinv", "qr", "slogdet", "solve", "svd",
 })  # fmt: skip
 # NumPy returns real numbers where no imaginary part is other than 0; programs take complex ones.
 _EITHER_KIND = frozenset({"eig", "eigvals"})
@@ -27,8 +29,14 @@ _EITHER_KIND = frozenset({"eig", "eigvals"})
 
 def find_numpy(name: str) -> Target | None:
     """The target of this name; None for a name that is not among those known."""
-    short = name.removeprefix("numpy.linalg.")
-    return NumpyTarget(name, getattr(np.linalg, short)) if short in _NAMES else None
+    module, _, short = name.removeprefix("numpy.").rpartition(".")
+    if module == "linalg" and short in _NAMES:
+        return NumpyTarget(name, _cond if short == "cond" else getattr(np.linalg, short))
+    return NumpyTarget(name, getattr(np.fft, short)) if module == "fft" and short in np.fft.__all__ else None
+
+
+def _cond(x: np.ndarray, p: str) -> Any:
+    return np.linalg.cond(x, p if p in ("fro", "nuc") else float(p))
 
 
 class _Described(NamedTuple):
@@ -40,7 +48,7 @@ class NumpyTarget(PythonTarget):
     """One of these functions; what it returns fits, and is not looked at again."""
 
     def prepared(self, operand_shapes: Sequence[AnyShape], shape: AnyShape, config: str) -> Callable[[tuple[Any, ...]], Any]:
-        function, short, attributes = self.function, self.name.removeprefix("numpy.linalg."), call_attributes(config)
+        function, short, attributes = self.function, self.name.rpartition(".")[2], call_attributes(config)
         is_tuple = isinstance(shape, TupleShape)
         described = [_Described(one.dimensions, one.dtype) for one in (shape.elements if is_tuple else (shape,))]
         sizes, result_sizes = attributes.pop("sizes", []), attributes.pop("result_sizes", None)
