@@ -12,6 +12,8 @@ import types
 from collections import namedtuple
 from typing import Any
 
+import numpy as np
+
 from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
@@ -72,6 +74,8 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
+    if holder is np:  # taken to stay what it is, as other libraries are
+        return getattr(np, name)
     kind = type(holder)
     if kind is Maybe:
         return getattr_(holder.required(), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -84,6 +85,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``"""
     if current_trace() is None:
         return function(*args, **kwargs) if not is_repeating() else _called_again(function, args, kwargs)
+    if type(function) in _OF_ARRAYS and not kwargs and _are_numbers(args) and function not in MEANINGS:
+        return function(*args)
     if type(function) is Maybe:
         return call(function.required(), *args, **kwargs)
     if type(function) is Choice:
@@ -204,6 +207,17 @@ def _as_arrays(value: Any) -> Any:
     return tuple(map(_as_array, value)) if type(value) in (list, tuple) else value
 
 
+# Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
+_OF_ARRAYS = frozenset({np.ufunc, _FUNCTION_OF_ARRAYS})
+_NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})
+
+
+def _are_numbers(args: tuple) -> bool:
+    """Whether there are traced arrays and numbers alone."""
+    kinds = set(map(type, args))
+    return TracedArray in kinds and kinds <= _NUMBERS
+
+
 def _call_method(kind: type) -> Any:
     """What a call of an object of this class runs, None where its class has nothing."""
     return next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
@@ -224,9 +238,9 @@ def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
     """Whether a method of a list needs what the program knows when it runs."""
     if is_open_list(holder) or method.__name__ in ("index", "count", "remove", "sort") and has_traced(holder):
         return True
-    return any(isinstance(value, TracedArray) and value.known_value is None for value in args) and (
-        method.__name__ not in ("append", "extend")
-    )
+    if method.__name__ in ("append", "extend"):
+        return False
+    return any(isinstance(value, TracedArray) and value.known_value is None for value in args)
 
 
 _OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
@@ -320,10 +334,21 @@ def _is_harmless_module(name: str) -> bool:
 
 def captured(function: types.FunctionType) -> types.FunctionType:
     """The function with its control flow and its calls captured; itself where that cannot be."""
-    made = rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
     surroundings = current_surroundings()
-    stays = surroundings is None or stays_as_it_is(function.__code__.co_filename)
-    return made if stays else surroundings.bound(made)
+    if surroundings is None:
+        return _rewritten(function)
+    held = function.__code__, function.__defaults__, function.__kwdefaults__
+    known = surroundings.captured.get(id(function))
+    if known is None or not all(map(operator.is_, known[1], held)):
+        made = _rewritten(function)
+        if not stays_as_it_is(function.__code__.co_filename):
+            made = surroundings.bound(made)
+        known = surroundings.captured[id(function)] = function, held, made
+    return known[2]
+
+
+def _rewritten(function: types.FunctionType) -> types.FunctionType:
+    return rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
 
 
 def reason_not_captured(function: Callable[..., Any]) -> str | None:

@@ -79,6 +79,7 @@ class Surroundings:
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
         self._handles: dict[int, TracedArray] = {}
         self._functions: dict[int, tuple[types.FunctionType, types.FunctionType]] = {}
+        self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
         self._attributes: dict[tuple[int, str], Any] = {}
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}

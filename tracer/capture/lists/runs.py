@@ -125,14 +125,20 @@ def _put_together(form: Form, children: Sequence[Any]) -> Run:
 pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
 
 
+_OPEN = frozenset({Run, Unread})
+
+
 def is_open_list(value: Any) -> bool:
     """Whether this is a list (or a tuple) whose length the program decides, or whose elements lie in arrays."""
     items = list.__iter__(value) if isinstance(value, list) else value if type(value) is tuple else ()
-    return any(type(item) in (Run, Unread) for item in items)
+    return not _OPEN.isdisjoint(map(type, items))
 
 
 def require_read(items: Iterable[Any]) -> None:
     """To be called by what reads the elements of a list, and what is in them."""
+    items = list(items)
+    if not any(kind is Unread or issubclass(kind, (list, tuple)) for kind in set(map(type, items))):
+        return
     for item in items:
         if type(item) is Unread:
             item.read()
