@@ -134,8 +134,8 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
     arrays = [_Place(shape) for operand in shapes for shape in array_leaves(operand)]
     is_flat = all([list(array_leaves(shape)) == [shape] for shape in shapes])
     results = _Results(instruction)
-    parts = instruction.shape.elements if instruction.shape.is_tuple else ()
-    gives_arrays = bool(parts) and [shape for part in parts for shape in array_leaves(part)] == list(parts)
+    shape = instruction.shape
+    gives_arrays = shape.is_tuple and array_leaves(shape) == list(shape.elements)
 
     def call_and_store(table: int) -> None:
         pointers = _pointers(table, len(arrays) + results.count)
