@@ -3,8 +3,8 @@
 The program is laid out on one time line, loops and branches nested in it. Every array value gets a buffer that lives from its
 definition to its last use; temporary buffers whose lives do not overlap share memory in one arena. A value takes over
 its operand's buffer where it may (an elementwise loop that reads each element just before it writes it, a
-dynamic-update-slice or scatter whose operand is not needed afterwards), and a While's state stays in one place where its
-body allows; otherwise the body writes a second buffer and the two change roles after each iteration.
+dynamic-update-slice or scatter whose operand is not needed afterwards, branches that do no more than that), and a While's state
+stays in one place where its body allows; otherwise the body writes a second buffer and the two change roles each time.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from dataclasses import dataclass, field
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ..hlo.address_space import check_memory
-from ..hlo.operation import ELEMENTWISE, GIVEN
+from ..hlo.operation import GIVEN
 from .aliasing import Value, defining_value, invariant_leaves, only_names
 from .arena_packing import Buffer, pack
-from .fused_computations import result_roots
-from .memo import Memo
+from .in_place import (
+    in_place_operands,
+    last_reads,
+    leaves_updated_in_place,
+    names_in,
+    reads_in_place_only,
+    updates_of_branches,
+)
 from .traversal import called_functions
 
 
@@ -66,59 +72,6 @@ def assign_buffers(module: Module, scratch_bytes: ScratchBytes, alignment: int) 
     return assignment
 
 
-def in_place_operands(instruction: Instruction) -> Iterator[int]:
-    """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
-    updated = instruction.operation.updated_operand
-    if updated is not None:
-        if not instruction.shape.is_tuple:
-            yield updated
-    elif ELEMENTWISE in instruction.operation.traits:
-        for position, operand in enumerate(instruction.operands):
-            if operand.shape.dimensions == instruction.shape.dimensions:
-                yield position
-    elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
-        yield from _parameters_read_at_own_index(instruction.attributes["calls"])
-
-
-def _reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
-    """Whether the instruction reads what is held, by any of its names, through in-place operands alone."""
-    allowed = set(in_place_operands(instruction))
-    return not any(
-        is_held(defining_value(Value(operand, leaf)))
-        for position, operand in enumerate(instruction.operands)
-        if position not in allowed
-        for leaf in range(len(leaves(operand.shape)))
-    )
-
-
-_own_index_parameters: Memo[Computation, tuple[int, ...]] = Memo()
-
-
-def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
-    """The array parameters of which every use leads through elementwise operations alone to the results."""
-    known = _own_index_parameters.get(computation)
-    if known is not None:
-        return known
-    roots = result_roots(computation)
-    dimensions = roots[0].shape.dimensions
-    reaching: dict[Instruction, set[int]] = {}
-    if dimensions and all(root.shape.dimensions == dimensions for root in roots):
-        for parameter in computation.parameters:
-            if parameter.shape.dimensions == dimensions:
-                reaching[parameter] = {parameter.attributes["number"]}
-    found = set().union(*reaching.values())
-    for instruction in computation.instructions if found else ():
-        reached = set().union(*(reaching.get(operand, ()) for operand in instruction.operands))
-        if not reached or instruction is computation.root and instruction.opcode == "tuple":
-            continue
-        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != dimensions:
-            found -= reached
-        else:
-            reaching[instruction] = reached
-    known = _own_index_parameters[computation] = tuple(sorted(found))
-    return known
-
-
 class _Planner:
     """Lays out the entry, or a computation that is called: each has a time line and an arena of its own."""
 
@@ -140,7 +93,7 @@ class _Planner:
         """As the function of this name, remembered."""
         found = self._names.get(instruction)
         if found is None:
-            found = self._names[instruction] = _names_in(instruction)
+            found = self._names[instruction] = names_in(instruction)
         return found
 
     def scratch_bytes(self, instruction: Instruction) -> int:
@@ -213,6 +166,13 @@ class _ComputationPlan:
     def _prefer_for_operands(self) -> None:
         """Hand the preference for a buffer on to the operand that could be updated in place in it."""
         for instruction in reversed(self.computation.instructions):
+            if instruction.opcode == "conditional":
+                updates = updates_of_branches(instruction)
+                for value, _ in self._array_leaves(instruction):
+                    buffer = self.preferred.get(value)
+                    if buffer is not None and value.leaf in updates:
+                        self._hand_on(updates[value.leaf], buffer, instruction)
+                continue
             if instruction.shape.is_tuple and instruction.opcode != "while":
                 continue
             if instruction.opcode == "while":
@@ -237,7 +197,7 @@ class _ComputationPlan:
             return False
         if self.last_read.get(value, -1) != self.position[user] or not self._fits(value, buffer):
             return False
-        if user.opcode != "while" and not _reads_in_place_only(user, lambda read: read == value):
+        if user.opcode not in ("while", "conditional") and not reads_in_place_only(user, lambda read: read == value):
             return False
         self.preferred[value] = buffer
         return True
@@ -283,25 +243,28 @@ class _ComputationPlan:
         preferred = self.preferred.get(value)
         if preferred is not None and (value in self.required or self._is_free(preferred, value)):
             return preferred
-        if not value.instruction.shape.is_tuple:
-            for position in in_place_operands(value.instruction):
-                operand = defining_value(Value(value.instruction.operands[position]))
-                buffer = self.buffers.get(operand)
-                if buffer is not None and buffer.kind == "temporary" and self._may_take_over(buffer, value, shape):
-                    return buffer
+        for operand in _updated_values(value):
+            buffer = self.buffers.get(operand)
+            if buffer is not None and buffer.kind == "temporary" and self._may_take_over(buffer, value, shape):
+                return buffer
         return self.planner.temporary(shape.byte_size)
 
     def _may_take_over(self, buffer: Buffer, value: Value, shape: Shape) -> bool:
         """Whether no value in the buffer is read after this instruction, and it is this computation's own."""
         return buffer.size == shape.byte_size and self._is_ours(buffer) and self._is_free(buffer, value)
 
-    def _writes_over(self, buffer: Buffer, instruction: Instruction) -> bool:
+    def _writes_over(self, buffer: Buffer, value: Value) -> bool:
         """Whether the instruction itself reads each element of the buffer before it may write it."""
-        return _reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer)
+        instruction = value.instruction
+        if instruction.opcode != "conditional":
+            return reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer)
+        given = [defining_value(one) for operand in instruction.operands[1:] for one, _ in self._array_leaves(operand)]
+        updated = updates_of_branches(instruction).get(value.leaf)
+        return all(one == updated for one in given if self.buffers.get(one) is buffer)
 
     def _is_free(self, buffer: Buffer, value: Value) -> bool:
         """Whether the buffer can be written at this instruction: nothing that it holds is read afterwards."""
-        return not self._is_read_after(buffer, value.instruction) and self._writes_over(buffer, value.instruction)
+        return not self._is_read_after(buffer, value.instruction) and self._writes_over(buffer, value)
 
     def _plan_branches(self, instruction: Instruction) -> None:
         targets = {value.leaf: self.buffers[value] for value, _ in self._array_leaves(instruction)}
@@ -370,49 +333,12 @@ class _ComputationPlan:
         return self.planner.temporary(shape.byte_size)
 
 
-def last_reads(computation: Computation) -> dict[Value, int]:
-    """The position of the last instruction that reads each array's defining value; to be a result does not count."""
-    last: dict[Value, int] = {}
-    for number, instruction in enumerate(computation.instructions):
-        if not only_names(instruction):
-            for operand in instruction.operands:
-                for leaf, shape in enumerate(leaves(operand.shape)):
-                    if shape.rank:
-                        last[defining_value(Value(operand, leaf))] = number
-    return last
-
-
-def _names_in(instruction: Instruction) -> Counter[Value]:
-    """How many leaves of the instruction are names for each value."""
-    return Counter(defining_value(Value(instruction, leaf)) for leaf in range(len(leaves(instruction.shape))))
-
-
-def leaves_updated_in_place(body: Computation) -> set[int]:
-    """The leaves of a loop's state whose new values may be written over the old ones.
-
-    They may if whatever reads the old value stands before the instruction that defines the new one, or is that instruction
-    and reads it in place; and if no other result hands the old value on.
-    """
-    (parameter,) = body.parameters
-    results = [defining_value(Value(body.root, leaf)) for leaf in range(len(leaves(body.shape)))]
-    handed_on = Counter(results)
-    position = {instruction: number for number, instruction in enumerate(body.instructions)}
-    last = last_reads(body)
-    names: dict[Instruction, Counter[Value]] = {}
-    found = set()
-    for leaf, new in enumerate(results):
-        old, definer = Value(parameter, leaf), new.instruction
-        if handed_on[old] > (new == old):
-            continue
-        read, written = last.get(old, -1), position[definer]
-        if read == written and definer.opcode == "while":
-            (init,) = definer.operands
-            if init not in names:
-                names[init] = _names_in(init)
-            # An inner loop works in place if it starts from the old value in the same place of its own state.
-            in_place = names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
-        else:
-            in_place = read < written or read == written and _reads_in_place_only(definer, lambda held, old=old: held == old)
-        if in_place:
-            found.add(leaf)
-    return found
+def _updated_values(value: Value) -> list[Value]:
+    """The values whose buffers this one may take over, if nothing needs them afterwards."""
+    instruction = value.instruction
+    if instruction.opcode == "conditional":
+        updates = updates_of_branches(instruction)
+        return [updates[value.leaf]] if value.leaf in updates else []
+    if instruction.shape.is_tuple:
+        return []
+    return [defining_value(Value(instruction.operands[position])) for position in in_place_operands(instruction)]

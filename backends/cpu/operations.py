@@ -74,9 +74,7 @@ def copy(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     source = values[operand][0]
     if instruction.shape.rank == 0:
         return [source]
-    output = frame.output(instruction)
-    copy_memory(frame.builder, output.pointer, source.pointer, instruction.shape.byte_size)
-    return [output]
+    return [frame.updated(instruction, 0, operand, values)]
 
 
 @emits("bitcast-convert", is_native=_has_whole_bytes)

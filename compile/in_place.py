@@ -1,0 +1,190 @@
+"""What may be written over what: whether an instruction's result can take the place of an array that it reads.
+
+A backend updates such arrays where they lie; all others it writes beside, and copies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ..hlo import Computation, Instruction, leaves
+from ..hlo.operation import ELEMENTWISE
+from .aliasing import Value, defining_value, only_names
+from .fused_computations import result_roots
+from .memo import Memo
+
+# Steps from a result of a branch to the array that it is an update of.
+_MOST_STEPS = 256
+
+
+def in_place_operands(instruction: Instruction) -> Iterator[int]:
+    """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
+    updated = instruction.operation.updated_operand
+    if updated is not None:
+        if not instruction.shape.is_tuple:
+            yield updated
+    elif ELEMENTWISE in instruction.operation.traits:
+        for position, operand in enumerate(instruction.operands):
+            if operand.shape.dimensions == instruction.shape.dimensions:
+                yield position
+    elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
+        yield from _parameters_read_at_own_index(instruction.attributes["calls"])
+
+
+def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
+    """Whether the instruction reads what is held, by any of its names, through in-place operands alone."""
+    allowed = set(in_place_operands(instruction))
+    return not any(
+        is_held(defining_value(Value(operand, leaf)))
+        for position, operand in enumerate(instruction.operands)
+        if position not in allowed
+        for leaf in range(len(leaves(operand.shape)))
+    )
+
+
+_own_index_parameters: Memo[Computation, tuple[int, ...]] = Memo()
+
+
+def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
+    """The array parameters of which every use leads through elementwise operations alone to the results."""
+    known = _own_index_parameters.get(computation)
+    if known is not None:
+        return known
+    roots = result_roots(computation)
+    dimensions = roots[0].shape.dimensions
+    reaching: dict[Instruction, set[int]] = {}
+    if dimensions and all(root.shape.dimensions == dimensions for root in roots):
+        for parameter in computation.parameters:
+            if parameter.shape.dimensions == dimensions:
+                reaching[parameter] = {parameter.attributes["number"]}
+    found = set().union(*reaching.values())
+    for instruction in computation.instructions if found else ():
+        reached = set().union(*(reaching.get(operand, ()) for operand in instruction.operands))
+        if not reached or instruction is computation.root and instruction.opcode == "tuple":
+            continue
+        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != dimensions:
+            found -= reached
+        else:
+            reaching[instruction] = reached
+    known = _own_index_parameters[computation] = tuple(sorted(found))
+    return known
+
+
+def last_reads(computation: Computation) -> dict[Value, int]:
+    """The position of the last instruction that reads each array's defining value; to be a result does not count."""
+    last: dict[Value, int] = {}
+    for number, instruction in enumerate(computation.instructions):
+        if not only_names(instruction):
+            for operand in instruction.operands:
+                for leaf, shape in enumerate(leaves(operand.shape)):
+                    if shape.rank:
+                        last[defining_value(Value(operand, leaf))] = number
+    return last
+
+
+def names_in(instruction: Instruction) -> Counter[Value]:
+    """How many leaves of the instruction are names for each value."""
+    return Counter(defining_value(Value(instruction, leaf)) for leaf in range(len(leaves(instruction.shape))))
+
+
+class _Results:
+    """The results of a computation, and the values that they may be written over."""
+
+    def __init__(self, computation: Computation) -> None:
+        self.computation = computation
+        self.values = [defining_value(Value(computation.root, leaf)) for leaf in range(len(leaves(computation.shape)))]
+        self._handed_on = Counter(self.values)
+        self._position = {instruction: number for number, instruction in enumerate(computation.instructions)}
+        self._last = last_reads(computation)
+        self._names: dict[Instruction, Counter[Value]] = {}
+
+    def may_replace(self, leaf: int, old: Value) -> bool:
+        """Whether the result may be written over an old value.
+
+        It may if whatever reads the old value stands before the instruction that defines the new one, or is that instruction
+        and reads it in place; and if no other result hands the old value on.
+        """
+        new = self.values[leaf]
+        definer = new.instruction
+        if self._handed_on[old] > (new == old):
+            return False
+        read, written = self._last.get(old, -1), self._position[definer]
+        return read < written or read == written and self._is_update(new, old)
+
+    def _is_update(self, new: Value, old: Value) -> bool:
+        definer = new.instruction
+        if definer.opcode == "while":
+            (init,) = definer.operands
+            if init not in self._names:
+                self._names[init] = names_in(init)
+            # A loop works in place if it starts from the old value in the same place of its own state.
+            return self._names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
+        if definer.opcode == "conditional":
+            return updates_of_branches(definer).get(new.leaf) == old
+        return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old)
+
+
+def leaves_updated_in_place(body: Computation) -> set[int]:
+    """The leaves of a loop's state whose new values may be written over the old ones."""
+    (parameter,), results = body.parameters, _Results(body)
+    return {leaf for leaf in range(len(results.values)) if results.may_replace(leaf, Value(parameter, leaf))}
+
+
+_updates: Memo[Instruction, dict[int, Value]] = Memo()
+
+
+def updates_of_branches(conditional: Instruction) -> dict[int, Value]:
+    """For leaves of a conditional's result the array among its operands that all branches may write them over.
+
+    A branch that hands an array on as it is, or updates it, leaves it where it lies; no two leaves get one array.
+    """
+    known = _updates.get(conditional)
+    if known is not None:
+        return known
+    branches = [_Branch(*one) for one in zip(conditional.called_computations, conditional.operands[1:], strict=True)]
+    found: dict[int, Value] = {}
+    taken: set[Value] = set()
+    for leaf, shape in enumerate(leaves(conditional.shape)):
+        if not shape.rank:
+            continue
+        for old in dict.fromkeys(old for branch in branches for old in _origins(branch.values[leaf], branch.operand)):
+            if old not in taken and all(branch.may_replace_given(leaf, old) for branch in branches):
+                found[leaf] = old
+                taken.add(old)
+                break
+    _updates[conditional] = found
+    return found
+
+
+class _Branch(_Results):
+    """The results of a branch that is given an operand, whose values may have several names there."""
+
+    def __init__(self, computation: Computation, operand: Instruction) -> None:
+        super().__init__(computation)
+        (self.parameter,), self.operand = computation.parameters, operand
+        self._given: dict[Value, list[int]] = {}
+        for leaf in range(len(leaves(operand.shape))):
+            self._given.setdefault(defining_value(Value(operand, leaf)), []).append(leaf)
+
+    def may_replace_given(self, leaf: int, old: Value) -> bool:
+        """Whether the result may be written over what is given, where it is given."""
+        return all(self.may_replace(leaf, Value(self.parameter, name)) for name in self._given.get(old, ()))
+
+
+def _origins(value: Value, operand: Instruction) -> Iterator[Value]:
+    """The arrays outside of a branch that a value of it is an update of; operand: what the branch is given."""
+    pending, steps = [value], 0
+    while pending and steps < _MOST_STEPS:
+        instruction, leaf = value = defining_value(pending.pop())
+        steps += 1
+        if instruction.opcode == "parameter":
+            yield defining_value(Value(operand, leaf))
+        elif instruction.opcode == "while":
+            pending.append(Value(instruction.operands[0], leaf))
+        elif instruction.opcode == "conditional":
+            pending += [old for new, old in updates_of_branches(instruction).items() if new == leaf]
+        elif instruction.opcode == "copy":
+            pending.append(Value(instruction.operands[0]))
+        else:
+            pending += [Value(instruction.operands[position]) for position in in_place_operands(instruction)]
