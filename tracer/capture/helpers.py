@@ -38,10 +38,10 @@ from .tries import try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "combined", "combined_in_place", "compare",
-    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "getattr", "getitem", "generator",
-    "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents", "note_global",
-    "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread", "text", "then",
-    "times", "try_", "unpacked", "value", "while_",
+    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "generator",
+    "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents",
+    "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread",
+    "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 built_in_getattr = getattr

@@ -233,7 +233,7 @@ def are_containers_changed() -> bool:
 
 @contextmanager
 def own_variables(*functions: types.FunctionType) -> Iterator[None]:
-    """What variables of these functions hold, noted meanwhile, is of no concern to loops and branches that have begun before."""
+    """What variables of these functions hold is noted meanwhile for no loop or branch that has begun before."""
     with journal(stays=True) as entries:
         try:
             yield

@@ -20,7 +20,7 @@ def is_generator(function: ast.FunctionDef) -> bool:
 
 
 def split(function: ast.FunctionDef, prefix: str) -> list[ast.FunctionDef]:
-    """Let a generator function return a call of a helper with two functions, which are the result, or one if there is no other."""
+    """Let a generator function return a call of a helper with two functions, which are the result, or one if it is alone."""
     place = function.body[0]
     names = [argument.arg for argument in all_arguments(function.args)]
     pushing = _pushing([copied(statement) for statement in function.body])
@@ -72,7 +72,8 @@ def _pushed(statement: ast.stmt) -> list[ast.stmt] | None:
                 setattr(holder, name, inner := _pushing(getattr(holder, name)))
                 if inner is None:
                     return None
-    parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, ast.stmt | ast.excepthandler | ast.match_case)]
+    inner = ast.stmt | ast.excepthandler | ast.match_case
+    parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, inner)]
     return None if any(map(_has_yield, parts)) else [statement]
 
 
