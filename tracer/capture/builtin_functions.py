@@ -214,7 +214,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         items = numbers if is_exact else view_of_set(iterable).listed()
     else:
         iterable = begun(iterable)
-    items = _elements((iterable,)) if is_captured(iterable) or type(iterable) is TracedGenerator else iterable
+        items = _elements((iterable,)) if is_captured(iterable) or type(iterable) is TracedGenerator else iterable
     return total(items, start) if is_open_list(items) else sum(items, start)
 
 
