@@ -28,7 +28,6 @@ NOT_YET = {
     "short_arrays.place_caught": "type: the result is float64 instead of float",
     "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",
     "short_branches.and_or_not": "type: the result[3] is float instead of int",
-    "short_branches.generator_function": "error: Python needs a bool and finds a traced value",
     "short_loops.comprehension_with_condition": "type: the result[1][0] is float64 instead of float",
     "short_numbers.greater_keeps_its_type": "type: the result is float instead of int",
     "short_numbers.root_of_a_float": "error: TypeError: a power of a negative float is a complex numb...",
