@@ -258,7 +258,7 @@ class Operation:
         ``operand_shapes`` (where layouts count) and ``run``, the running hlo.Evaluator. The value of a token is None.
         """
         self.evaluate_function = function
-        names = inspect.signature(function).parameters
+        names = inspect.signature(function, follow_wrapped=False).parameters
         self.evaluation_wants = frozenset({"shape", "run", "operand_shapes"} & set(names)) - frozenset(self.attributes)
         return function
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..attributes import Boolean, CalledComputation, CalledComputations, Choice, Integer, RawText, String, braced_list
-from ..element_type import F32, F64, S32
+from ..element_type import F32, F64, PRED, S32, U64
 from ..errors import HloError, require
 from ..operation import EFFECTFUL, HOST_CALL, KEPT, InvalidSample, Sample, operation
 from ..shape import Shape, TupleShape
@@ -127,4 +127,10 @@ def _():
     wrong = TupleShape((Shape(F32, (2, 3)), Shape(S32, (3,)), Shape(S32)))
     yield InvalidSample([Shape(F32, (2, 3))], factors, r"returns \(f32\[2,3\], s32\[2\], s32\[\]\)", shape=wrong)
     yield InvalidSample([Shape(F64, (2, 3))], factors, r"takes \(f32\[m,n\]\)", shape=wrong)
+    drawn = {"custom_call_target": "numpy.random.Generator.normal"}
+    operands = [Shape(PRED), Shape(U64), Shape(F64, (2,)), Shape(F64)]
+    message = r"takes .pred, u64, f64, f64. and returns f64.n."
+    yield InvalidSample(operands, drawn, message, shape=Shape(F64, (3,)))
+    yield InvalidSample(operands[:3], drawn, message, shape=Shape(F64, (2,)))
+    yield InvalidSample(operands, drawn, message, shape=Shape(F32, (2,)))
     yield InvalidSample([Shape(F32)], {"custom_call_target": ""}, "must not be empty", shape=Shape(F32))
