@@ -151,9 +151,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
+    if any(map(_holds_open_list, args)) or kwargs and any(map(_holds_open_list, kwargs.values())):
         if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
+    if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
         if meaning is None and not _is_written_anew(function):
             return NEEDS_ARRAYS[""](function)
     if meaning is not None:
@@ -260,6 +261,10 @@ def may_give_keys(value: Any) -> bool:
     if isinstance(value, (list, tuple)) and not is_open_list(value):
         return any(map(holds_unknown, value))
     return is_captured(value)
+
+
+def _holds_open_list(value: Any) -> bool:
+    return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
 
 
 def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:

@@ -750,3 +750,32 @@ def test_lists_that_are_made_natively_are_not_kept():
     after = sys.getrefcount(None), sys.getrefcount(np.dtype(float)), sys.getrefcount(found.__code__.co_consts[1])
     assert all(abs(one - other) < 50 for one, other in zip(counts, after))
     assert sys.getallocatedblocks() - blocks < 100
+
+
+def arrays_of_two_lists(x):
+    first, second = [], []
+    for value in x:
+        if value > 0:
+            first.append(value)
+            second.append(value * 2)
+    both = [first, second]
+    return np.array(both), np.array([first[::-1], second]), np.stack(both), np.column_stack(both), np.concatenate(both)
+
+
+def arrays_of_lists_that_may_differ(x):
+    first, second = [], []
+    for value in x:
+        if value > 0:
+            first.append(value)
+        second.append(value)
+    return np.vstack([first, second])
+
+
+@pytest.mark.parametrize("function", [arrays_of_two_lists, arrays_of_lists_that_may_differ])
+def test_arrays_of_several_lists(function):
+    check(function, [(np.arange(1.0, 7.0),), (np.array([3.0, 1, 2, 3, 0.5, 7]),)])
+
+
+def test_lists_of_other_lengths_are_no_array():
+    with pytest.raises(ValueError, match="same shape"):
+        jit(arrays_of_lists_that_may_differ)(VALUES[2][0])

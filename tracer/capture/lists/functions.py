@@ -10,6 +10,7 @@ import numpy as np
 
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
+from ...recording.dynamic_array import dynamic
 from ...recording.errors import TracerError
 from .. import places
 from ..calls import NEEDS_ARRAYS, call
@@ -17,7 +18,7 @@ from ..comprehensions import if_holds
 from ..iteration import Rows
 from ..loops import for_
 from ..places import NO_NAMES
-from .access import array_of_list, fail_where, gathered, item_at, leave_empty_to_python, sliced
+from .access import array_of, array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm
 from .runs import (
     Run,
@@ -179,12 +180,41 @@ def truths(name: str, items: list[Any]) -> Any:
 
 
 def _with_arrays(arguments: Sequence[Any]) -> list[Any]:
-    return [array_of_list(one) if is_open_list(one) else one for one in arguments]
+    return [_with_arrays_inside(one) if not is_open_list(one) else array_of_list(one) for one in arguments]
+
+
+def _with_arrays_inside(value: Any) -> Any:
+    if type(value) not in (list, tuple) or not any(map(is_open_list, value)):
+        return value
+    return type(value)([array_of_list(one) if isinstance(one, (list, tuple)) else one for one in value])
+
+
+_INHOMOGENEOUS = "setting an array element with a sequence. The requested array has an inhomogeneous shape"
+
+
+def _stacked(lists: Sequence[Any], message: str) -> TracedArray:
+    """An array whose rows are lists of one length, which the program decides."""
+    runs = [settled(items_of(one)) for one in lists]
+    for run in runs[1:]:
+        fail_where(hlo.ne(instruction_of(runs[0].length), instruction_of(run.length)), ValueError(message))
+    for run in runs:
+        leave_empty_to_python(run, "np.array")
+    capacity = min(run.form.capacity for run in runs)
+    known = [made(run.type, instructions(ordered(run)), run.form.capacity, run.form.place) for run in runs]
+    whole = np.stack([array_of(run)[:capacity] for run in known])
+    length = hlo.convert(instruction_of(runs[0].length), hlo.S32)
+    return dynamic(require_trace(), whole, {1: length})
 
 
 def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     """A function of NumPy's for arrays in the place of lists."""
-    if function in (np.stack, np.vstack, np.concatenate) and len(args) == 1 and not kwargs:
+    if type(args[0]) in (list, tuple) and not is_open_list(args[0]) and any(map(is_open_list, args[0])):
+        if function in (np.array, np.asarray) and all(isinstance(one, (list, tuple)) for one in args[0]):
+            return call(function, _stacked(args[0], _INHOMOGENEOUS), *args[1:], **kwargs)
+        if function in (np.stack, np.vstack, np.column_stack) and len(args) == 1 and not kwargs:
+            rows = _stacked(args[0], "all input arrays must have the same shape")
+            return rows if function is not np.column_stack else rows.T
+    if function in (np.stack, np.vstack, np.concatenate) and len(args) == 1 and not kwargs and is_open_list(args[0]):
         array = array_of_list(args[0])
         if function is np.stack or function is np.vstack and array.ndim == 2:
             return array
