@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray
 from ..recording.operands import as_strong, as_traced, broadcast_shapes, has_traced
 from .calls import call, implements
-from .iteration import ArrayRows, Indices, Rows, Zip
+from .iteration import ArrayRows, Indices, ListRows, Rows, Zip
 from .lists.functions import mapped
 
 
@@ -25,20 +26,48 @@ class Vectorized:
         plain = self._plain
         if not has_traced(list(args)) and not has_traced(list(kwargs.values())):
             return plain(*args, **kwargs)
-        if plain.signature is not None or plain.excluded or kwargs:
+        if plain.signature is not None and kwargs:
             raise NotImplementedError(
-                "np.vectorize with a signature, with excluded or with keyword arguments is not implemented for traced arrays"
+                "np.vectorize with a signature and keyword arguments is not implemented for traced arrays"
             )
-        arrays = [as_traced(one) for one in args]
-        shape = broadcast_shapes(*[one.shape for one in arrays])
+        names = [*range(len(args)), *kwargs]
+        given = dict(zip(names, (*args, *kwargs.values())))
+        loops = [name for name in names if name not in plain.excluded]
+        cores = _cores(plain.signature, len(loops)) if plain.signature is not None else [0] * len(loops)
+        arrays = [as_traced(given[name]) for name in loops]
+        if any(one.ndim < core for one, core in zip(arrays, cores)):
+            raise ValueError("an argument has fewer dimensions than the signature of np.vectorize asks for")
+        shape = broadcast_shapes(*[one.shape[: one.ndim - core] for one, core in zip(arrays, cores)])
         if 0 in shape:
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        flat = [np.broadcast_to(one, shape).reshape(-1) for one in arrays]
-        found = mapped(lambda values: call(plain.pyfunc, *values), Zip([ArrayRows(one) for one in flat]))
+        rows = []
+        for one, core in zip(arrays, cores):
+            inner = one.shape[one.ndim - core :]
+            rows.append(ArrayRows(np.broadcast_to(one, (*shape, *inner)).reshape((-1, *inner))))
+
+        def of_elements(values: tuple) -> Any:
+            whole = {**given, **dict(zip(loops, values))}
+            return call(plain.pyfunc, *[whole[name] for name in range(len(args))], **{name: whole[name] for name in kwargs})
+
+        found = mapped(of_elements, Zip(rows))
         if found and isinstance(found[0], tuple):
-            raise NotImplementedError("np.vectorize of a function with several results is not implemented for traced arrays")
+            count = len(found[0])
+            parts = [mapped(lambda row, number=number: row[number], ListRows(found)) for number in range(count)]
+            return tuple([self._joined(part, shape, number) for number, part in enumerate(parts)])
+        return self._joined(found, shape, 0)
+
+    def _joined(self, found: list, shape: tuple[int, ...], number: int) -> Any:
         made = call(np.array, found)
-        return made.astype(plain.otypes[0] if plain.otypes else made.dtype).reshape(shape)
+        otypes = self._plain.otypes
+        return made.astype(otypes[number] if otypes else made.dtype).reshape((*shape, *made.shape[1:]))
+
+
+def _cores(signature: str, count: int) -> list[int]:
+    """The number of dimensions that each argument of a signature has, as of ``(n,k),(k)->(n)``."""
+    parts = re.findall(r"\(([^)]*)\)", signature.partition("->")[0])
+    if len(parts) != count:
+        raise TypeError(f"wrong number of positional arguments: expected {len(parts)}, got {count}")
+    return [len(part.split(",")) if part.strip() else 0 for part in parts]
 
 
 @implements(np.vectorize)

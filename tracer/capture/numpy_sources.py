@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
+from ..control_flow.loops import fori_loop
 from ..functions import windows
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
+from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import DYNAMIC, FUNCTIONS
-from ..recording.operands import has_traced
+from ..recording.operands import as_traced, has_traced
 from .calls import captured, implements
 
 # What is followed for all traced arrays, and what only where sizes are known at run time only.
 _FOLLOWED: tuple[Callable, ...] = (
-    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.histogram_bin_edges, np.ix_,
-    np.linalg.matrix_rank, np.linalg.tensorinv, np.linalg.tensorsolve, np.poly, np.polyfit, np.polyint, np.roots,
+    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.i0, np.ix_,
+    np.linalg.matrix_rank, np.linalg.tensorinv, np.poly, np.polyfit, np.polyint, np.roots,
     np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d, polynomial.polyval2d,
     polynomial.polyval3d,
 )  # fmt: skip
@@ -49,7 +51,27 @@ def _follow(functions: Iterable[Callable], *tables: dict[Callable, Callable]) ->
             table.setdefault(function, _followed(function))
 
 
+def _with_weights_followed(function: Callable, unweighted: Callable) -> Callable:
+    weighted = _followed(function)
+
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        has_weights = any(kwargs.get(name) is not None for name in ("fweights", "aweights")) or len(args) > 5
+        return (weighted if has_weights else unweighted)(*args, **kwargs)
+
+    return implementation
+
+
+FUNCTIONS[np.cov] = _with_weights_followed(np.cov, FUNCTIONS[np.cov])
 _follow(_FOLLOWED, FUNCTIONS, DYNAMIC)
+
+
+def _bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    if isinstance(bins, str) and bins == "stone":
+        raise NotImplementedError("np.histogram with bins='stone' is not implemented for traced arrays")
+    return _followed(np.histogram_bin_edges)(a, bins, range, weights)
+
+
+FUNCTIONS[np.histogram_bin_edges] = DYNAMIC[np.histogram_bin_edges] = _bin_edges
 _follow(_FOLLOWED_IF_DYNAMIC, DYNAMIC)
 
 
@@ -58,6 +80,8 @@ def _of_one_array(function: Callable) -> Callable:
     run = _followed(function)
 
     def implementation(array: Any) -> Any:
+        if function is np.poly and isinstance(array, DynamicArray):
+            raise NotImplementedError("np.poly of an array whose size is known at run time only is not implemented")
         return run(array) if isinstance(array, TracedArray) or has_traced(array) else function(array)
 
     return implementation
@@ -75,6 +99,58 @@ def polycompanion(c: Any) -> Any:
     matrix = np.eye(columns, k=-1, dtype=c.dtype) if not isinstance(c, TracedArray) else FUNCTIONS[np.eye](columns, k=-1)
     last = FUNCTIONS[np.arange](columns) == columns - 1
     return np.where(last, matrix - (c[:-1] / c[-1])[:, None], matrix)
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    """The quotient, and the rest without leading coefficients that are close to 0."""
+    if not has_traced([u, v]):
+        return np.polydiv(u, v)
+    if isinstance(u, DynamicArray) or isinstance(v, DynamicArray):
+        raise NotImplementedError("np.polydiv of an array whose size is known at run time only is not implemented")
+    u, v = (np.atleast_1d(one) + 0.0 for one in (u, v))
+    kind, steps = (u[:1] + v[:1]).dtype, u.shape[0] - v.shape[0] + 1
+    quotient, rest, scale = np.zeros(max(steps, 1), kind), u.astype(kind), 1.0 / v[0]
+
+    def step(k: Any, state: Any) -> Any:
+        quotient, rest = state
+        part = scale * rest[k]
+        places = k + np.arange(v.shape[0])
+        return _set(quotient, k, part), _set(rest, places, rest[places] - part * v)
+
+    if steps > 0:
+        quotient, rest = fori_loop(0, steps, step, (as_traced(quotient), rest))
+    is_left = np.logical_not(np.isclose(rest, 0, rtol=1e-14))
+    leading = np.where(np.any(is_left), np.argmax(is_left), rest.shape[0] - 1)[()]
+    return quotient, rest[leading:]
+
+
+def _set(array: Any, places: Any, value: Any) -> Any:
+    array[places] = value
+    return array
+
+
+@implements(polynomial.polyfromroots)
+def polyfromroots(roots: Any) -> Any:
+    """The highest coefficient is 1, so that no product has any to be left out."""
+    roots = np.atleast_1d(roots)
+    if isinstance(roots, DynamicArray):
+        raise NotImplementedError("polyfromroots of an array whose size is known at run time only is not implemented")
+    if not isinstance(roots, TracedArray) or not roots.size:
+        return captured(polynomial.polyfromroots)(roots)
+    roots = np.sort(roots.astype(np.common_type(roots)))
+    parts = [np.stack([-root, np.ones_like(root)]) for root in roots]
+    while len(parts) > 1:
+        half, odd = divmod(len(parts), 2)
+        last = parts[-1]
+        parts = [np.convolve(parts[number], parts[number + half]) for number in range(half)]
+        parts[0] = np.convolve(parts[0], last) if odd else parts[0]
+    return parts[0]
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    return np.lexsort(tuple(keys) if isinstance(keys, list) else keys, axis)
 
 
 @implements(warnings.warn)

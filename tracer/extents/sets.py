@@ -10,6 +10,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
+from ..recording.operands import normalize_axis
 from ..recording.trace import Trace
 from .broadcasting import as_array
 from .order import greatest_behind
@@ -62,13 +63,17 @@ def _sorted(trace: Trace, line: TracedArray, with_order: bool, equal_nan: bool =
 @implements(np.unique)
 @implements_dynamic(np.unique)
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
-    """Of all elements; along an axis NotImplementedError is raised."""
+    """Of all elements, or of the slices along an axis."""
     array = as_array(ar)
-    if axis is not None and array.ndim != 1:
-        raise NotImplementedError("np.unique with axis= is not implemented for traced arrays")
-    trace, line = require_trace(array), _line(array)
-    found = _sorted(trace, line, return_index or return_inverse, equal_nan)
-    results: list[Any] = [found.values[found.first]]
+    trace, along = require_trace(array), axis is not None and array.ndim != 1
+    if along:
+        axis = normalize_axis(axis, array.ndim)
+        line, found = _sorted_slices(array, axis)
+        results: list[Any] = [np.moveaxis(found.values[found.first], 0, axis)]
+    else:
+        line = _line(array)
+        found = _sorted(trace, line, return_index or return_inverse, equal_nan)
+        results = [found.values[found.first]]
     if return_index:
         results.append(found.order[found.first])
     if return_inverse:
@@ -76,10 +81,27 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         inverse = np.zeros_like(numbers)
         inverse[found.order] = numbers
         inverse = dynamic(trace, inverse, _sizes(trace, line))
-        results.append(inverse if array.ndim == 1 else inverse.reshape(array.shape))
+        results.append(inverse if along or array.ndim == 1 else inverse.reshape(array.shape))
     if return_counts:
         results.append(_lengths(trace, found))
     return tuple(results) if len(results) > 1 else results[0]
+
+
+def _sorted_slices(array: TracedArray, axis: int) -> tuple[TracedArray, Sorted]:
+    """The slices along an axis in order, by their elements from the first one on; the positions are those of a line."""
+    if isinstance(array, DynamicArray):
+        raise NotImplementedError("np.unique with axis= of an array whose size is known at run time only is not implemented")
+    trace, slices = require_trace(array), np.moveaxis(array, axis, 0)
+    count = slices.shape[0]
+    rows = slices.reshape((count, -1))
+    if not rows.size:
+        raise NotImplementedError("np.unique with axis= of an array without elements is not implemented for traced arrays")
+    order = np.lexsort(tuple(rows[:, number] for number in reversed(range(rows.shape[1]))))
+    ordered = rows[order]
+    differ = np.any(ordered[1:] != ordered[:-1], axis=1)
+    first = np.concatenate([np.ones_like(differ, shape=(1,)), differ])
+    positions = as_array(np.arange(count))
+    return positions, Sorted(slices[order], order, first, _count(trace, positions))
 
 
 def _lengths(trace: Trace, found: Sorted) -> TracedArray:
@@ -143,11 +165,26 @@ def _neighbours(trace: Trace, line: TracedArray) -> tuple[TracedArray, TracedArr
 @implements_dynamic(np.intersect1d)
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if return_indices:
-        raise NotImplementedError("np.intersect1d with return_indices= is not implemented for traced arrays")
+        return _intersection_with_positions(ar1, ar2, assume_unique)
     ar1, ar2 = (_line(one) if assume_unique else unique(one) for one in (ar1, ar2))
     line = np.concatenate([ar1, ar2])
     values, equal = _neighbours(require_trace(line), line)
     return values[equal]
+
+
+def _intersection_with_positions(ar1: Any, ar2: Any, assume_unique: bool) -> tuple[TracedArray, TracedArray, TracedArray]:
+    """Common elements, and where each is found first in the two."""
+    first, second = _line(ar1), _line(ar2)
+    if not assume_unique:
+        (first, of_first), (second, of_second) = (unique(one, return_index=True) for one in (first, second))
+    line = np.concatenate([first, second])
+    order = np.argsort(line, kind="stable")
+    values = line[order]
+    equal = np.flatnonzero(values[1:] == values[:-1])
+    in_first, in_second = order[equal], order[equal + 1] - first.shape[0]
+    if not assume_unique:
+        in_first, in_second = of_first[in_first], of_second[in_second]
+    return values[equal], in_first, in_second
 
 
 @implements(np.setxor1d)

@@ -4,6 +4,7 @@ from . import (  # noqa: F401
     arithmetic,
     array_attributes,
     array_methods,
+    bits,
     creation,
     decompositions,
     einsum,

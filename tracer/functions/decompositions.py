@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import dynamic
 from ..recording.errors import OtherKind
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, require
+from ..recording.operands import as_traced, normalize_axis, require
 
 
 def _call(name: str, *operands: Any, sample: Any = None, **keywords: Any) -> Any:
@@ -238,3 +239,17 @@ def results_of_lstsq(a: tuple[tuple[int, ...], np.dtype], b: tuple[tuple[int, ..
 
 def tolerance(rcond: Any) -> list[TracedArray]:
     return [] if rcond is None else [as_traced(rcond, np.dtype(np.float64))]
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    a, b = as_traced(a), as_traced(b)
+    moved = [] if axes is None else [normalize_axis(axis, a.ndim) for axis in axes]
+    a = a.transpose([*[d for d in range(a.ndim) if d not in moved], *moved])
+    unknown = a.shape[-(a.ndim - b.ndim) :]
+    count = math.prod(unknown)
+    if a.size != count**2:
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement             prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return np.linalg.solve(a.reshape(count, count), b.reshape(-1)).reshape(unknown)

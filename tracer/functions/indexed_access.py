@@ -314,7 +314,7 @@ def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
 
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
-    """Several places must be known while tracing; the values may be traced."""
+    """The number of places must be known while tracing."""
     arr, values = as_strong(arr), as_strong(values)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
@@ -325,6 +325,8 @@ def insert(arr, obj, values, axis=None):
         ends = np.full(arr.shape[:axis] + (1,) + arr.shape[axis + 1 :], 0, arr.dtype) + values.astype(arr.dtype)
         order = np.where(positions == place, size, positions - (positions > place))
         return take(np.concatenate([arr, ends], axis), order, axis)
+    if isinstance(obj, TracedArray) and obj.known_value is None:
+        return DYNAMIC[np.insert](arr, obj, values, axis)
     single = False
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)

@@ -164,7 +164,9 @@ def _depth(arrays: Any) -> int:
 
 @implements(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
-    """Views; the places to split at must be known while tracing."""
+    """Views; parts of sizes that are known at run time only where the places to split at are."""
+    if isinstance(indices_or_sections, TracedArray) and indices_or_sections.known_value is None:
+        return DYNAMIC[np.array_split](ary, indices_or_sections, axis)
     ary = as_traced(ary)
     axis = normalize_axis(axis, ary.ndim)
     size = ary.shape[axis]
@@ -183,9 +185,8 @@ def array_split(ary, indices_or_sections, axis=0):
 
 @implements(np.split)
 def split(ary, indices_or_sections, axis=0):
-    """Views; the places to split at must be known while tracing."""
     ary = as_traced(ary)
-    if not isinstance(indices_or_sections, (list, tuple, np.ndarray)):
+    if np.ndim(indices_or_sections) == 0:
         if ary.shape[normalize_axis(axis, ary.ndim)] % as_index(indices_or_sections, "as a number of sections"):
             raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)

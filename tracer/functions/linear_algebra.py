@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -120,9 +121,7 @@ def _contraction(ufunc: np.ufunc):
     def declare(emit):
         def call(a, b, out=None, dtype=None, casting="same_kind", axes=None, axis=None, keepdims=False):
             if axes is not None or axis not in (None, -1) or keepdims:
-                raise NotImplementedError(
-                    f"np.{ufunc.__name__} with axes, axis or keepdims is not implemented for traced arrays"
-                )
+                return _with_axes(ufunc, a, b, out, {"dtype": dtype, "casting": casting}, axes, axis, keepdims)
             if out is not None:
                 (out,) = out if isinstance(out, tuple) else (out,)
                 out = require_out(out)
@@ -134,6 +133,28 @@ def _contraction(ufunc: np.ufunc):
         return emit
 
     return declare
+
+
+def _with_axes(
+    ufunc: np.ufunc, a: Any, b: Any, out: Any, arguments: dict[str, Any], axes: Any, axis: Any, keepdims: bool
+) -> TracedArray:
+    """The contraction of operands whose axes are moved to where it has them."""
+    operands, (found,) = (
+        [len(part.split(",")) if part else 0 for part in re.findall(r"\(([^)]*)\)", side)]
+        for side in ufunc.signature.split("->")
+    )
+    if found and (keepdims or axes is None):
+        raise TypeError(f"{ufunc.__name__}: axis and keepdims can only be used with a single shared core dimension")
+    if axes is None:
+        axes = [(-1 if axis is None else axis,)] * len(operands)
+    given = [one if isinstance(one, tuple) else (one,) for one in axes]
+    if any(len(one) != count for one, count in zip(given, (*operands, found))):
+        raise ValueError(f"{ufunc.__name__}: axes must name as many dimensions as the signature {ufunc.signature} has")
+    moved = [np.moveaxis(as_traced(one), own, tuple(range(-len(own), 0))) for one, own in zip((a, b), given)]
+    product = CONTRACTIONS[ufunc](*moved, **arguments)
+    if found and len(given) > len(operands):
+        product = np.moveaxis(product, tuple(range(-found, 0)), given[-1])
+    return store(out, np.expand_dims(product, given[0]) if keepdims else product)
 
 
 _contraction(np.matmul)(matmul_instruction)

@@ -11,7 +11,7 @@ from ...hlo.convolution_dimensions import default_dimensions
 from ...hlo.window import make_window
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import implements, implements_dynamic
 from ..recording.operands import as_traced, has_traced, normalize_axis, require, result, store
 from .sorting import elements_at
 
@@ -125,11 +125,6 @@ def sinc(x):
         x = x.astype(np.float64)
     y = np.pi * np.where(x == 0, np.asarray(np.finfo(x.dtype).eps, x.dtype)[()], x)
     return np.sin(y) / y
-
-
-@implements(np.i0)
-def i0(x):
-    raise NotImplementedError("np.i0 is not implemented for traced arrays: it needs Chebyshev series of the Bessel function")
 
 
 # --- differences and sums ---
@@ -364,10 +359,18 @@ def polyder(p, m=1):
 
 
 @implements(np.polymul)
+@implements_dynamic(np.polymul)
 def polymul(a1, a2):
-    # A polynomial without coefficients is 0.
-    arrays = [np.atleast_1d(as_traced(a)) for a in (a1, a2)]
-    return convolve(*(a if a.size else np.zeros_like(a, shape=(1,)) for a in arrays))
+    """Without the leading zeros of the two, which depend on contents."""
+    return np.convolve(*(_without_leading_zeros(one) for one in (a1, a2)))
+
+
+def _without_leading_zeros(p: Any) -> TracedArray:
+    p = np.atleast_1d(as_traced(p))
+    if not p.is_dynamic and not p.size:
+        return np.zeros_like(p, shape=(1,))
+    first = np.minimum(np.argmax(p != 0) + np.where(np.any(p != 0), 0, p.shape[0]), p.shape[0] - 1)
+    return p[first:]
 
 
 @implements(np.convolve)
