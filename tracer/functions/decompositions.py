@@ -186,6 +186,8 @@ def real_if_all_are(what: str, values: TracedArray, *others: TracedArray) -> tup
     """
     trace = require_trace(values)
     place = f"{what} at {user_location()}"
+    number = trace.root.asked_kinds[place] = trace.root.asked_kinds.get(place, 0) + 1  # there may be several on a line
+    place = f"{place}, number {number}" if number > 1 else place
     are_real = trace.root.guessed_bounds.setdefault(place, True)
     found = np.all(values.imag == 0)
     as_guessed = found if are_real else np.logical_not(found)

@@ -166,6 +166,7 @@ class Trace:
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # of the root: for `sources`
         self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line; see `OtherKind`, too
+        self.asked_kinds: dict[str, int] = {}  # of the root: how often a kind of numbers has been guessed, by place
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
         self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)

@@ -1,0 +1,271 @@
+"""Calls of NumPy's functions as programs have them, on arrays of fixed shapes and on arrays whose sizes are known at run time only.
+
+Each is a small function of the arrays below; what it gives in a jitted function is what it gives without.
+"""
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from numpy.polynomial import Polynomial, chebyshev, hermite, legendre
+from numpy.polynomial import polynomial as P
+from phlox import jit
+
+L = np.linalg
+
+
+def line(seed=3):
+    """x, y: numbers; i: integers; m: a matrix; s: a square one; p: a positive definite one; n: numbers and NaN."""
+    rng = np.random.default_rng(seed)
+    x, y, i, m = rng.random(12), rng.standard_normal(12), rng.integers(0, 6, 12), rng.random((4, 3))
+    s = rng.random((3, 3)) + np.eye(3)
+    return x, y, i, m, s, s @ s.T, np.where(i == 2, np.nan, x)
+
+
+def added_at(a, places, values):
+    np.add.at(a, places, values)
+    return a
+
+
+def put(function, a, *arguments):
+    function(a, *arguments)
+    return a
+
+
+OF_ALL_ARRAYS = {
+    "histogram": lambda x, y, i, m, s, p, n: np.histogram(x),
+    "histogram with bins": lambda x, y, i, m, s, p, n: np.histogram(x, 5, range=(0.1, 0.8)),
+    "histogram with edges": lambda x, y, i, m, s, p, n: np.histogram(x, [0.0, 0.25, 0.5, 1.0], weights=y),
+    "histogram with weights": lambda x, y, i, m, s, p, n: np.histogram(x, 4, weights=y, density=True),
+    "histogram of integers": lambda x, y, i, m, s, p, n: np.histogram(i, 4),
+    "histogram of NaN": lambda x, y, i, m, s, p, n: np.histogram(n, 4, range=(0, 1)),
+    "estimated bins": lambda x, y, i, m, s, p, n: (np.histogram(x, "auto"), np.histogram_bin_edges(x, "fd")),
+    "histogram2d": lambda x, y, i, m, s, p, n: np.histogram2d(x, y, [3, 4], density=True),
+    "histogramdd": lambda x, y, i, m, s, p, n: np.histogramdd(m, bins=(2, 3, [0.0, 0.5, 1.0]))[0],
+    "digitize": lambda x, y, i, m, s, p, n: (np.digitize(x, [1.0, 0.5, 0.0]), np.digitize(x, np.sort(y), right=True)),
+    "polyfit": lambda x, y, i, m, s, p, n: np.polyfit(x, y, 2),
+    "polyfit with all": lambda x, y, i, m, s, p, n: (np.polyfit(x, y, 1, w=x, cov=True), np.polyfit(x, y, 1, full=True)),
+    "polyval": lambda x, y, i, m, s, p, n: (np.polyval(y, x), np.polyval([1.0, 2.0], x)),
+    "polyint, polyder": lambda x, y, i, m, s, p, n: (np.polyint(x, 2, k=[1.0, 2.0]), np.polyder(x, 2)),
+    "polyadd, polymul": lambda x, y, i, m, s, p, n: (
+        np.polyadd(x, [1.0]),
+        np.polysub(x, y),
+        np.polymul(x, y),
+        np.polymul([0.0, 1.0], x),
+    ),
+    "roots": lambda x, y, i, m, s, p, n: np.abs(np.roots(x[:4])),
+    "P.polyval": lambda x, y, i, m, s, p, n: (P.polyval(x, y), P.polyvalfromroots(x, y[:2]), P.polyvander(x, 2)),
+    "P.polyfit": lambda x, y, i, m, s, p, n: P.polyfit(x, y, [0, 2], w=x),
+    "P.polyadd": lambda x, y, i, m, s, p, n: (
+        P.polyadd(x, y[:3]),
+        P.polymul(x, y),
+        P.polydiv(x, y[:3]),
+        P.polyder(x),
+        P.polyint(x),
+    ),
+    "Polynomial": lambda x, y, i, m, s, p, n: (Polynomial([1.0, 2.0, 3.0])(x), Polynomial.fit(x, y, 2)(x)),
+    "other bases": lambda x, y, i, m, s, p, n: (
+        chebyshev.chebval(x, [1.0, 2.0, 3.0]),
+        legendre.legvander(x, 2),
+        hermite.hermval(x, [1.0, 2.0]),
+    ),
+    "lstsq": lambda x, y, i, m, s, p, n: L.lstsq(m, m[:, 0]),
+    "lstsq of low rank": lambda x, y, i, m, s, p, n: L.lstsq(m * 0, m, rcond=0.1),
+    "eig": lambda x, y, i, m, s, p, n: (np.abs(L.eig(s).eigenvalues), np.sort(np.abs(L.eigvals(s)))),
+    "svd": lambda x, y, i, m, s, p, n: (L.svd(m, compute_uv=False), L.svdvals(m), np.abs(L.svd(m, full_matrices=False)[0])),
+    "qr": lambda x, y, i, m, s, p, n: (np.abs(L.qr(m)[0]), np.abs(L.qr(m, mode="r"))),
+    "pinv": lambda x, y, i, m, s, p, n: (L.pinv(m), L.pinv(m, rcond=0.5), L.pinv(m, rtol=0.5), L.pinv(p, hermitian=True)),
+    "rank, cond": lambda x, y, i, m, s, p, n: (
+        L.matrix_rank(m),
+        L.matrix_rank(m, tol=1.0),
+        L.cond(m),
+        L.cond(s, 1),
+        L.cond(s, "fro"),
+        L.cond(s, -2),
+    ),
+    "powers of matrices": lambda x, y, i, m, s, p, n: (L.matrix_power(s, 3), L.matrix_power(s, -2), L.multi_dot([s, p, s])),
+    "norms": lambda x, y, i, m, s, p, n: (
+        L.norm(m, 2),
+        L.norm(m, "nuc"),
+        L.norm(m, 1),
+        L.norm(m, -np.inf),
+        L.norm(x, 3),
+        L.matrix_norm(m, ord=-2),
+        L.vector_norm(m, axis=1, ord=1),
+    ),
+    "products": lambda x, y, i, m, s, p, n: (
+        np.inner(m, m),
+        np.vdot(m, m),
+        np.vecdot(m, m),
+        np.tensordot(m, m, ([0], [0])),
+        np.kron(m, s),
+        np.kron(x, y),
+        np.cross(m, m),
+    ),
+    "Fourier transforms": lambda x, y, i, m, s, p, n: (
+        np.fft.fft(x),
+        np.fft.fft(x, 8),
+        np.fft.rfft(x),
+        np.fft.irfft(np.fft.rfft(x)),
+        np.fft.fft2(m),
+        np.fft.fft(m, axis=0, norm="ortho"),
+        np.fft.fftshift(x),
+    ),
+    "frequencies": lambda x, y, i, m, s, p, n: (np.fft.fftfreq(x.shape[0]), np.fft.rfftfreq(x.shape[0], 0.5)),
+    "windows": lambda x, y, i, m, s, p, n: (
+        sliding_window_view(x, 3),
+        sliding_window_view(m, (2, 2)),
+        sliding_window_view(m, 2, axis=1).sum(-1),
+    ),
+    "reduceat": lambda x, y, i, m, s, p, n: (
+        np.add.reduceat(x, [0, 2, 5]),
+        np.maximum.reduceat(x, [3, 1, 2, 2]),
+        np.subtract.reduceat(x, [0, 4]),
+        np.add.reduceat(m, [0, 2], axis=1, dtype=np.float32),
+    ),
+    "reduced in order": lambda x, y, i, m, s, p, n: (
+        np.subtract.reduce(x),
+        np.divide.reduce(m, axis=1),
+        np.subtract.accumulate(m, axis=1),
+        np.divide.accumulate(x),
+    ),
+    "at": lambda x, y, i, m, s, p, n: added_at(np.zeros(6), i, x),
+    "select": lambda x, y, i, m, s, p, n: np.select([x < 0.3, x > 0.7], [x, y], default=3.0),
+    "piecewise": lambda x, y, i, m, s, p, n: np.piecewise(x, [x < 0.3, x > 0.7], [0.0, lambda v: -v, 2.0]),
+    "choose": lambda x, y, i, m, s, p, n: (
+        np.choose(i % 2, [x, y]),
+        np.choose(i, [x, y], mode="wrap"),
+        i.choose([x, y], mode="clip"),
+    ),
+    "take": lambda x, y, i, m, s, p, n: (
+        np.take(x, i, mode="clip"),
+        np.take(x, i + 20, mode="wrap"),
+        np.take_along_axis(m, np.argsort(m, axis=1), axis=1),
+    ),
+    "numbers of places": lambda x, y, i, m, s, p, n: (
+        np.unravel_index(i, (3, 4)),
+        np.ravel_multi_index((i % 3, i % 4), (3, 4)),
+        np.ravel_multi_index((i, i), (3, 4), mode=("clip", "wrap"), order="F"),
+    ),
+    "written where": lambda x, y, i, m, s, p, n: (
+        put(np.copyto, x * 1, y, "same_kind", x > 0.5),
+        put(np.putmask, x * 1, x > 0.5, y),
+        put(np.place, x * 1, x > 0.5, [9.0, 8.0]),
+        put(np.put, x * 1, [0, 2], [9.0, 8.0]),
+    ),
+    "split": lambda x, y, i, m, s, p, n: (
+        np.split(x, [2, 5]),
+        np.array_split(x, 5),
+        np.hsplit(m, [1]),
+        np.unstack(m, axis=1) if hasattr(np, "unstack") else (),
+    ),
+    "insert": lambda x, y, i, m, s, p, n: (
+        np.insert(x, 2, 5.0),
+        np.insert(x, [0, -1], [1.0, 2.0]),
+        np.insert(m, [0, 2], 5.0, axis=0),
+    ),
+    "turned": lambda x, y, i, m, s, p, n: (
+        np.flip(m),
+        np.flip(m, 0),
+        np.rot90(m, 3),
+        np.roll(x, 2),
+        np.block([[m, m], [m, m]]),
+        np.resize(x, (3, 3)),
+    ),
+    "differences": lambda x, y, i, m, s, p, n: (
+        np.diff(m, axis=0),
+        np.diff(x, prepend=0.0, append=[1.0, 2.0]),
+        np.unwrap(9 * x),
+        np.gradient(x),
+    ),
+    "average": lambda x, y, i, m, s, p, n: (
+        np.average(x, weights=y, returned=True),
+        np.average(m, axis=0, weights=m[:, 0]),
+        np.average(m, axis=1),
+    ),
+    "without NaN": lambda x, y, i, m, s, p, n: (
+        np.nanargmax(n),
+        np.nanargmin(m, axis=1),
+        np.nancumsum(n),
+        np.nansum(m, axis=0, where=m > 0.5),
+    ),
+    "interp": lambda x, y, i, m, s, p, n: np.interp(y, x, y, period=2.0),
+    "sets": lambda x, y, i, m, s, p, n: (np.intersect1d(i, [1, 2, 3], return_indices=True), np.union1d(i, [7])),
+    "lists": lambda x, y, i, m, s, p, n: (np.array(x.tolist()), np.array(i.tolist())),
+}
+OF_FIXED_SHAPES = {
+    "poly": lambda x, y, i, m, s, p, n: (np.poly(x), np.poly(s), P.polyfromroots(x), P.polyroots([2.0, -3.0, 1.0])),
+    "polydiv": lambda x, y, i, m, s, p, n: (np.polydiv(x, y[:3]), np.polydiv([1.0, -3.0, 2.0], x[:1])),
+    "P.polyval2d": lambda x, y, i, m, s, p, n: (P.polyval2d(x, y, s), P.polygrid2d(x, y, s), P.polyvander2d(x, y, [1, 2])),
+    "tensors": lambda x, y, i, m, s, p, n: (
+        L.tensorinv(s.reshape(3, 3, 1), 1),
+        L.tensorsolve(s.reshape(3, 1, 3), x[:3].reshape(3, 1)),
+    ),
+    "strides": lambda x, y, i, m, s, p, n: (as_strided(x, (3, 4), (8, 16)), as_strided(x, (2, 5), (0, 8)).sum()),
+    "bits": lambda x, y, i, m, s, p, n: (
+        np.packbits(x > 0.5),
+        np.packbits(m > 0.5, axis=1, bitorder="little"),
+        np.unpackbits(i.astype(np.uint8), count=-3),
+    ),
+    "weights": lambda x, y, i, m, s, p, n: (np.cov(x, aweights=x), np.cov(x, y, fweights=i)),
+    "axes": lambda x, y, i, m, s, p, n: (np.matmul(s, s, axes=[(0, 1), (0, 1), (1, 0)]), np.vecdot(m, m, axis=0)),
+    "vectorize": lambda x, y, i, m, s, p, n: (
+        np.vectorize(lambda a: (a, a + 1))(x),
+        np.vectorize(lambda a, b: a @ b, signature="(n),(n)->()")(m, m),
+        np.vectorize(lambda a, k: a * k, excluded=["k"])(x, k=3),
+    ),
+    "apply": lambda x, y, i, m, s, p, n: (np.apply_over_axes(np.sum, m, [0, 1]), np.apply_along_axis(np.sum, 0, m)),
+    "unique rows": lambda x, y, i, m, s, p, n: np.unique(
+        (m * 2).round(), axis=0, return_index=True, return_inverse=True, return_counts=True
+    ),
+    "spaces": lambda x, y, i, m, s, p, n: (np.geomspace(1.0, x[0] + 2, 5), np.geomspace(m[0] + 1, m[1] + 2, 4, axis=1)),
+    "parts of triangles": lambda x, y, i, m, s, p, n: (
+        np.tril_indices_from(s),
+        np.triu_indices_from(s, 1),
+        np.diag_indices_from(s),
+        s[np.ix_([0, 2], s[0] > 0)],
+    ),
+    "i0": lambda x, y, i, m, s, p, n: np.i0(20 * x),
+    "inserted at traced places": lambda x, y, i, m, s, p, n: (np.insert(x, i[:2], 1.0), np.split(x, np.cumsum(i % 2)[:3])),
+}
+
+
+def require_same(found, expected):
+    """Equal types, dtypes and shapes, and values up to rounding."""
+    if isinstance(expected, (tuple, list)):
+        assert type(found) is type(expected) or isinstance(found, tuple) and isinstance(expected, tuple)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            require_same(one, other)
+        return
+    assert type(found) is type(expected)
+    if isinstance(expected, (np.ndarray, np.generic)):
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        single = expected.dtype in (np.float32, np.complex64)
+        np.testing.assert_allclose(found, expected, rtol=1e-4 if single else 1e-8, atol=1e-10)
+    else:
+        assert found == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*OF_ALL_ARRAYS, *OF_FIXED_SHAPES])
+def test_of_fixed_shapes(name):
+    function = {**OF_ALL_ARRAYS, **OF_FIXED_SHAPES}[name]
+    jitted = jit(function)
+    for seed in (3, 4, 3):
+        require_same(jitted(*line(seed)), function(*line(seed)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_ALL_ARRAYS)
+def test_of_unknown_sizes(name):
+    function = OF_ALL_ARRAYS[name]
+
+    def selected(keep, x, y, i, m, s, p, n):
+        few = keep[:3]
+        return function(x[keep], y[keep], i[keep], m[keep[:4]], s[few][:, few], p[few][:, few], n[keep])
+
+    jitted, every = jit(selected), np.ones(12, bool)
+    some = every.copy()
+    some[[2, 9]] = False
+    for keep in (every, some, every):
+        require_same(jitted(keep, *line()), selected(keep, *line()))
