@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ..capture.places import journal
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -17,13 +18,15 @@ from ..recording.trace import Storage, Trace, identifier
 def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the function's computation and a ``call`` of it; the result as the function returns it.
 
-    What the function takes from its arguments and from outside become the call's operands; what it changes in place, further
-    results. Arguments that it returns are the caller's arrays themselves.
+    What the function takes from its arguments and from outside become the call's operands; what it changes in place, and sets
+    elsewhere, further results. Arguments that it returns are the caller's arrays themselves.
     """
     outer = current_trace()
     entered = outer.root.surroundings.entered(function) if outer.root.surroundings is not None else function
-    with Trace(identifier(name), parent=outer) as inner, inner.running:
-        leaves, structure = pytree.flatten(entered(*args, **kwargs))
+    with Trace(identifier(name), parent=outer) as inner, inner.running, journal(stays=True) as changed:
+        result = entered(*args, **kwargs)
+        places = [place for place, _ in changed.values()]
+        leaves, structure = pytree.flatten((result, [place.get() for place in places]))
         roots = []
         made: dict[int, int] = {}
         intervals: dict[int, Interval] = {}
@@ -35,7 +38,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
         written = list(inner.written)
         roots.extend(inner.written.values())
     if not roots and not any(map(has_effects, inner.builder.instructions)):
-        return pytree.unflatten(structure, leaves)
+        return result
     root = roots[0] if len(roots) == 1 else inner.builder.emit("tuple", *roots)
     operands = [outer.read(storage) for storage in inner.outside]
     call = hlo.call(*operands, to_apply=inner.build(root))
@@ -50,7 +53,10 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
             handles[identity] = TracedArray.from_instruction(outer, results[index], leaf.weak_type, leaf.is_scalar)
             note_interval(outer, handles[identity], intervals[position])
         leaves[position] = handles[identity]
-    return pytree.unflatten(structure, leaves)
+    result, held = pytree.unflatten(structure, leaves)
+    for place, value in zip(places, held):
+        place.set(value)
+    return result
 
 
 def _belongs_outside(array: Any, inner: Trace) -> bool:

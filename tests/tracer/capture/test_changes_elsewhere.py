@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from phlox import jit
 
 from ...support.undecorated import check
 
@@ -165,3 +166,47 @@ def test_as_undecorated(function):
 
 def test_numbers_that_are_bools_of_python():
     check(lambda a, b: (np.array([1, 2], np.uint8) * (a < b), np.not_equal(a < b, 0), np.array([3]) + (a > b)), 1.0, 2.0)
+
+
+class Machine:
+    def __init__(self):
+        self.scale, self.calls, self.log = 1.0, 0, []
+
+    @jit
+    def scaled(self, x):
+        self.calls += 1
+        self.log.append(x.sum())
+        return x * self.scale
+
+    @jit
+    def __call__(self, x):
+        self.scale = self.scale * 2
+        first = self.scaled(x)
+        self.scale = self.scale - 1
+        return first + self.scaled(x)
+
+
+@jit
+def filled_in(found, value):
+    found["sum"] += value
+    found["values"].append(value)
+
+
+def filled_in_a_loop(x):
+    found = {"sum": 0.0, "values": []}
+    for value in x:
+        if value > 0.05:
+            filled_in(found, value)
+    return found
+
+
+def test_jitted_functions_that_jitted_functions_call():
+    check(filled_in_a_loop, LINE)
+    machine, plain = Machine(), Machine()
+    for _ in range(3):
+        found = machine(LINE)
+        plain.scale *= 2
+        first = plain.scale
+        plain.scale -= 1
+        np.testing.assert_allclose(found, LINE * first + LINE * plain.scale)
+    assert (machine.calls, machine.scale, machine.log) == (6, plain.scale, [LINE.sum()] * 6)
