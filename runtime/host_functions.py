@@ -22,11 +22,13 @@ class HostFunction:
     """A function of the operands' values that returns those of the results; what it raises is raised as it is.
 
     Of an operand it gets, by its kind, a "number" of Python's, a "scalar" of NumPy's, or an "array" that it cannot write to.
-    Programs call it by its ``name``, for as long as the object lives.
+    Programs call it by its ``name``, for as long as the object lives. only_raises: whether all that it does is to raise.
     """
 
-    def __init__(self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str]) -> None:
-        self.function, self.description, self.kinds = function, description, tuple(kinds)
+    def __init__(
+        self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str], only_raises: bool = False
+    ) -> None:
+        self.function, self.description, self.kinds, self.only_raises = function, description, tuple(kinds), only_raises
         self.name = f"{PREFIX}{next(_numbers)}"
         _functions[self.name] = self
 

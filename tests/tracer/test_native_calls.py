@@ -330,3 +330,21 @@ def test_calls_with_one_array_under_several_names_are_native():
         x, first = ways[way]()
         decorated(x, {"first": first})
     assert decorated.cache_info().hits == before
+
+
+def test_functions_that_raise_what_the_program_computes_are_native_where_their_lists_may_outgrow_their_memory():
+    @jit
+    def digits(x, limit):
+        found = []
+        while x > 0:
+            if x % 10 == limit:
+                raise ValueError(f"{x % 10} behind {len(found)}")
+            found.append(x % 10)
+            x //= 10
+        return found, [1] * len(found)
+
+    for _ in range(3):
+        assert digits(12345, 7) == ([5, 4, 3, 2, 1], [1] * 5)
+        with pytest.raises(ValueError, match="3 behind 2"):
+            digits(12345, 3)
+    assert digits.cache_info().entries[0].native

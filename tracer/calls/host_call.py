@@ -77,10 +77,12 @@ def call_when_run(
     kwargs: dict[str, Any] | None = None,
     named: Any = None,
     lines: Sequence[Place] | None = None,
+    only_raises: bool = False,
 ) -> Any:
     """As `host_call`, of what may be called once more where Python makes a call again.
 
     It is called as ``named`` is in messages; what it raises is shown as coming from these lines, by default the user's.
+    only_raises: whether that is all that it does.
     """
     kwargs, lines = kwargs or {}, places_of_users() if lines is None else lines
     leaves, structure = pytree.flatten(result_shapes)
@@ -123,7 +125,7 @@ def call_when_run(
             raised_at(error, *lines)
             raise
 
-    host = HostFunction(call, f"host_call of {name}", ["number", *kinds])
+    host = HostFunction(call, f"host_call of {name}", ["number", *kinds], only_raises)
     trace.root.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(

@@ -14,7 +14,8 @@ import numpy as np
 
 from ... import hlo
 from ...backends import registry
-from ...compile.traversal import has_dynamic_shapes, runs_effects
+from ...compile.traversal import has_dynamic_shapes, has_effects
+from ...hlo.operation import EFFECTFUL
 from ...hlo.tracebacks import keep_frames_of_users
 from ..outside import guards as outside
 from ..outside.identities import facts_of
@@ -84,7 +85,7 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
     if recording.host_functions and specialization.changes_anything:
         raise NotNative
     is_dynamic = has_dynamic_shapes(recording.module)
-    if not recording.error_messages and not is_dynamic or not runs_effects(recording.module.entry):
+    if not recording.error_messages and not is_dynamic or not _has_effects(recording):
         return None
     if is_dynamic or specialization.needs_python:
         raise NotNative
@@ -97,6 +98,18 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
             raise
 
     return raise_found
+
+
+def _has_effects(recording: Recording) -> bool:
+    """Whether the program may have done something outside where it finds an error; it has not raised anything then."""
+    raising = {host.name for host in recording.host_functions if host.only_raises}
+    return any(
+        EFFECTFUL in instruction.operation.traits
+        and has_effects(instruction)
+        and instruction.attributes.get("custom_call_target") not in raising
+        for computation in recording.module.computations()
+        for instruction in computation.instructions
+    )
 
 
 def _slots(recording: Recording) -> dict[Any, int]:

@@ -19,7 +19,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
 from .merging import carried, filled, form_of, kinds, numbers, zero_like
-from .texts import call_later, is_open
+from .texts import is_open, raise_later
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
@@ -76,7 +76,7 @@ def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     kept: set[Storage] = set()
     if any(map(is_open, values)):
         if not _tries.traces:
-            call_later(_raise_now, type(error), *values, lines=places_of_users(error.__traceback__))
+            raise_later(_raise_now, type(error), *values, lines=places_of_users(error.__traceback__))
             return kept
         kept = _hand_over(error)
     trace.add_raise(hlo.constant(np.bool_(True)), error)

@@ -125,9 +125,14 @@ def _for_host(values: Any) -> Any:
     )
 
 
-def call_later(function: Callable[..., None], *values: Any, lines: Sequence[Place] | None = None) -> None:
-    """Call the function with these values whenever the program comes here, to the lines that are executed, or to these."""
-    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function, lines=lines)
+def call_later(function: Callable[..., None], *values: Any) -> None:
+    """Call the function with these values whenever the program comes here."""
+    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function)
+
+
+def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
+    """As `call_later`, of what does nothing but raise, from these lines."""
+    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function, lines=lines, only_raises=True)
 
 
 def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
