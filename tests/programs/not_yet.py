@@ -22,13 +22,7 @@ NOT_YET = {
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: while: cluster enters the body as f64[<=...",
     "scientific_kernels.ewald_like_sum": "error: Python needs a float and finds a traced value",
-    "short_arrays.place_caught": "type: the result is float64 instead of float",
     "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",
-    "short_branches.and_or_not": "type: the result[3] is float instead of int",
-    "short_loops.comprehension_with_condition": "type: the result[1][0] is float64 instead of float",
-    "short_numbers.greater_keeps_its_type": "type: the result is float instead of int",
-    "short_numbers.root_of_a_float": "error: TypeError: a power of a negative float is a complex numb...",
-    "short_reads.error_handling": "type: the result is ndarray instead of str",
     "simulation.n_body_in_whole_arrays": "error: TypeError: expected a sequence of integers or a single i...",
     "state.count_values": "error: Python needs a hash and finds a traced value",
 }

@@ -111,7 +111,7 @@ class _Finder:
             if array is value:
                 return number
         storage = value.root_storage
-        if storage.may_be_another:
+        if storage.may_be_another or value.exact is not None:
             raise NotAlike
         known = value.known_value
         self.arrays.append(Array(value, known is not None))

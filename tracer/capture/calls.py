@@ -91,6 +91,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.required(), *args, **kwargs)
     if type(function) is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
+    if (function is type or function is isinstance) and getattr(args[0], "exact", None) is not None:
+        return each(lambda one: call(function, one, *args[1:]), args[0].exact)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:
         if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):

@@ -491,6 +491,8 @@ class CapturedLoop:
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
         for slot in self.slots.values():
             held = self._held(slot, values, self.aliases.end_bases if runs else self.aliases.bases)
+            if runs and isinstance(held, TracedArray) and held.exact is not None:
+                held = _of_one_type(held, self.ended[slot.place.key])
             if isinstance(held, Maybe):
                 surely = held.absent is UNBOUND and slot.place.name in self.surely_bound
                 held = held.value if surely or runs and slot.ends_bound else held
@@ -504,6 +506,16 @@ class CapturedLoop:
         for place in self.others:
             place.set(UNBOUND)
         return None if code is None else outcome_of(code, self.codes, value)
+
+
+def _of_one_type(number: TracedArray, end: Any) -> TracedArray:
+    """The number as it is behind a round, if that always leaves one of the same type."""
+    if getattr(end, "exact", None) is not None:
+        return number
+    wanted = kind_of(end).scalar_type
+    found = next(one for one in (number, *number.exact.values) if kind_of(one).scalar_type == wanted)
+    found.exact = None
+    return found
 
 
 def _is_array(value: Any) -> bool:

@@ -22,7 +22,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import dynamic, fitted, padded_instruction, size_of
 from ..recording.errors import at
-from ..recording.intervals import INT64, within
+from ..recording.intervals import INT64, note_interval, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
@@ -147,6 +147,14 @@ class OneOf:
 
 
 @dataclass(frozen=True, eq=False)
+class Several:
+    """A number of one of several types; computations take it for one of their common type."""
+
+    kind: ValueType
+    forms: tuple[Number, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """A view of an array of which only the positions differ; it is carried as these."""
 
@@ -155,7 +163,7 @@ class View:
     starts: tuple[Form, ...]
 
 
-Form = Fixed | Number | Container | Optional | OneOf | View
+Form = Fixed | Number | Container | Optional | OneOf | Several | View
 
 NOWHERE = object()  # the value on a way on which nobody reads it
 FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
@@ -168,6 +176,8 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
     as_views: views of arrays that were made outside stay views.
     """
     if isinstance(value, TracedArray):
+        if value.exact is not None:
+            return Several(kind_of(value), tuple([Number(kind_of(one)) for one in value.exact.values]))
         return (_view_of(value, outer or current_trace()) if as_views else None) or Number(kind_of(value))
     if value is None or value is UNBOUND or is_number(value):
         return Fixed(value)
@@ -301,7 +311,15 @@ def _together(first: Form, second: Form, in_loop: bool) -> Form | None:
     if None in kinds:
         return None
     both = common_type(*kinds)
+    if both is not None and all(kind.is_scalar and not kind.shape.rank for kind in kinds):
+        alternatives = {kind.scalar_type: Number(kind) for form in (first, second) for kind in _types_of(form)}
+        if len(alternatives) > 1:
+            return Several(both, tuple(sorted(alternatives.values(), key=lambda one: str(one.kind))))
     return both and Number(both)
+
+
+def _types_of(form: Form) -> list[ValueType]:
+    return [one.kind for one in form.forms] if isinstance(form, Several) else [_kind(form)]
 
 
 def _looked_into(form: Form, other: Form) -> Form:
@@ -313,7 +331,7 @@ def _looked_into(form: Form, other: Form) -> Form:
 
 
 def _kind(form: Form) -> ValueType | None:
-    return form.kind if isinstance(form, Number | View) else kind_of(form.value) if isinstance(form, Fixed) else None
+    return form.kind if isinstance(form, Number | Several | View) else kind_of(form.value) if isinstance(form, Fixed) else None
 
 
 def is_like(first: Form, second: Form) -> bool:
@@ -344,6 +362,8 @@ def kinds(form: Form) -> list[ValueType]:
         return [FLAG, *kinds(form.form)]
     if isinstance(form, OneOf):
         return [PLACE, *[kind for one in form.forms for kind in kinds(one)]]
+    if isinstance(form, Several):
+        return [form.kind, PLACE, *[one.kind for one in form.forms]]
     return [kind for part in (form.starts if isinstance(form, View) else form.parts) for kind in kinds(part)]
 
 
@@ -355,6 +375,8 @@ def labels(form: Form, name: str) -> list[str]:
         return [name]
     if isinstance(form, Optional):
         return [f"whether {name} is there", *labels(form.form, name)]
+    if isinstance(form, Several):
+        return [name, f"which type {name} has", *[name for _ in form.forms]]
     if isinstance(form, OneOf):
         return [f"which value {name} is", *[label for one in form.forms for label in labels(one, name)]]
     if isinstance(form, View):
@@ -384,6 +406,8 @@ def numbers(form: Form, value: Any) -> list[Any]:
         return [True, *numbers(form.form, value)]
     if isinstance(form, OneOf):
         return _numbers_of_choice(form, value)
+    if isinstance(form, Several):
+        return [value, *_number_and_types(form, value)]
     if type(value) is Choice:
         return _chosen_numbers(value, [numbers(form, one) for one in value.values], kinds(form))
     if isinstance(form, View):
@@ -411,6 +435,20 @@ def _chosen_of_any_size(choice: Choice) -> TracedArray:
         found = [hlo.select(is_this, one, other) for one, other in zip((padded_instruction(array), *own), found)]
     dynamic_dimensions = [d for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)]
     return dynamic(trace, found[0], dict(zip(dynamic_dimensions, found[1:])))
+
+
+def _number_and_types(form: Several, value: Any) -> list[Any]:
+    """Which type a number has, and the number in the place of that type."""
+    exact = getattr(value, "exact", None)
+    found: list[Any] = [NOWHERE] * len(form.forms)
+    types, places = [one.kind.scalar_type for one in form.forms], []
+    for one in (value,) if exact is None else exact.values:
+        places.append(types.index(kind_of(one).scalar_type))
+        found[places[-1]] = one
+    place = places[0] if exact is None else _renumbered(exact, places)
+    if isinstance(place, TracedArray):
+        note_interval(current_trace(), place, (0, len(places) - 1))
+    return [place, *found]
 
 
 def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[ValueType]) -> list[Any]:
@@ -473,6 +511,10 @@ def filled(form: Form, values: Iterator[Any]) -> Any:
         return Maybe(next(values), filled(form.form, values), form.absent)
     if isinstance(form, OneOf):
         return Choice(next(values), [filled(one, values) for one in form.forms])
+    if isinstance(form, Several):
+        value = next(values)
+        value.exact = Choice(next(values), [next(values) for _ in form.forms])
+        return value
     if isinstance(form, View):
         return form.location.view_at([filled(start, values) for start in form.starts])
     return _put_together(form, [filled(part, values) for part in form.parts])

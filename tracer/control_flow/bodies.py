@@ -38,6 +38,11 @@ class ValueType:
             return self.shape.dtype
         return {"pred": np.dtype(bool), "signed": 0, "float": 0.0, "complex": 0j}[self.shape.element_type.kind]
 
+    @property
+    def scalar_type(self) -> Any:
+        """What tells the types of scalars apart."""
+        return self.shape.element_type.kind if self.weak_type else self.shape.element_type
+
     def __str__(self) -> str:
         return f"{self.shape}" + (" (from a Python number)" if self.weak_type else "")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import IntegerOverflow
+from ..recording.errors import IntegerOverflow, LeftToPython
 from ..recording.function_tables import METHODS, PYTHON_OPERATORS
 from ..recording.intervals import INT64, Interval, interval_of, require, within
 from ..recording.operands import convert
@@ -309,7 +309,10 @@ def _(ufunc, x, y):
 
 
 def _float_power(trace: Trace, x: Any, y: Any) -> TracedArray:
-    """Python raises where the result is infinite and the operands are not, and makes a complex number of a negative base."""
+    """Python raises where the result is infinite and the operands are not, and makes a complex number of a negative base.
+
+    As what comes behind such a number is not compiled, it makes the call.
+    """
     found = METHODS[np.ufunc.__call__](np.square, (x,)) if type(y) in (int, float) and y == 2 else _by_ufunc(np.power, x, y)
     base, exponent, value = _in_type(x, hlo.F64), _in_type(y, hlo.F64), found.instruction(trace)
     finite = hlo.and_(hlo.is_finite(base), hlo.is_finite(exponent))
@@ -318,8 +321,8 @@ def _float_power(trace: Trace, x: Any, y: Any) -> TracedArray:
         at_zero = hlo.and_(hlo.eq(base, 0), hlo.lt(exponent, 0))
         trace.add_raise(at_zero, _error(operator.pow, 0.0, -1.0))
     if fixed is None or not float(fixed).is_integer():
-        error = TypeError("a power of a negative float is a complex number in Python; compute that of complex(...) of it")
-        trace.add_raise(hlo.and_(finite, hlo.ne(value, value)), error)
+        is_complex = hlo.and_(finite, hlo.ne(value, value))
+        trace.add_error_flag(is_complex, LeftToPython, "a power of a negative float is a complex number")
     if fixed is None or not 0 <= fixed <= 1:
         overflow = hlo.and_(finite, hlo.eq(hlo.abs(value), np.inf))
         trace.add_raise(overflow, _error(operator.pow, 1e300, 2.0))

@@ -58,10 +58,13 @@ class TracedArray(ArrayMethods, Operators):
     It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
     of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
     ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place. ``unusual_strides`` are counted in
-    elements, and None where the array lies in row-major order.
+    elements, and None where the array lies in row-major order. ``exact`` is the `Choice` of a number whose type the program
+    decides; computations take it for one of the type that all of these have in common.
     """
 
-    __slots__ = ("storage", "_shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "__weakref__")
+    __slots__ = (
+        "storage", "_shape", "element_type", "weak_type", "is_scalar", "_view", "unusual_strides", "exact", "__weakref__",
+    )  # fmt: skip
 
     __array_priority__ = 1000.0
 
@@ -80,6 +83,7 @@ class TracedArray(ArrayMethods, Operators):
         self.weak_type = weak_type
         self.is_scalar = not shape.dimensions if is_scalar is None else is_scalar
         self._view: View | None = None
+        self.exact: Any = None
         self.unusual_strides = None if shape.layout is None or shape.is_row_major else element_strides(shape)
 
     @classmethod

@@ -39,6 +39,7 @@ class DynamicArray(TracedArray):
     __slots__ = ("bounds", "is_expected_full")
 
     is_dynamic = True
+    exact = None  # these are no numbers
 
     def __init__(
         self, storage: Storage | None, shape: hlo.Shape, weak_type: bool = False, is_scalar: bool | None = None

@@ -97,7 +97,7 @@ class LeftToPython(Exception):
     """What the program has come to is Python's to do, which makes the call.
 
     A loop or a branch in a ``try`` has failed, and may have done something before; a function that the program calls has
-    raised an exception there; an array is made of an empty list.
+    raised an exception there; an array is made of an empty list; a power of floats is complex.
     """
 
 

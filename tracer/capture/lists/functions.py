@@ -18,7 +18,7 @@ from ..comprehensions import if_holds
 from ..iteration import Rows
 from ..loops import for_
 from ..places import NO_NAMES
-from .access import array_of, array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
+from .access import array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm
 from .runs import (
     Run,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...recording import pytree
+from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
@@ -65,6 +66,8 @@ def with_results(tree: Any) -> Any:
 def _as_result(leaf: Any) -> Any:
     if type(leaf) is First:
         return First(leaf.mark, with_results(leaf.value))
+    if isinstance(leaf, TracedArray) and leaf.exact is not None:
+        return leaf.exact
     return _result(leaf) if _is_replaced(leaf) else leaf
 
 

@@ -1,0 +1,107 @@
+"""Numbers of several types that meet behind branches and loops: what is returned has the type that it has in Python."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+
+def conditional_expressions(x, n):
+    return 1 if x[0] > 0 else 2.5, x[0] if x[1] > 0 else 0, n if x[0] > 0 else x[0], True if x[0] > 0 else 0
+
+
+def and_or_not(x, n):
+    return x[0] > 0 and n, x[0] < 0 or n, (x[0] > 0) or 5.0, n > 3 and x[0] > 0, 0 or x[0], x[1] and x[0] and 1
+
+
+def greatest_and_least(x, n):
+    return max(n, 1.5), min(n, 3.0, x[0]), max(x[0], 0), max(0, x[1]), min(1.0, n), max(x[0], 0.0), min(x[2], 1)
+
+
+def early_returns(x, n):
+    if x[0] > 0:
+        return 0
+    if n > 3:
+        return 1.5
+    return x[0]
+
+
+def names_and_containers(x, n):
+    r, s = 0, n
+    if x[0] > 0:
+        r = x[0]
+    if n > 3:
+        s = 2.0
+    t = s
+    return r, [r, s], {"t": (t, r)}
+
+
+def best_so_far(x, n):
+    best = 0
+    for i in range(300):
+        if x[i % 3] > best:
+            best = x[i % 3]
+    return best
+
+
+def changed_in_each_round(x, n):
+    total, product, last = 0, 1.0, np.float32(1)
+    for i in range(300):
+        total += x[i % 3]
+        product = i
+        last = x[0]
+    return total, product, last
+
+
+def perhaps_no_round(x, n):
+    y = 1
+    for _ in range(n):
+        y = y / 2
+    return y
+
+
+def of_an_exception(x, n):
+    try:
+        return 10 // (n - 7)
+    except ZeroDivisionError:
+        return 0.5
+
+
+def three_types(x, n):
+    r = (1 if n > 3 else 2.0) if x[0] > 0 else (x[1] if n > 3 else None)
+    s = 3 if r is None else r
+    return r, s, s
+
+
+def asked_for(x, n):
+    r = 1 if x[0] > 0 else 2.5
+    print(r, [r], f"{r}", type(r).__name__)
+    return type(r) is int, isinstance(r, float), str(r), type(r).__name__
+
+
+def in_a_comprehension(x, n):
+    return [v if v > 1 else 0.0 for v in x], [v if v > 0 else 0 for v in x]
+
+
+def power(x, n):
+    return float(x[0]) ** 0.5, n
+
+
+FUNCTIONS = [
+    conditional_expressions, and_or_not, greatest_and_least, early_returns, names_and_containers, best_so_far,
+    changed_in_each_round, perhaps_no_round, of_an_exception, three_types, asked_for, in_a_comprehension, power,
+]  # fmt: skip
+
+
+def typed(value):
+    if isinstance(value, (tuple, list)):
+        return type(value), list(map(typed, value))
+    return {key: typed(one) for key, one in value.items()} if isinstance(value, dict) else (type(value), value)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_types_of_numbers(function, capsys):
+    jitted = jit(function)
+    for sign, n in ((1, 2), (-1, 7), (1, 0), (-1, 0), (1, 7), (1, 2)):
+        x = np.array([1.0, 2.0, 3.0]) * sign
+        outcomes = [(typed(run(x, n)), capsys.readouterr().out) for run in (function, jitted)]
+        assert outcomes[0] == outcomes[1]
