@@ -22,7 +22,7 @@ from ..recording.errors import ConcretizationError, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
-from .choices import Maybe
+from .choices import Choice, Maybe
 from .lists.merging import aligned
 from .lists.runs import note_copies
 from .merging import (
@@ -147,7 +147,12 @@ def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: An
     """A list that is one of two must not be changed, nor those two, if they have other names; ``own`` has had this one."""
     if not isinstance(held, list) or any(held is end for end in ends):
         return
-    shared = [end for end, side in zip(ends, sides) if isinstance(end, list) and end is not own and id(end) not in side.made]
+    shared = [
+        one
+        for end, side in zip(ends, sides)
+        for one in (end.values if type(end) is Choice else (end,))
+        if isinstance(one, list) and one is not own and id(one) not in side.made
+    ]
     for one in (held, *shared) if shared else ():
         note_copies(current_trace(), one)
 

@@ -21,7 +21,7 @@ from .comprehensions import generated, listed
 from .distribution import condition, each
 from .entries import has_open_keys, is_open_dict
 from .generators import TracedGenerator
-from .items import delitem, getitem, note_contents, setitem
+from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.sets import set_of
@@ -37,11 +37,11 @@ from .texts import text as text_of_parts
 from .tries import try_
 
 __all__ = [
-    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "choose", "combined", "combined_in_place", "compare",
-    "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated", "generator",
-    "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_", "note_contents",
-    "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem", "slice", "spread",
-    "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "changed", "choose", "combined", "combined_in_place",
+    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
+    "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_",
+    "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem",
+    "slice", "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 built_in_getattr = getattr

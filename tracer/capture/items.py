@@ -11,13 +11,16 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import places
+from .branches import MOST_ALTERNATIVES
 from .calls import call
 from .choices import Choice, Maybe, without_maybes
 from .distribution import each, each_within, holds_choice
+from .entries import is_open_dict
 from .iteration import TracedRange
 from .keys import dicts
 from .lists import access as list_access
 from .lists.runs import is_open_list, require_own
+from .merging import selected
 from .numpy_calls import traced_constant
 from .outside_containers import OutsideDict, OutsideList
 from .surroundings import current_surroundings
@@ -51,6 +54,28 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def changed(holder: Any, index: Any) -> Any:
+    """``holder[index]``, which is changed in place: of a list or a dict of containers one of these, and no copy."""
+    if type(holder) is Choice and all(map(_has_containers, holder.values)):
+        inside = each(lambda one: list_access.row_at(one, index, "list index out of range"), holder)
+        counts = [len(one) for one in holder.values]
+        begins = [sum(counts[:place]) for place in range(len(counts))]
+        number = inside + selected(holder.number, begins)
+        return Choice(number, [item for one in holder.values for item in one])
+    if isinstance(holder, dict) and not is_open_dict(holder) and dicts.is_concerned(holder, index):
+        return dicts.item(holder, index)
+    is_chosen = isinstance(index, TracedArray) and index.known_value is None
+    if not is_chosen or not _has_containers(holder) or len(holder) < 2:
+        return getitem(holder, index)
+    return Choice(list_access.row_at(holder, index, "list index out of range"), list(holder))
+
+
+def _has_containers(holder: Any) -> bool:
+    """Whether this is a list of a few containers, which are known."""
+    is_known = type(holder) is list and not is_open_list(holder) and 0 < len(holder) <= MOST_ALTERNATIVES
+    return is_known and all(isinstance(item, (list, dict, set)) for item in holder)
 
 
 def _item_of_list(holder: Any, index: Any) -> Any:

@@ -59,7 +59,7 @@ class Assignments:
 
     def _store(self, target: ast.expr, value: ast.expr, place: ast.AST) -> list[ast.stmt]:
         if isinstance(target, ast.Subscript):
-            holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
+            holder, index = self.expressions.visit_changed(target.value), index_expression(self.expressions.visit(target.slice))
             return [located(ast.Expr(helper("setitem", target, value, holder, index)), place)]
         if isinstance(target, ast.Attribute):
             holder = self.expressions.visit(target.value)
@@ -95,7 +95,7 @@ class Assignments:
             return [*self._noted_globals(statement), changed], True
         # The holder and the index are evaluated once, the item is read, changed and stored.
         holder, value = self.temporary(), self.temporary()
-        made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit(target.value)), statement)]
+        made = [located(ast.Assign([ast.Name(holder, ast.Store())], self.expressions.visit_changed(target.value)), statement)]
         whole = ast.Name(holder, ast.Load())
         if isinstance(target, ast.Subscript):
             index = self.temporary()
@@ -138,7 +138,10 @@ class Assignments:
         made: list[ast.stmt] = []
         for target in statement.targets:
             if isinstance(target, ast.Subscript):
-                holder, index = self.expressions.visit(target.value), index_expression(self.expressions.visit(target.slice))
+                holder, index = (
+                    self.expressions.visit_changed(target.value),
+                    index_expression(self.expressions.visit(target.slice)),
+                )
                 made.append(located(ast.Expr(helper("delitem", target, holder, index)), statement))
                 continue
             if isinstance(target, ast.Attribute):

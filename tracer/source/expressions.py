@@ -16,6 +16,11 @@ _COMPARISONS = {
 }  # fmt: skip
 # Operators that sets have, too, by their names.
 SET_OPERATORS = {ast.BitOr: "or_", ast.BitAnd: "and_", ast.Sub: "sub", ast.BitXor: "xor"}
+# Methods that change a container.
+_CHANGING = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove",
+    "reverse", "rotate", "setdefault", "sort", "update",
+}  # fmt: skip
 _MAY_BE_SETS = (ast.Name, ast.Attribute, ast.Call, ast.Set, ast.SetComp)
 
 
@@ -84,11 +89,24 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
             arguments = [ast.Name("__class__", ast.Load()), ast.Name(self.first_parameter, ast.Load())]
             return located(ast.Call(node.func, arguments, []), node)
-        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            holder, name = self.visit_changed(node.func.value), ast.Constant(node.func.attr)
+            node.func = ast.Constant(None)
+            self.generic_visit(node)
+            node.func = helper("getattr", node, holder, name)
+        else:
+            self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return node
         function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
         return located(_spread(ast.Call(function, [node.func, *node.args], node.keywords), node.args), node)
+
+    def visit_changed(self, node: ast.expr) -> ast.expr:
+        """An expression whose value is changed in place: an item is the object itself, and no copy."""
+        if not isinstance(node, ast.Subscript):
+            return self.visit(node)
+        holder, index = self.visit_changed(node.value), self.visit(node.slice)
+        return helper("changed", node, holder, index_expression(index))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         whole = not any(binds_within_expression(value) for value in node.values[1:])

@@ -577,7 +577,8 @@ def test_a_list_chosen_by_the_program_cannot_be_changed_unnoticed():
     def buckets(x):
         found = [[], [], []]
         for value in x:
-            found[int(value) % 3].append(value)
+            chosen = found[int(value) % 3]
+            chosen.append(value)
         return found
 
     with pytest.raises(TracerError, match="one of several, or an element of a list"):

@@ -285,8 +285,10 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
         if not number.shape.dimensions:
             return TracedArray.from_instruction(trace, instruction, number.weak_type, number.is_scalar)
         if is_copied:
-            return TracedArray.from_instruction(trace, instruction)
-        return TracedArray.view_of(run.columns[place], number.shape.dimensions, _Read(row), _write_refused)
+            return TracedArray.from_instruction(trace, instruction, number.weak_type, is_scalar=False)
+        view = TracedArray.view_of(run.columns[place], number.shape.dimensions, _Read(row), _write_refused)
+        view.weak_type = number.weak_type  # a column of Python's numbers, where lists are elements
+        return view
 
     trace = require_trace()
     found = element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)

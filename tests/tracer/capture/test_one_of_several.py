@@ -1,0 +1,91 @@
+"""Containers in a list or a dict are changed where the program decides which one it is."""
+
+import numpy as np
+import pytest
+
+from .test_keys import check
+
+CALLS = [(np.array(values),) for values in ([3, 1, 3, 2, 1, 3, 7, 7], [0, 1, 2, 0, 1, 2, 0, 1], [5] * 8)]
+PROGRAMS = []
+
+
+def program(function):
+    PROGRAMS.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+@program
+def dealt(x):
+    hands = [[] for _ in range(3)]
+    for value in x:
+        hands[value % 3].append(value)
+    return hands, [sorted(hand) for hand in hands]
+
+
+@program
+def rows_changed(x):
+    rows = [[float(value) + i for value in x[:4]] for i in range(4)]
+    place = int(x[0]) % 4
+    for row in range(4):
+        rows[row][place] -= 2
+    rows[place][place] += 1
+    rows[place][0] = -1.0
+    return rows, rows[place][1]
+
+
+@program
+def neighbours(x):
+    following = [[] for _ in range(10)]
+    for u in range(len(x) - 1):
+        following[x[u]].append(int(x[u + 1]))
+    total = 0
+    for value in following[x[0]]:
+        total += value
+    return following, total, len(following[x[1]])
+
+
+@program
+def groups(x):
+    found = {0: [], 1: [], 2: []}
+    for value in x.tolist():
+        found[value % 3].append(value)
+    return found
+
+
+@program
+def one_list_at_two_places(x):
+    row = [0, 0]
+    rows = [row, row, [1, 2]]
+    rows[x[0] % 3][1] = 9
+    rows[x[1] % 3][x[2] % 2] += 4
+    return rows, row, rows[0] is row
+
+
+@program
+def sets_and_stacks(x):
+    buckets, stacks = [set() for _ in range(4)], [[1], [2], [3]]
+    for value in x.tolist():
+        buckets[value % 4].add(value)
+    return buckets, stacks[x[1] % 3].pop(), stacks
+
+
+@program
+def out_of_range(x):
+    stacks = [[], [], []]
+    for value in x:
+        stacks[value].append(value)
+    return stacks
+
+
+@program
+def two_deep(x):
+    table = [[[], []], [[], []]]
+    for value in x.tolist():
+        table[value % 2][value % 3 % 2].append(value)
+    del table[x[0] % 2][0]
+    return table
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_one_of_several(function):
+    check(function, CALLS)
