@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, KeysView, Sequence, ValuesView
 from typing import Any
 
@@ -39,9 +40,9 @@ from .tries import try_
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "changed", "choose", "combined", "combined_in_place",
     "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
-    "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr", "setitem",
-    "slice", "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
+    "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
+    "setitem", "slice", "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -270,6 +271,15 @@ def times(value: Any, other: Any) -> Any:
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
+
+
+def is_sequence(value: Any, count: int, or_more: bool) -> Any:
+    """Whether a pattern of this many elements, or of more, is one for a value."""
+    is_one = isinstance(value, (Sequence, deque)) and not isinstance(value, (str, bytes, bytearray))
+    if not is_one:
+        return False
+    length = call(len, value)
+    return length >= count if or_more else length == count
 
 
 def spread(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .expressions import located
 from .names import NotCapturable, binds_within_expression, bound_names, copied
+from .patterns import as_branches
 
 _SUPPRESSES = "suppresses"  # an attribute of calls, whose names are known only with the function at hand
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -33,7 +34,10 @@ def _value_of(name: ast.expr, names: dict[str, Any]) -> Any:
 
 def plainer(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements of one function, with those inside of compound ones."""
-    return [_plain(statement) for statement in statements]
+    made: list[ast.stmt] = []
+    for statement in statements:
+        made += as_branches(statement) if isinstance(statement, ast.Match) else [statement]
+    return [_plain(statement) for statement in made]
 
 
 def _plain(statement: ast.stmt) -> ast.stmt:

@@ -181,3 +181,106 @@ def test_what_a_statement_has_done_before_it_fails_is_kept(function):
         first, second = np.arange(4.0), np.arange(4.0)
         assert jitted(second, np.array(places)) == function(first, np.array(places))
         np.testing.assert_array_equal(second, first)
+
+
+class Pair:
+    __match_args__ = ("first", "second")
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+def values_matched(x):
+    found = []
+    for value in x.tolist():
+        match value:
+            case 1:
+                found.append(10)
+            case 2 | 3:
+                found.append(20)
+            case n if n > 6 and n < 100:
+                found.append(n * 2)
+            case _:
+                found.append(-1)
+    return found
+
+
+def sequences_matched(x):
+    match (int(x[0]), int(x[1])):
+        case (0, 0):
+            return -100
+        case (a, 0):
+            return a
+        case (0, b) | (b, 7):
+            return -b
+        case (3, b):
+            return b + 5
+    return -1
+
+
+def structures_matched(x):
+    total = 0
+    for one in [("add", x[0]), ("mul", x[1], x[2]), ["neg"], Pair(1, x[3]), 5, None, {"k": x[4]}, "text"]:
+        match one:
+            case ("add", value):
+                total += value
+            case ("mul", a, b):
+                total += a * b
+            case ["neg"]:
+                total = -total
+            case Pair(1, second=b):
+                total += b * 100
+            case int(n) if n > 3:
+                total += n
+            case None:
+                total += 1000
+            case {"k": value}:
+                total += value
+            case str():
+                total += 7
+    return total
+
+
+def starred_pattern(x):
+    match x.tolist():
+        case [first, *middle, last]:
+            return first, middle, last
+
+
+def types_matched(x):
+    match x[0] * 1.5:
+        case int():
+            kind = "int"
+        case float():
+            kind = "float"
+    match x[0]:
+        case int():
+            return kind, 1
+        case np.int64():
+            return kind, 2
+
+
+def match_in_a_loop(x):
+    while True:
+        match int(x[0]) % 4:
+            case 0:
+                return x
+            case 3:
+                x = x + 1
+            case other:
+                x = x + other
+                continue
+        if x[0] > 100:
+            break
+    return -x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [values_matched, sequences_matched, structures_matched, starred_pattern, types_matched, match_in_a_loop],
+    ids=lambda function: function.__name__,
+)
+def test_match(function):
+    jitted = jit(function)
+    for values in ([3, 1, 3, 2, 7, 9], [0, 0, 1, 1, 1, 1], [4, 7, 1, 2, 3, 50], [0, 5, 0, 0, 0, 200]):
+        check(jitted, np.array(values))
