@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions as programs have them, on arrays of fixed shapes and on arrays whose sizes are known at run time only.
+"""Calls of NumPy's functions as programs have them, on arrays of fixed shapes and of sizes that are known at run time only.
 
 Each is a small function of the arrays below; what it gives in a jitted function is what it gives without.
 """

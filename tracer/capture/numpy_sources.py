@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
+from ... import hlo
 from ..control_flow.loops import fori_loop
 from ..functions import windows
-from ..recording.array import TracedArray
+from ..functions.decompositions import complex_eigenvalues, guessed_to_hold
+from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.function_tables import DYNAMIC, FUNCTIONS
+from ..recording.dynamic_array import DynamicArray, dynamic
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
+from ..recording.function_tables import implements as implements_function
 from ..recording.operands import as_traced, has_traced
 from .calls import captured, implements
 
 # What is followed for all traced arrays, and what only where sizes are known at run time only.
 _FOLLOWED: tuple[Callable, ...] = (
     np.apply_over_axes, np.diag_indices_from, np.geomspace, np.i0, np.ix_,
-    np.linalg.matrix_rank, np.linalg.tensorinv, np.poly, np.polyfit, np.polyint, np.roots,
+    np.linalg.matrix_rank, np.linalg.tensorinv, np.polyfit, np.polyint, np.roots,
     np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d, polynomial.polyval2d,
     polynomial.polyval3d,
 )  # fmt: skip
@@ -75,20 +78,37 @@ FUNCTIONS[np.histogram_bin_edges] = DYNAMIC[np.histogram_bin_edges] = _bin_edges
 _follow(_FOLLOWED_IF_DYNAMIC, DYNAMIC)
 
 
-def _of_one_array(function: Callable) -> Callable:
+@implements(np.roots)
+def roots(p: Any) -> Any:
     """NumPy asks the array itself for those to dispatch on, one element after the other: so it is not asked."""
-    run = _followed(function)
-
-    def implementation(array: Any) -> Any:
-        if function is np.poly and isinstance(array, DynamicArray):
-            raise NotImplementedError("np.poly of an array whose size is known at run time only is not implemented")
-        return run(array) if isinstance(array, TracedArray) or has_traced(array) else function(array)
-
-    return implementation
+    return _followed(np.roots)(p) if isinstance(p, TracedArray) or has_traced(p) else np.roots(p)
 
 
-for _function in (np.poly, np.roots):
-    implements(_function)(_of_one_array(_function))
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """One root after the other; real where the roots are those of a real matrix, or come in conjugate pairs."""
+    if not isinstance(seq_of_zeros, TracedArray) and not has_traced(seq_of_zeros):
+        return np.poly(seq_of_zeros)
+    if isinstance(seq_of_zeros, DynamicArray):  # further roots that are 0 give further coefficients that are 0
+        if seq_of_zeros.ndim != 1:
+            raise NotImplementedError("np.poly of a matrix whose size is known at run time only is not implemented")
+        trace = require_trace(seq_of_zeros)
+        whole = poly(seq_of_zeros.filled(trace, 0))
+        return dynamic(trace, whole, {0: hlo.add(seq_of_zeros.sizes(trace)[0], 1)})
+    found = np.atleast_1d(as_traced(seq_of_zeros))
+    if found.ndim > 2 or found.ndim == 2 and (found.shape[0] != found.shape[1] or not found.size):
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    is_real = not found.element_type.is_complex
+    found = complex_eigenvalues(found) if found.ndim == 2 else found.astype(np.common_type(found))
+    if not found.size:
+        return 1.0
+    first = np.zeros(found.shape[0] + 1, found.dtype)
+    first[0] = 1
+    product = fori_loop(0, found.shape[0], lambda k, a: a + np.concatenate([a[:1] * 0, a[:-1]]) * -found[k], as_traced(first))
+    if not found.element_type.is_complex:
+        return product
+    pairs = np.all(np.sort(found) == np.sort(found.conjugate()))
+    return product.real.copy() if is_real or guessed_to_hold("np.poly", pairs) else product
 
 
 @implements(polynomial.polycompanion)
@@ -101,14 +121,13 @@ def polycompanion(c: Any) -> Any:
     return np.where(last, matrix - (c[:-1] / c[-1])[:, None], matrix)
 
 
-@implements(np.polydiv)
+@implements_function(np.polydiv)
+@implements_dynamic(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
     """The quotient, and the rest without leading coefficients that are close to 0."""
-    if not has_traced([u, v]):
-        return np.polydiv(u, v)
     if isinstance(u, DynamicArray) or isinstance(v, DynamicArray):
         raise NotImplementedError("np.polydiv of an array whose size is known at run time only is not implemented")
-    u, v = (np.atleast_1d(one) + 0.0 for one in (u, v))
+    u, v = (np.atleast_1d(as_traced(one)) + 0.0 for one in (u, v))
     kind, steps = (u[:1] + v[:1]).dtype, u.shape[0] - v.shape[0] + 1
     quotient, rest, scale = np.zeros(max(steps, 1), kind), u.astype(kind), 1.0 / v[0]
 

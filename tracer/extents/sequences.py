@@ -34,7 +34,7 @@ def _taken(array: DynamicArray, positions: TracedArray, axis: int, sizes: dict) 
     trace = require_trace(array)
     if not array.bounds.dimensions[axis]:
         bounds = (*array.bounds.dimensions[:axis], positions.shape[0], *array.bounds.dimensions[axis + 1 :])
-        return dynamic(trace, np.zeros(bounds, array.dtype), sizes)
+        return dynamic(trace, FUNCTIONS[np.zeros](bounds, array.dtype), sizes)
     clipped = np.clip(positions, 0, array.bounds.dimensions[axis] - 1)
     return dynamic(trace, np.take(array.padded(trace), clipped, axis), sizes)
 

@@ -161,12 +161,15 @@ def _finite_matrices(a: Any) -> TracedArray:
     return a
 
 
+def complex_eigenvalues(a: Any) -> TracedArray:
+    a = _finite_matrices(a)
+    return _call("eigvals", a, sample=np.zeros((0, a.shape[-1]), complex_type(a.dtype)))
+
+
 @implements(np.linalg.eigvals)
 def eigvals(a):
-    a = _finite_matrices(a)
-    found = np.zeros((0, a.shape[-1]), complex_type(a.dtype))
-    values = _call("eigvals", a, sample=found)
-    return values if a.element_type.is_complex else real_if_all_are("np.linalg.eigvals", values)[0]
+    values = complex_eigenvalues(a)
+    return values if as_traced(a).element_type.is_complex else real_if_all_are("np.linalg.eigvals", values)[0]
 
 
 @implements(np.linalg.eig)
@@ -180,19 +183,23 @@ def eig(a):
 
 
 def real_if_all_are(what: str, values: TracedArray, *others: TracedArray) -> tuple[TracedArray, ...]:
-    """These complex numbers and the others, without their imaginary parts where those of the first are all 0.
+    """These complex numbers and the others, without their imaginary parts where those of the first are all 0."""
+    are_real = guessed_to_hold(what, np.all(values.imag == 0))
+    return tuple(one.real.copy() if are_real else one for one in (values, *others))
 
-    Which it is is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
+
+def guessed_to_hold(what: str, condition: TracedArray) -> bool:
+    """Whether complex numbers become real ones, which the condition says.
+
+    It is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
     """
-    trace = require_trace(values)
+    trace = require_trace(condition)
     place = f"{what} at {user_location()}"
     number = trace.root.asked_kinds[place] = trace.root.asked_kinds.get(place, 0) + 1  # there may be several on a line
     place = f"{place}, number {number}" if number > 1 else place
-    are_real = trace.root.guessed_bounds.setdefault(place, True)
-    found = np.all(values.imag == 0)
-    as_guessed = found if are_real else np.logical_not(found)
-    require(as_guessed, OtherKind, OtherKind.message(place))
-    return tuple(one.real.copy() if are_real else one for one in (values, *others))
+    are_real = bool(trace.root.guessed_bounds.setdefault(place, True))
+    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
+    return are_real
 
 
 @implements(np.linalg.cond)
