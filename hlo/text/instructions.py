@@ -27,7 +27,7 @@ from .lexer import Cursor
 from .literals import parse_literal
 from .older_spellings import ATTRIBUTES, OPCODES, scalar_start_indices
 from .operands import OperandParser, named_operands
-from .phrases import phrase
+from .phrases import Phrase
 from .shapes import parse_optional_shape, parse_shape
 from .source_tables import SourceTables, parse_metadata
 
@@ -40,7 +40,7 @@ _HAND_ON = frozenset({
     "parameter", "tuple", "while",
 })  # fmt: skip
 _NAMES = re.compile(r"%?([\w.\-]+)", re.ASCII)
-_ATTRIBUTE = phrase(r", \s*+ ([A-Za-z_] [\w.\-]*+) \s*+ = \s*+ (?!/)")
+_ATTRIBUTE = Phrase(r", \s*+ ([A-Za-z_] [\w.\-]*+) \s*+ = \s*+ (?!/)")
 
 
 class InstructionParser:

@@ -16,7 +16,7 @@ from ..shape import AnyShape
 from .body import Body
 from .lexer import Cursor
 from .operands import named_operands
-from .phrases import NAME, OPERANDS, SHAPE, STRING, WORD, phrase
+from .phrases import NAME, OPERANDS, SHAPE, STRING, WORD, Phrase
 from .shapes import parse_shape
 from .source_tables import SourceTables
 
@@ -33,7 +33,7 @@ _ATTRIBUTE = rf"[A-Za-z_] [\w\-]*+ = (?: {_bracketed(3)} | {STRING} | {WORD} )"
 _ATTRIBUTES = rf"(?: , \s*+ (?! (?: calls | to_apply | metadata ) = ) {_ATTRIBUTE} )*+"
 _MORE_ATTRIBUTES = rf"(?: , \s*+ (?! metadata= ) {_ATTRIBUTE} )*+"
 # Behind an instruction something must stand that can only be the next one, or the end of the computation.
-INSTRUCTION = phrase(rf"""
+INSTRUCTION = Phrase(rf"""
     (?P<root> ROOT \s++ )?+ (?!ROOT=) (?: % | (?= [A-Za-z_] ) ) (?P<name> [\w.\-]++ ) \s*+ = \s*+
     (?P<shape> {SHAPE} ) \s*+ (?P<opcode> [a-z] [\w\-]*+ ) \( (?P<inside> {OPERANDS} ) \) \s*+
     (?P<attributes> {_ATTRIBUTES} ) (?: , \s*+ (?P<caller> calls | to_apply ) = (?P<callee> {NAME} ) )?+

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ..errors import HloSyntaxError
 from ..shape import AnyShape
-from .phrases import BALANCED, STRING, phrase
+from .phrases import BALANCED, STRING, Phrase
 
 _SKIPPED = r"(?: \s++ | /\* .*? \*/ | // [^\n\r]*+ )*+"
 _TOKEN = rf"""(
@@ -25,10 +25,10 @@ _TOKEN = rf"""(
   | ->
   | \S
 )"""
-_BLANKS = phrase(_SKIPPED)
-_PIECE = phrase(_TOKEN + _SKIPPED)  # a token with the blanks and comments behind it
-_BRACKET = phrase(rf"""(?: [^{{}}()\[\]"/]++ | {STRING} | /\* .*? \*/ | // [^\n\r]*+ | /(?!\*) )*+ (\S)?""")
-_IN_BRACKETS = phrase(BALANCED)
+_BLANKS = Phrase(_SKIPPED)
+_PIECE = Phrase(_TOKEN + _SKIPPED)  # a token with the blanks and comments behind it
+_BRACKET = Phrase(rf"""(?: [^{{}}()\[\]"/]++ | {STRING} | /\* .*? \*/ | // [^\n\r]*+ | /(?!\*) )*+ (\S)?""")
+_IN_BRACKETS = Phrase(BALANCED)
 _INTEGER = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
@@ -157,7 +157,7 @@ class Cursor:
         """Everything up to a blank, comma, equals sign or bracket: ``0_1x2_3``, ``b01f_01io->b01f``."""
         return self.matched(_WORD).group()
 
-    def matched(self, form: re.Pattern[str]) -> re.Match[str] | None:
+    def matched(self, form: Phrase) -> re.Match[str] | None:
         """Step over what has this form, which must end where a token does; None where nothing here has it."""
         match = form.match(self.text, self.position)
         if match is not None:

@@ -9,11 +9,11 @@ from ..instruction import Instruction, make_instruction
 from ..shape import AnyShape, compatible
 from .body import Body
 from .lexer import Cursor
-from .phrases import ARRAY_SHAPE, COMMENT, COMMENTS, NAME, OPERANDS, phrase
+from .phrases import ARRAY_SHAPE, COMMENT, COMMENTS, NAME, OPERANDS, Phrase
 from .shapes import parse_shape, starts_shape
 
-_IN_PARENTHESES = phrase(rf"\( ( {OPERANDS} ) \) \s*+ (?!/)")
-_OPERAND = phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
+_IN_PARENTHESES = Phrase(rf"\( ( {OPERANDS} ) \) \s*+ (?!/)")
+_OPERAND = Phrase(rf"(?: ({ARRAY_SHAPE}) \s++ )?+ ({NAME}) (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?= [%A-Za-z_] ) | \Z )")
 
 
 class ReadsInstruction(Protocol):

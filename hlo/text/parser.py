@@ -20,20 +20,20 @@ from .asynchronous import thread_name
 from .body import Body
 from .instructions import InstructionParser
 from .lexer import END, Cursor
-from .phrases import COMMENT, NAME, SHAPE, phrase
+from .phrases import COMMENT, NAME, SHAPE, Phrase
 from .printer import entry_layout_text
 from .shapes import parse_shape, starts_shape
 from .source_tables import SourceTables
 
 MAX_CALL_DEPTH = 64
-_PARAMETER = phrase(rf"{NAME} \s*+ : \s*+ ({SHAPE}) \s*+ , \s*+ (?: {COMMENT} \s*+ )?+ (?!/)")  # and one behind it
+_PARAMETER = Phrase(rf"{NAME} \s*+ : \s*+ ({SHAPE}) \s*+ , \s*+ (?: {COMMENT} \s*+ )?+ (?!/)")  # and one behind it
 _STATED = rf"{NAME} \s*+ : \s*+ {SHAPE} (?: , \s*+ (?: {COMMENT} \s*+ )?+ (?! \) ) | (?= \) ) )"  # with a comma, or as the last
-_HEADING = phrase(rf"""
+_HEADING = Phrase(rf"""
     (ENTRY \s++)?+ (?!ENTRY) ({NAME}) \s*+ \( ( (?: {_STATED} )*+ ) \) \s*+ -> \s*+ ({SHAPE}) \s*+
     (?P<brace>) \{{ \s*+ (?= [%A-Za-z_] )
 """)
-_STATED_SHAPE = phrase(rf": \s*+ ({SHAPE})")
-_CLOSED = phrase(r"\} \s*+ (?![,/])")  # what closes a computation of which nothing more is said
+_STATED_SHAPE = Phrase(rf": \s*+ ({SHAPE})")
+_CLOSED = Phrase(r"\} \s*+ (?![,/])")  # what closes a computation of which nothing more is said
 _ATTRIBUTE_AHEAD = re.compile(r"([\w\-]+)\s*=\s*\Z", re.ASCII)
 
 

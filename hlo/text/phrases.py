@@ -7,14 +7,37 @@ every error, is left to them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
 
 
-def phrase(pattern: str) -> re.Pattern[str]:
-    """The pattern, in which blanks do not count, compiled.
+class Phrase:
+    """A pattern in which blanks do not count. It is compiled when it is first used, as that takes longer than all else here.
 
     Repetition should be possessive (++, *+): what does not match must not be tried in all possible ways.
     """
-    return re.compile(pattern, re.VERBOSE | re.DOTALL | re.ASCII)
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, re.VERBOSE | re.DOTALL | re.ASCII)
+
+    @cached_property
+    def match(self) -> Callable[..., re.Match[str] | None]:
+        return self._compiled.match
+
+    @cached_property
+    def fullmatch(self) -> Callable[..., re.Match[str] | None]:
+        return self._compiled.fullmatch
+
+    def findall(self, text: str) -> list[Any]:
+        return self._compiled.findall(text)
+
+    def sub(self, replacement: str, text: str) -> str:
+        return self._compiled.sub(replacement, text)
 
 
 STRING = r'" (?: [^"\\]++ | \\. )*+ "'
@@ -35,7 +58,7 @@ _LAYOUT = rf"\{{ (?= [0-9:}}] ) {_PLAIN} (?: \( {_PLAIN} \) {_PLAIN} )*+ \}}"
 SIZES = rf"\[ {_PLAIN} \] (?: {_LAYOUT} )?+"
 ARRAY_SHAPE = rf"[a-z] \w*+ {SIZES}"
 COMMENT = r"/\* [^*/{}()\[\]]*+ \*/"
-COMMENTS = phrase(rf"{COMMENT} \s*+")
+COMMENTS = Phrase(rf"{COMMENT} \s*+")
 
 
 def _tuple_shape(depth: int) -> str:

@@ -12,7 +12,7 @@ from ..element_type import ELEMENT_TYPES, ElementType
 from ..errors import HloSyntaxError
 from ..shape import UNBOUNDED, AnyShape, Layout, Shape, TupleShape
 from .lexer import Cursor
-from .phrases import COMMENTS, SHAPE, phrase
+from .phrases import COMMENTS, SHAPE, Phrase
 
 MAX_RANK = 64  # of a NumPy array
 MAX_TUPLE_DEPTH = 32
@@ -30,10 +30,10 @@ _ANNOTATION = re.compile(
     )?""",
     re.VERBOSE,
 )
-_PLAIN = phrase(r"""
+_PLAIN = Phrase(r"""
     ([a-z] \w*+) \[ ([0-9]{1,18} (?: , [0-9]{1,18} )*+ )?+ \] (?: \{ ([0-9]{1,2} (?: , [0-9]{1,2} )*+ ) \} )?+
 """)
-_SHAPE = phrase(rf"({SHAPE}) \s*+ (?! / | \{{ \s*+ [0-9:}}/] )")
+_SHAPE = Phrase(rf"({SHAPE}) \s*+ (?! / | \{{ \s*+ [0-9:}}/] )")
 
 
 def full_shape_text(shape: AnyShape) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from ..attributes import quoted
 from ..instruction import SourceLocation
 from .lexer import Cursor
-from .phrases import STRING, WORD, phrase
+from .phrases import STRING, WORD, Phrase
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_FIELD = phrase(rf"([A-Za-z_] \w*+) = (?: ({STRING}) | ({WORD}) ) (?= [\s}}] )")
-_FIELDS = phrase(rf"\{{ (?: [A-Za-z_] \w*+ = (?: {STRING} | {WORD} ) (?: \x20 | (?= \}} ) ) )*+ \}}")
+_FIELD = Phrase(rf"([A-Za-z_] \w*+) = (?: ({STRING}) | ({WORD}) ) (?= [\s}}] )")
+_FIELDS = Phrase(rf"\{{ (?: [A-Za-z_] \w*+ = (?: {STRING} | {WORD} ) (?: \x20 | (?= \}} ) ) )*+ \}}")
 _STACK_FRAME = re.compile(r'("(?:[^"\\]|\\.)*")|\bstack_frame_id=[0-9]+', re.DOTALL)
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
