@@ -36,7 +36,7 @@ from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
-from .leaves import TracedLeaf
+from .leaves import STATIC_CALLABLES, TracedLeaf
 from .native_call import install
 from .nested_call import call_in_trace
 from .recompilation import Recompilations
@@ -422,6 +422,9 @@ class JittedFunctionBase:
 
     def __copy__(self) -> Any:
         return self
+
+
+STATIC_CALLABLES.append(JittedFunctionBase)
 
 
 if TYPE_CHECKING:

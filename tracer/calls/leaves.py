@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import random
 import types
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,11 @@ RANDOM_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 STATIC_TYPES = (
     str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range,
 )  # fmt: skip
+
+# Further types whose objects are static: those of jitted functions.
+STATIC_CALLABLES: list[type] = []
+_FUNCTIONS = (types.FunctionType, types.MethodType)
+_CHANGING_TYPES = (list, dict, set, deque, bytearray)
 
 
 class ShapeDtype:
@@ -157,7 +163,7 @@ def leaf_key(value: Any) -> Any:
         return interval_key(value, first_interval(value))
     if kind in PYTHON_SCALARS:
         return kind
-    if isinstance(value, STATIC_TYPES):
+    if isinstance(value, (*STATIC_TYPES, *STATIC_CALLABLES)):
         return static_key(value)
     return kind, getattr(value, "dtype", None), getattr(value, "shape", None)
 
@@ -201,6 +207,11 @@ _ENUM_HASHES = (enum.Enum.__hash__, int.__hash__, str.__hash__)
 
 def static_leaf(value: Any, path: str) -> StaticLeaf:
     """The leaf for a value that is static because the user, or its type, says so. Raises StaticArgumentError."""
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, _CHANGING_TYPES):
+        raise StaticArgumentError(
+            f"argument {path} is a method of a {type(value.__self__).__name__}, which would be changed while the function is "
+            f"traced, and not at each call; pass a function that calls it: lambda *values: x.{value.__name__}(*values)"
+        )
     try:
         static_key(value)
     except TypeError:
@@ -227,7 +238,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     if kind in PYTHON_SCALARS:
         shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
         return TracedLeaf(path, shape, "python scalar", partial(np.array, dtype=PYTHON_SCALARS[kind]), interval)
-    if isinstance(value, STATIC_TYPES):
+    if isinstance(value, (*STATIC_TYPES, *STATIC_CALLABLES)):
         return static_leaf(value, path)
     if isinstance(value, np.generic):
         shape = hlo.Shape(element_type_of(value.dtype, f"argument {path}"))
@@ -235,7 +246,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
-    if isinstance(value, RANDOM_GENERATORS) or _is_object_of_the_user(value):
+    if isinstance(value, (*RANDOM_GENERATORS, *_FUNCTIONS)) or _is_object_of_the_user(value):
         return ObjectLeaf(path, kind)
     raise TypeError(_not_an_argument(value, path))
 
@@ -243,13 +254,13 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
 def is_object(value: Any) -> bool:
     """Whether this is a leaf, static or not, that is looked into while the function is traced."""
     kind = type(value)
-    if kind in PYTHON_SCALARS or isinstance(value, (np.ndarray, np.generic, *STATIC_TYPES)):
+    if kind in PYTHON_SCALARS or isinstance(value, (np.ndarray, np.generic, *STATIC_TYPES, *STATIC_CALLABLES)):
         return False
-    return not isinstance(value, (types.NoneType, types.FunctionType, types.MethodType, tuple, frozenset))
+    return not isinstance(value, (types.NoneType, tuple, frozenset))
 
 
 def _is_object_of_the_user(value: Any) -> bool:
-    if hasattr(value, "__array__") or isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType)):
+    if hasattr(value, "__array__") or isinstance(value, types.ModuleType):
         return False
     return belongs_to_the_user(type(value))
 
