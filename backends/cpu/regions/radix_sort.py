@@ -2,6 +2,9 @@
 
 All digits are counted in one pass; then each digit moves every element to its place, from one line to the other and back. A
 digit that is the same in all elements needs no pass. Source: Knuth, "The Art of Computer Programming" 3, 5.2.5.
+
+Of wide keys a few digits from the highest bit that differs on put most elements where they belong, and insertion the others;
+where these are too many all digits follow.
 """
 
 from __future__ import annotations
@@ -13,15 +16,18 @@ from llvmlite import ir
 from ...llvm.arrays import Array
 from ...llvm.branches import replaced_if
 from ...llvm.index import Affine
-from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, order_bits
-from ...llvm.types import I64, RegisterValue
+from ...llvm.types import I1, I64, RegisterValue
 from ..nest_samples import samples
 
 # Shorter lines are merged faster than digits are counted.
 LEAST_ELEMENTS = 256
 _BUCKETS = 256
+# Digits that are enough for lines of up to so many elements, and how far elements may be moved by insertion then, on average.
+_WINDOWS = ((1 << 15, 3), (1 << 62, 4))
+_MOST_MOVES = 8
 
 
 def histogram_bytes(key: SortKey) -> int:
@@ -57,15 +63,75 @@ def emit_radix_sort(
     """Sort the line, in place, with the help of a spare one of the same size and histogram_bytes of memory."""
     b, digits = builder, _digits(key)
     (size,) = line[0].shape.dimensions
+    window = next(count for most, count in _WINDOWS if size <= most)
+    if digits <= window:
+        _sort_by_digits(b, key, line, spare, histograms, digits, I64(0))
+        return
+    shift = _lowest_of_window(b, key, line[key.operand], 8 * window)
+    _sort_by_digits(b, key, line, spare, histograms, window, shift)
+    with b.if_then(b.icmp_unsigned("!=", shift, I64(0))):
+        is_sorted = _insert(b, key, line)
+        with b.if_then(b.not_(is_sorted), likely=False):
+            _sort_by_digits(b, key, line, spare, histograms, digits, I64(0))
+
+
+def _lowest_of_window(builder: ir.IRBuilder, key: SortKey, array: Array, width: int) -> ir.Value:
+    """The position of the lowest of so many bits, the highest of which is the highest one that is not the same in all keys."""
+    b, (size,) = builder, array.shape.dimensions
+    first = _key_bits(b, key, array, Affine(0))
+
+    def differing(position: ir.Value, found: list[RegisterValue]) -> list[RegisterValue]:
+        return [b.or_(found[0], b.xor(_key_bits(b, key, array, Affine(position)), first))]
+
+    (bits,) = carried_loop(b, 0, size, 1, [I64(0)], differing, "differing")
+    zeros = b.ctlz(bits, I1(0))
+    unseen = b.sub(I64(64 - width), zeros)
+    return b.select(b.icmp_signed(">", unseen, I64(0)), unseen, I64(0))
+
+
+def _insert(builder: ir.IRBuilder, key: SortKey, line: Sequence[Array]) -> ir.Value:
+    """Sort by insertion a line that is nearly sorted; whether that was so."""
+    b, (size,) = builder, line[0].shape.dimensions
+
+    def insert(position: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+        bits = _key_bits(b, key, line[key.operand], Affine(position))
+        element = [array.load(b, (Affine(position),), 1) for array in line]
+        with while_loop(b, [position, carried[0]], "insert", most=size) as loop:
+            place, moves = loop.values
+            loop.leave_unless(b.and_(b.icmp_signed(">", place, I64(0)), b.icmp_signed(">", moves, I64(0))))
+            before = b.sub(place, I64(1))
+            loop.leave_unless(b.icmp_unsigned(">", _key_bits(b, key, line[key.operand], Affine(before)), bits))
+            for array in line:
+                array.store(b, (Affine(place),), array.load(b, (Affine(before),), 1), 1)
+            loop.carry([before, b.sub(moves, I64(1))])
+        for array, value in zip(line, element):
+            array.store(b, (Affine(place),), value, 1)
+        return [moves]
+
+    (left,) = carried_loop(b, 1, size, 1, [I64(_MOST_MOVES * size)], insert, "inserted")
+    return b.icmp_signed(">", left, I64(0))
+
+
+def _sort_by_digits(
+    builder: ir.IRBuilder,
+    key: SortKey,
+    line: Sequence[Array],
+    spare: Sequence[Array],
+    histograms: ir.Value,
+    digits: int,
+    shift: ir.Value,
+) -> None:
+    """Sort the line by so many digits of its keys, the lowest of which begins at the bit ``shift``."""
+    b, (size,) = builder, line[0].shape.dimensions
     _clear(b, histograms, digits * _BUCKETS)
     with counted_loop(b, size, "count") as position:
-        bits = _key_bits(b, key, line[key.operand], Affine(position))
+        bits = _window(b, key, line[key.operand], Affine(position), shift)
         for digit in range(digits):
             counter = _counter(b, histograms, I64(digit), _digit(b, bits, I64(digit)))
             b.store(b.add(b.load(counter, typ=I64), I64(1)), counter)
 
     def move(digit: ir.Value, pointers: list[RegisterValue]) -> list[RegisterValue]:
-        return _pass(b, key, line, pointers, histograms, digit)
+        return _pass(b, key, line, pointers, histograms, digit, shift)
 
     pointers = carried_loop(b, 0, digits, 1, [array.pointer for array in (*line, *spare)], move, "digit")
     # After an odd number of passes the elements lie in the spare line.
@@ -81,13 +147,14 @@ def _pass(
     pointers: list[RegisterValue],
     histograms: ir.Value,
     digit: ir.Value,
+    shift: ir.Value,
 ) -> list[RegisterValue]:
     """Move all elements to where their digit belongs; returns the pointers, with the lines exchanged if it was needed."""
     b, count = builder, len(line)
     (size,) = line[0].shape.dimensions
     sources = [Array(p, array.shape) for p, array in zip(pointers[:count], line)]
     targets = [Array(p, array.shape) for p, array in zip(pointers[count:], line)]
-    first = _digit(b, _key_bits(b, key, sources[key.operand], Affine(0)), digit)
+    first = _digit(b, _window(b, key, sources[key.operand], Affine(0), shift), digit)
     differ = b.icmp_unsigned("!=", b.load(_counter(b, histograms, digit, first), typ=I64), I64(size))
 
     def accumulate(bucket: ir.Value, total: list[RegisterValue]) -> list[RegisterValue]:
@@ -100,7 +167,7 @@ def _pass(
         carried_loop(b, 0, _BUCKETS, 1, [I64(0)], accumulate, "places")
         with counted_loop(b, size, "move") as position:
             index = (Affine(position),)
-            bits = _key_bits(b, key, sources[key.operand], index[0])
+            bits = _window(b, key, sources[key.operand], index[0], shift)
             counter = _counter(b, histograms, digit, _digit(b, bits, digit))
             place = b.load(counter, typ=I64)
             b.store(b.add(place, I64(1)), counter)
@@ -117,10 +184,16 @@ def _key_bits(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affin
     return order_bits(builder, key, builder.load(array.address(builder, (position,)), typ=integer, align=integer.width // 8))
 
 
+def _window(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affine, shift: ir.Value) -> ir.Value:
+    """The key's bits from this one on."""
+    bits = _key_bits(builder, key, array, position)
+    return builder.lshr(bits if bits.type == I64 else builder.zext(bits, I64), shift)
+
+
 def _digit(builder: ir.IRBuilder, bits: ir.Value, digit: ir.Value) -> ir.Value:
     """One byte of an integer, counted from the least significant one."""
-    b, wide = builder, bits if bits.type == I64 else builder.zext(bits, I64)
-    return b.and_(b.lshr(wide, b.shl(digit, I64(3))), I64(_BUCKETS - 1))
+    b = builder
+    return b.and_(b.lshr(bits, b.shl(digit, I64(3))), I64(_BUCKETS - 1))
 
 
 def _counter(builder: ir.IRBuilder, histograms: ir.Value, digit: ir.Value, bucket: ir.Value) -> ir.Value:

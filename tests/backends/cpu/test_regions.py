@@ -202,3 +202,32 @@ def test_pieces_of_pieces(mode):
     x = np.random.default_rng(9).standard_normal((30, 40)).astype(np.float32)
     f = jit(lambda x: np.pad(x, ((2, 3), (5, 1)), mode=mode))
     np.testing.assert_array_equal(f(x), np.pad(x, ((2, 3), (5, 1)), mode=mode))
+
+
+def long_lines():
+    """Keys whose highest bits say all, little or nothing about their order, with and without equal ones."""
+    random, size = np.random.default_rng(10), 3000
+    near = 1 + np.arange(size)[::-1] * 2.0**-52
+    yield "random", random.standard_normal(size)
+    yield "close together", near
+    yield "close together but one", np.where(np.arange(size) == 7, 1e300, near)
+    yield "close together in places", np.where(random.random(size) < 0.01, random.standard_normal(size), near)
+    yield "equal", np.ones(size)
+    yield "zeros, infinities and NaN", random.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -5e-324], size)
+    yield "small integers", random.integers(-3, 900, size)
+    yield "large integers", random.integers(-(2**62), 2**62, size)
+    yield (
+        "unsigned",
+        np.where(np.arange(size) % 2, np.uint64(2**63), np.uint64(0)) + np.arange(size, dtype=np.uint64)[::-1] // 2,
+    )
+    yield "longer", np.concatenate([near] * 12)
+
+
+@pytest.mark.parametrize("line", [pytest.param(line, id=name) for name, line in long_lines()])
+def test_long_lines_are_sorted_by_a_part_of_their_bits(line):
+    """That of wide keys decides about almost all elements; where it does not, all bits do."""
+    f = jit(lambda x: np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(f(line), np.argsort(line, kind="stable"))
+    np.testing.assert_array_equal(
+        jit(lambda x: np.argsort(x, axis=0, kind="stable"))(np.stack([line, line[::-1]], 1))[:, 0], f(line)
+    )
