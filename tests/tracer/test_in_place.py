@@ -285,3 +285,67 @@ def test_in_loops_and_branches():
             expected = y[1].sum()
         assert branch(x, flag) == expected
         np.testing.assert_array_equal(x, y)
+
+
+def forwards(x, begin, end):
+    for i in range(begin, end):
+        x[i] += x[i - 1]
+
+
+def backwards(x, begin, end):
+    for i in range(end, begin, -1):
+        x[i - 1] = x[i] * 2
+
+
+def in_a_row_of_rounds(x, begin, end):
+    for k in range(len(x)):
+        i = 2 * k + begin
+        if i < end:
+            x[i] = x[k] + x[-i]
+
+
+def counted(x, begin, end):
+    i = begin
+    while i < end:
+        x[i] = i
+        i += 3
+
+
+def carried(x, begin, end):
+    last = 0
+    for i in range(len(x)):
+        x[last] += 1
+        last = i * begin
+    return x[last - end]
+
+
+def bound_again(x, begin, end):
+    for i in range(3):
+        i += begin
+        x[i] = i
+        i -= 2 * end
+        x[i] = i
+
+
+@pytest.mark.parametrize("function", [forwards, backwards, in_a_row_of_rounds, counted, carried, bound_again])
+@pytest.mark.parametrize("bounds", [(0, 40), (1, 41), (-3, 5), (-45, 3), (7, 60), (2, 39)])
+def test_places_that_loops_compute(function, bounds):
+    """Whether an index is in range is asked only where that does not follow from the rounds."""
+    outcomes = []
+    for called in (function, jit(function)):
+        x = np.arange(40.0)
+        try:
+            outcomes.append((called(x, *bounds), x))
+        except IndexError as error:
+            outcomes.append((str(error), x))
+    assert outcomes[1][0] == outcomes[0][0]
+    np.testing.assert_array_equal(outcomes[1][1], outcomes[0][1])
+
+
+def test_loops_over_all_places_need_no_checks():
+    def smooth(x):
+        for i in range(1, len(x) - 1):
+            for j in range(1, x.shape[1] - 1):
+                x[i, j] = (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]) / 4
+
+    assert not jit(smooth).trace(np.ones((30, 40)))._recording.error_messages

@@ -19,6 +19,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError
+from ..recording.intervals import INT64, interval_of, is_traced_integer
 from ..recording.operands import broadcast, has_traced, instruction_of, prepare
 from ..recording.trace import Trace
 
@@ -127,20 +128,23 @@ def _integer(entry: Any, dimension: int, size: int) -> Range:
 
 
 def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) -> TracedArray:
-    """The index as s64, wrapped where negative; the error flag is raised where it is out of range."""
+    """The index as s64, wrapped where negative; the error flag is raised where it is out of range, unless it cannot be."""
     given = index = entry.instruction(trace)
-    unsigned = entry.element_type.kind == "unsigned"
+    low, high = interval_of(trace, entry) if is_traced_integer(entry) else INT64
+    is_positive = entry.element_type.kind == "unsigned" or low >= 0
     if entry.element_type is hlo.U64:  # its upper half would turn negative
         limit = hlo.constant(np.uint64(size))
         outside = hlo.ge(index, limit)
         index = hlo.convert(index, hlo.S64)
     else:
         index = hlo.convert(index, hlo.S64)
-        if not unsigned:
+        if is_positive and high < size:
+            return TracedArray.from_instruction(trace, index)
+        if not is_positive:
             negative = hlo.lt(index, hlo.constant(np.int64(0)))
             index = hlo.select(negative, hlo.add(index, hlo.constant(np.int64(size))), index)
         outside = hlo.ge(index, hlo.constant(np.int64(size)))
-        if not unsigned:
+        if not is_positive:
             outside = hlo.or_(outside, hlo.lt(index, hlo.constant(np.int64(0))))
     trace.add_error_flag(outside, IndexError, f"index {{}} is out of bounds for axis {dimension} with size {size}", given)
     return TracedArray.from_instruction(trace, index)
