@@ -85,7 +85,7 @@ def kind_of(leaf: Any) -> ValueType | None:
         return type_of(leaf)
     if isinstance(leaf, bool):
         return ValueType(hlo.Shape(hlo.PRED), True, True)
-    if isinstance(leaf, (int, float, complex)) and not _is_huge(leaf):
+    if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, np.generic) and not _is_huge(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(np.result_type(leaf))), True, True)
     if is_number(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(leaf.dtype), leaf.shape), False, isinstance(leaf, np.generic))
@@ -445,10 +445,7 @@ def _number_and_types(form: Several, value: Any) -> list[Any]:
     for one in (value,) if exact is None else exact.values:
         places.append(types.index(kind_of(one).scalar_type))
         found[places[-1]] = one
-    place = places[0] if exact is None else _renumbered(exact, places)
-    if isinstance(place, TracedArray):
-        note_interval(current_trace(), place, (0, len(places) - 1))
-    return [place, *found]
+    return [places[0] if exact is None else _renumbered(exact, places), *found]
 
 
 def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[ValueType]) -> list[Any]:
@@ -461,10 +458,10 @@ def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[Value
 
 
 def selected(number: TracedArray, values: Sequence[Any]) -> Any:
-    """The one of some numbers, or arrays of one shape, that has this number."""
-    found = values[0]
+    """The one of some numbers, or arrays of one shape, that has this number; of some that are NOWHERE any other."""
+    found = next((value for value in values if value is not NOWHERE), NOWHERE)
     for place, value in enumerate(values[1:], 1):
-        if not same(value, found):
+        if value is not NOWHERE and not same(value, found):
             is_weak = all(getattr(one, "weak_type", type(one) in (bool, int, float, complex)) for one in (value, found))
             others = [one.root_storage for one in (value, found) if may_be_shared(one)]
             found = np.where(number == place, value, found)[()]
@@ -512,8 +509,9 @@ def filled(form: Form, values: Iterator[Any]) -> Any:
     if isinstance(form, OneOf):
         return Choice(next(values), [filled(one, values) for one in form.forms])
     if isinstance(form, Several):
-        value = next(values)
-        value.exact = Choice(next(values), [next(values) for _ in form.forms])
+        value, place = next(values), next(values)
+        note_interval(current_trace(), place, (0, len(form.forms) - 1))
+        value.exact = Choice(place, [next(values) for _ in form.forms])
         return value
     if isinstance(form, View):
         return form.location.view_at([filled(start, values) for start in form.starts])
