@@ -233,3 +233,27 @@ def correlation(n, data):
     for i in range(data.shape[1] - 1):
         corr[i + 1 :, i] = corr[i, i + 1 :] = data[:, i] @ data[:, i + 1 :]
     return corr
+
+
+@program(lambda rng: (12, rng.normal(size=(12, 8))), lambda found, n, data: np.allclose(found, np.cov(data.T)))
+def covariance_by_elements(n, data):
+    centred = np.subtract(data, np.mean(data, axis=0), out=data)
+    columns = data.shape[1]
+    cov = np.empty((columns, columns), dtype=data.dtype)
+    for i in range(columns):
+        for j in range(i, columns):
+            cov[i, j] = np.sum(centred[:, i] * centred[:, j])
+            cov[i, j] /= n - 1.0
+            cov[j, i] = cov[i, j]
+    return cov
+
+
+@program(lambda rng: (rng.normal(size=(12, 8)),), lambda found, data: np.allclose(found, np.cov(data.T)))
+def covariance_of_numpy(data):
+    return np.cov(np.transpose(data))
+
+
+@program(lambda rng: (positive_definite(rng, 10),), lambda found, A: np.allclose(np.tril(found[0]), np.linalg.cholesky(A)))
+def cholesky_of_numpy(A):
+    """The factor in the lower triangle, what was there above it."""
+    A[:] = np.linalg.cholesky(A) + np.triu(A, k=1)

@@ -42,6 +42,42 @@ def weighted_histogram(data, weights, bins):
     return counts
 
 
+@program(lambda rng: (rng.uniform(0, 10, 400), rng.normal(size=400), 12), lambda found, r, data, n: found.shape == (12,))
+def azimuthal_histogram(radius, data, npt):
+    """The mean of the data on each ring, by two histograms."""
+    counts, _ = np.histogram(radius, npt)
+    sums, _ = np.histogram(radius, npt, weights=data)
+    return sums / counts
+
+
+def ring_edges(radius, bins):
+    edges = np.empty(bins + 1)
+    smallest, largest = radius.min(), radius.max()
+    for k in range(bins):
+        edges[k] = smallest + k * (largest - smallest) / bins
+    edges[-1] = largest
+    return edges
+
+
+def ring_of(value, edges):
+    count = len(edges) - 1
+    if value == edges[-1]:
+        return count - 1
+    return int(count * (value - edges[0]) / (edges[-1] - edges[0]))
+
+
+@program(lambda rng: (rng.uniform(0, 10, 400), rng.normal(size=400), 12), lambda found, r, data, n: found[0].shape == (12,))
+def azimuthal_histogram_by_hand(radius, data, npt):
+    edges = ring_edges(radius, npt)
+    counts = np.zeros(npt, dtype=np.int64)
+    for value in radius.flat:
+        counts[ring_of(value, edges)] += 1
+    sums = np.zeros(npt, dtype=data.dtype)
+    for i in range(radius.shape[0]):
+        sums[ring_of(radius[i], edges)] += data[i]
+    return sums / counts, edges
+
+
 @program(lambda rng: (8, 6, rng.normal(size=(3, 6, 6)) + 1j * rng.normal(size=(3, 6, 6)), rng.normal(size=(6, 4)) + 0j))
 def contour_integral(count, size, terms, Y):
     P0 = np.zeros((size, Y.shape[1]), dtype=np.complex128)
@@ -131,6 +167,28 @@ def stockham_fft(x, R, K):
         y = np.einsum("kr,rsg->skg", dft_mat, twiddled)
         y = np.reshape(y, (N,))
     return y
+
+
+@program(
+    lambda rng: (rng.normal(size=81) + 1j * rng.normal(size=81), np.empty(81, np.complex128), 3, 4),
+    lambda found, x, y, R, K: np.allclose(found[1], np.fft.fft(x)),
+)
+def stockham_fft_in_place(x, y, R, K):
+    """The same in matrices that are transposed and twiddled as a whole."""
+    N = R**K
+    rows, columns = np.mgrid[0:R, 0:R]
+    dft_matrix = np.empty((R, R), dtype=np.complex128)
+    dft_matrix[:] = np.exp(-2j * np.pi * rows * columns / R)
+    lines, places = np.mgrid[0:R, 0:N]
+    y[:] = x[:]
+    for i in range(K):
+        rest = R ** (K - i - 1)
+        permuted = np.transpose(np.reshape(y, (R**i, R, rest)), axes=(1, 0, 2))
+        factors = np.empty((R, R**i, rest), dtype=np.complex128)
+        turns = np.exp(-2j * np.pi * lines[:, : R**i] * places[:, : R**i] / R ** (i + 1))
+        factors[:] = np.repeat(np.reshape(turns, (R, R**i, 1)), rest, axis=2)
+        twiddled = np.reshape(permuted * factors, (N,))
+        y[:] = np.reshape(dft_matrix @ np.reshape(twiddled, (R, N // R)), (N,))
 
 
 @program(lambda rng: (rng.integers(0, 1000, (16, 12)), rng.integers(0, 1000, (16, 12)), 4, 3, 9))

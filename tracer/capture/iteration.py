@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ..control_flow.bodies import integer
+from ..functions.array_attributes import Flat
 from ..indexing.basic import Range, Selection, take, view
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
@@ -263,6 +264,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return ListRows(iterable)
     if whole_array(iterable) is not None:
         return StackedRows(iterable)
+    if isinstance(iterable, Flat):
+        iterable = iterable.elements()
     if isinstance(iterable, TracedArray) and iterable.ndim:
         return ArrayRows(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":

@@ -20,28 +20,28 @@ class Flat:
     def __init__(self, base: TracedArray) -> None:
         self.base = base
 
-    def _elements(self) -> TracedArray:
+    def elements(self) -> TracedArray:
         """A view of one dimension, where there is one; else a copy."""
         return FUNCTIONS[np.reshape](self.base, (-1,))
 
     def copy(self) -> TracedArray:
-        return self._elements().copy()
+        return self.elements().copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return self._elements().__array__(dtype)
+        return self.elements().__array__(dtype)
 
     def __len__(self) -> int:
         return self.base.size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._elements())
+        return iter(self.elements())
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._elements()[index]
+        found = self.elements()[index]
         return found.copy() if isinstance(found, TracedArray) and found.ndim else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        elements = self._elements()
+        elements = self.elements()
         elements[index] = value
         if elements.root_storage is not self.base.root_storage:
             self.base[...] = elements.reshape(self.base.shape)
