@@ -21,7 +21,6 @@ NOT_YET = {
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: while: cluster enters the body as f64[<=...",
-    "scientific_kernels.ewald_like_sum": "error: Python needs a float and finds a traced value",
     "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",
     "simulation.n_body_in_whole_arrays": "error: TypeError: expected a sequence of integers or a single i...",
     "state.count_values": "error: Python needs a hash and finds a traced value",

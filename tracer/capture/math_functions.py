@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import cmath
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import SPECIAL_KERNELS
+from ..recording.operands import has_traced
 from .calls import implements
 from .conversions import converted, integer_of, is_open
 
@@ -19,7 +21,7 @@ _MATH = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "expm1": np.expm1,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.abs,
-    "atan2": np.arctan2, "hypot": np.hypot, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign, "degrees": np.degrees,
+    "atan2": np.arctan2, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign, "degrees": np.degrees,
     "radians": np.radians, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "exp2": np.exp2, "cbrt": np.cbrt,
 }  # fmt: skip
 _INTEGERS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
@@ -149,6 +151,50 @@ def _special(name: str) -> Callable:
         return _checked(name, _number(kernel.emit(*numbers)), numbers)
 
     return implementation
+
+
+def _root_of_squares(function: Callable, numbers: Sequence[Any], arguments: Sequence[Any]) -> Any:
+    if not has_traced(numbers):
+        return function(*arguments)
+    lengths = [hlo.abs(number) for number in _floats(tuple(numbers))]
+    greatest = functools.reduce(hlo.maximum, lengths)
+    scale = hlo.select(hlo.and_(hlo.gt(greatest, 0.0), hlo.is_finite(greatest)), greatest, 1.0)
+    parts = [hlo.divide(length, scale) for length in lengths]
+    found = hlo.multiply(hlo.sqrt(functools.reduce(hlo.add, [hlo.multiply(part, part) for part in parts])), scale)
+    infinite = functools.reduce(hlo.or_, map(_is_infinite, lengths))
+    return _number(hlo.select(infinite, np.inf, found))
+
+
+@implements(math.hypot)
+def hypot(*coordinates: Any) -> Any:
+    if len(coordinates) == 2:
+        return _of_math("hypot", np.hypot)(*coordinates)
+    return _root_of_squares(math.hypot, coordinates, coordinates)
+
+
+@implements(math.dist)
+def dist(p: Any, q: Any) -> Any:
+    """The points may be arrays or sequences."""
+    first, second = list(p), list(q)
+    if len(first) != len(second):
+        raise ValueError("both points must have the same number of dimensions")
+    if not first or not has_traced([*first, *second]):
+        return math.dist(first, second)
+    differences = [hlo.subtract(*_floats(pair)) for pair in zip(first, second)]
+    return _root_of_squares(math.dist, [_number(one) for one in differences], (p, q))
+
+
+@implements(math.lcm)
+def lcm(*integers: Any) -> Any:
+    if not any(map(is_open, integers)):
+        return math.lcm(*integers)
+    found: Any = 1
+    for one in integers:
+        if isinstance(one, TracedArray) and not one.element_type.is_integer:
+            raise TypeError(f"'{one.element_type.kind}' object cannot be interpreted as an integer")
+        found = np.lcm(found, one)
+    found.weak_type = True
+    return found
 
 
 @implements(math.gcd)

@@ -1,0 +1,38 @@
+"""Functions of ``math`` of several numbers, and of two points."""
+
+import math
+
+import numpy as np
+import pytest
+from phlox import jit
+
+from ...support.undecorated import check
+
+TABLE = np.array([[0.5, -1.5, 2.5], [3.0, 0.25, -4.0]])
+
+FUNCTIONS = {
+    "dist": lambda x: (math.dist(x[0], x[1]), math.dist((x[0, 0], 1.0), [2, x[0, 1]]), math.dist(x[0], x[0])),
+    "hypot": lambda x: (math.hypot(*x[0]), math.hypot(x[0, 0]), math.hypot(x[0, 0], 2), math.hypot(x[0, 0] * 1e200, 1e199, 1)),
+    "hypot of what is infinite": lambda x: math.hypot(math.inf, x[0, 0], math.nan),
+    "lcm": lambda x: (math.lcm(int(abs(x[0, 2]) * 10), 10), math.lcm(int(x[1, 0]))),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_several_numbers(name):
+    check(FUNCTIONS[name], TABLE)
+
+
+def test_points_of_other_dimensions():
+    with pytest.raises(ValueError, match="the same number of dimensions"):
+        jit(lambda x: math.dist(x[0], x[1, :2]))(TABLE)
+
+
+def test_complementary_error_function():
+    @jit
+    def complements(x):
+        return [math.erfc(v) for v in x]
+
+    x = np.concatenate([np.linspace(-7, 26, 40), [0.0, 1e-300, 30.0, np.inf, -np.inf]])
+    np.testing.assert_allclose(complements(x), [math.erfc(v) for v in x], rtol=2e-15, atol=1e-310)
+    assert math.isnan(complements(np.array([np.nan]))[0])
