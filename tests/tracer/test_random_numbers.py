@@ -338,6 +338,16 @@ def made_in_the_function(seed, count):
     return total, rng.integers(10)
 
 
+def made_of_bit_generators(seed, x):
+    return [
+        np.random.Generator(np.random.PCG64(seed)).random() * x,
+        np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 3]))).random() * x,
+        np.random.RandomState(np.random.MT19937(seed + 1)).rand() * x,
+        np.random.default_rng([seed, 4]).random() * x,
+        np.random.default_rng(np.random.SeedSequence(7)).random() * x,
+    ]
+
+
 def made_in_a_loop(seed, count):
     total, old = 0.0, np.random.default_rng(0)
     for i in range(count):
@@ -494,6 +504,7 @@ PROGRAMS = [
     (lambda rngs: [one.random() for one in rngs], lambda: ([GENERATOR(1), GENERATOR(2)],)),
     (in_a_model, lambda: (Model(3), 2.0)),
     (made_in_the_function, lambda: (3, 100)),
+    (made_of_bit_generators, lambda: (3, 2.0)),
     (made_in_a_loop, lambda: (3, 50)),
     (one_of_two, lambda: (0.3, GENERATOR(1), GENERATOR(2))),
     (in_branches, lambda: (0.3, GENERATOR(1), GENERATOR(2))),

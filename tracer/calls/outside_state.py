@@ -38,7 +38,7 @@ from ..recording.errors import StaleCapture, TracerError
 from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
 from .random_generators import from_outside, method_of_generator
-from .random_methods import make_generator
+from .random_methods import make_generator, make_later
 from .trials import is_integer, results_of_trial
 
 _READ = {
@@ -47,6 +47,9 @@ _READ = {
     np.load, np.loadtxt, np.genfromtxt, np.fromfile,
 }  # fmt: skip
 _RETURN_NOTHING = {time.sleep, np.save, np.savetxt}
+_MAKE_SEEDS = {
+    np.random.SeedSequence, np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
+}  # fmt: skip
 _MAKE_GENERATORS = {np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random}
 # What these return is looked at before each call, as everything is that is read from outside.
 _LOOKED_AT = {
@@ -111,6 +114,8 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return functools.partial(_read, function)
     if function in _RETURN_NOTHING:
         return functools.partial(_do, function)
+    if function in _MAKE_SEEDS:
+        return functools.partial(make_later, function)
     if function in _MAKE_GENERATORS:
         return functools.partial(make_generator, function)
     return functools.partial(_refuse, function) if function in _REFUSED else None

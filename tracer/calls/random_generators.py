@@ -82,7 +82,7 @@ def from_outside(trace: Trace, generator: Any, path: Path) -> RandomGenerator:
     found = root.generators.get(path.key)
     if found is None:
         remember_example(generator)
-        capture = root.captured_number(generator, hlo.U64, handle_of, path)
+        capture = root.captured_number(None, hlo.U64, handle_of, path)
         handle = TracedArray(capture.storage, hlo.Shape(hlo.U64), is_scalar=True)
         found = root.generators[path.key] = RandomGenerator(type(generator), handle, path)
     return found

@@ -9,13 +9,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import hlo
 from ...runtime.bit_generators import handle_of, object_at
 from ..outside.paths import NewList
+from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
@@ -66,18 +67,41 @@ def make_generator(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return args[0]
 
     def make(kept: int, *args: Any, **kwargs: Any) -> np.uint64:
-        generator = kind(*map(_own, args), **{name: _own(value) for name, value in kwargs.items()})
+        generator = _made(kind, args, kwargs)
         object_at(kept).append(generator)
         return handle_of(generator)
 
-    example = kind(*copy.deepcopy(examples(args, 1)), **copy.deepcopy(examples(kwargs, 1)))
+    example = _made(kind, examples(args, 1), examples(kwargs, 1))
     remember_example(example)
     handle = call_when_run(make, np.uint64(0), (_kept_objects(trace), *args), kwargs, named=kind)
     return RandomGenerator(type(example), handle)
 
 
+class _Seeded(NamedTuple):
+    """A bit generator, or a sequence of seeds, of this type, which is made where a generator is made of it."""
+
+    kind: Callable[..., Any]
+    args: tuple
+    kwargs: dict
+
+
+pytree.register_pytree(_Seeded, lambda made: (made[1:], made.kind), lambda kind, parts: _Seeded(kind, *parts))
+
+
+def make_later(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a generator is made of: itself, unless it depends on traced values."""
+    is_traced = any(isinstance(one, TracedArray) for one in pytree.flatten((args, kwargs))[0])
+    return _Seeded(kind, args, kwargs) if is_traced else kind(*args, **kwargs)
+
+
+def _made(kind: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    return kind(*map(_own, args), **{name: _own(value) for name, value in kwargs.items()})
+
+
 def _own(value: Any) -> Any:
     """A seed, or what gives one and is another one afterwards, for one generator alone."""
+    if type(value) is _Seeded:
+        return _made(*value)
     return value if isinstance(value, (int, np.ndarray, np.generic, type(None))) else copy.deepcopy(value)
 
 
@@ -85,7 +109,7 @@ def _kept_objects(trace: Trace) -> TracedArray:
     """The address of a list that lives as long as the call."""
     root, path = trace.root, NewList()
     found = next((one for one in root.captures.values() if one.path is not None and one.path.key == path.key), None)
-    capture = found or root.captured_number([], hlo.U64, _address, path)
+    capture = found or root.captured_number(None, hlo.U64, _address, path)
     return TracedArray(capture.storage, hlo.Shape(hlo.U64), is_scalar=True)
 
 
