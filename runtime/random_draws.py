@@ -57,11 +57,9 @@ class _Drawing:
     def _draw_each(self, bitgen: int, handle: int, parameters: Any, flat: np.ndarray) -> None:
         draw = self.draw
         columns = [np.broadcast_to(np.ravel(one), flat.shape).tolist() for one in parameters]
-        if draw.name == "gauss":
-            flat[:] = [_gauss(handle, bitgen) for _ in flat]
-            return
-        if draw.name == "inverse_exponential":
-            flat[:] = [-_log(1.0 - _next_double(bitgen)) for _ in flat]
+        if draw.name in _OF_RANDOM_STATE or draw.name.startswith("legacy_"):
+            method = getattr(generator_at(handle, np.random.RandomState), _OF_RANDOM_STATE.get(draw.name, draw.name[7:]))
+            flat[:] = [method(*values) for values in zip(*columns)] if columns else [method() for _ in flat]
             return
         types = [_C_TYPES[one.name] for one in draw.parameters]
         one = _typed(f"random_{draw.name}", _C_TYPES[draw.result.name], [*types, *_MORE_TYPES.get(draw.name, ())])
@@ -69,6 +67,7 @@ class _Drawing:
         flat[:] = [one(bitgen, *values, *more) for values in zip(*columns)] if columns else [one(bitgen) for _ in flat]
 
 
+_OF_RANDOM_STATE = {"gauss": "standard_normal", "inverse_exponential": "standard_exponential"}
 _MORE_TYPES = {"binomial": (_POINTER,), "bounded_uint64": (ctypes.c_uint64, _BOOL)}
 
 
@@ -108,34 +107,11 @@ def _choose(bitgen: int, population: int, flat: np.ndarray, is_shuffled: bool) -
         flat[last], flat[other] = flat[other], flat[last]
 
 
-def _next_double(bitgen: int) -> float:
-    return _typed("random_standard_uniform", ctypes.c_double, [])(bitgen)
-
-
-def _log(x: float) -> float:
-    return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(ctypes.cast(function("log"), _POINTER).value)(x)
-
-
-def _gauss(handle: int, bitgen: int) -> float:
-    """Two normal numbers by the polar method; the second one is left over for the next time."""
-    has_one, left_over = ctypes.c_int32.from_address(handle + 8), ctypes.c_double.from_address(handle + 16)
-    if has_one.value:
-        number, has_one.value, left_over.value = left_over.value, 0, 0.0
-        return number
-    size = 0.0
-    while size >= 1.0 or size == 0.0:
-        x, y = 2.0 * _next_double(bitgen) - 1.0, 2.0 * _next_double(bitgen) - 1.0
-        size = x * x + y * y
-    factor = float(np.sqrt(-2.0 * _log(size) / size))
-    has_one.value, left_over.value = 1, factor * x
-    return factor * y
-
-
 def _draw_by_methods(generator: random.Random, draw: Draw, parameters: Any, flat: np.ndarray) -> None:
     if draw.name == "random":
         flat[:] = [generator.random() for _ in flat]
     elif draw.name == "inverse_exponential":
-        flat[:] = [-_log(1.0 - generator.random()) for _ in flat]
+        flat[:] = [generator.expovariate(1.0) for _ in flat]
     elif draw.name == "below":
         flat[:] = [generator.randrange(int(limit)) for limit in np.broadcast_to(np.ravel(parameters[0]), flat.shape)]
     else:

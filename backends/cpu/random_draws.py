@@ -21,6 +21,7 @@ from ..llvm.memory import element_address, stack_memory
 from ..llvm.module import declaration
 from ..llvm.types import DOUBLE, I1, I8, I32, I64, POINTER, memory_type, scalar_register_type
 from .frame import Frame, Leaf, Values
+from .legacy_draws import legacy_number
 
 _VOID = ir.VoidType()
 _WORDS = 624  # of an MT19937
@@ -61,18 +62,19 @@ class _Drawing:
         b, shape = self.b, instruction.shape
         if not shape.rank and not self.draw.is_bounded:
             zero = ir.Constant(scalar_register_type(shape.element_type), 0)
-            return chosen(b, stopped, [lambda: [zero], lambda: [self._drawn(self._bitgen(), parameters)]], "drawn")[0]
+            numbers = [lambda: [zero], lambda: [self._drawn(self._bitgen(self.handle), parameters)]]
+            return chosen(b, stopped, numbers, "drawn")[0]
         output = self.frame.output(instruction)
         with b.if_else(stopped, likely=False) as (nothing, something):
             with nothing:
                 self._fill_with(output.pointer, 0, output.shape.byte_size)
             with something:
-                self._fill(output, self._bitgen(), parameters, self.frame.scratch(instruction))
+                self._fill(output, self._bitgen(self.handle), parameters, self.frame.scratch(instruction))
         return output if shape.rank else output.load(b, (), 1)
 
-    def _bitgen(self) -> ir.Value:
+    def _bitgen(self, handle: ir.Value) -> ir.Value:
         """What NumPy's functions take; Python's generators are their handle."""
-        return self.b.load(self.handle, typ=POINTER) if self.draw.kind == "numpy.random.RandomState" else self.handle
+        return self.b.load(handle, typ=POINTER) if self.draw.kind == "numpy.random.RandomState" else handle
 
     def _fill_with(self, memory: ir.Value, byte: int, size: int) -> None:
         memset = declaration(self.b.module, "llvm.memset.p0.i64", _VOID, [POINTER, I8, I64, I1])
@@ -102,16 +104,17 @@ class _Drawing:
 
     def _drawn(self, bitgen: ir.Value, parameters: list[ir.Value]) -> ir.Value:
         """One number."""
-        b, draw = self.b, self.draw
+        draw = self.draw
         if draw.name == "gauss":
-            return b.call(self._own_function("random_gauss", DOUBLE, [POINTER], self._write_gauss), [self.handle])
+            return self.normal(self.handle)
         if draw.name == "random":
-            return self._uniform(bitgen)
+            return self.uniform(self.handle)
         if draw.name == "below":
             return self._below(parameters[0])
         if draw.name == "inverse_exponential":
-            one = b.fsub(DOUBLE(1), self._uniform(bitgen))
-            return b.fneg(b.call(self._function("log", DOUBLE, [DOUBLE]), [one]))
+            return self.exponential(self.handle)
+        if draw.name.startswith("legacy_"):
+            return legacy_number(self, draw.name.removeprefix("legacy_"), self.handle, parameters)
         if draw.name == "binomial":
             parameters = [*parameters, self._binomial()]
         elif draw.name == "bounded_uint64":
@@ -183,10 +186,24 @@ class _Drawing:
 
     # --- functions ---
 
-    def _uniform(self, bitgen: ir.Value) -> ir.Value:
+    def uniform(self, handle: ir.Value) -> ir.Value:
         if self.draw.kind == "random.Random":
-            return self.b.call(self._own_function("random_of_python", DOUBLE, [POINTER], self._write_random), [bitgen])
-        return self._call("random_standard_uniform", DOUBLE, [bitgen])
+            return self.b.call(self.own_function("random_of_python", DOUBLE, [POINTER], self._write_random), [handle])
+        return self._call("random_standard_uniform", DOUBLE, [self._bitgen(handle)])
+
+    def normal(self, handle: ir.Value) -> ir.Value:
+        """As a RandomState draws them: two at a time, of which one is left over."""
+        return self.b.call(self.own_function("random_gauss", DOUBLE, [POINTER], self._write_gauss), [handle])
+
+    def exponential(self, handle: ir.Value) -> ir.Value:
+        """The logarithm of a uniform number."""
+        return self.b.fneg(self.math("log", self.b.fsub(DOUBLE(1), self.uniform(handle))))
+
+    def math(self, name: str, *values: ir.Value) -> ir.Value:
+        """A function of the C library; square roots are exact everywhere."""
+        if name == "sqrt":
+            return self.b.call(self.b.module.declare_intrinsic("llvm.sqrt", [DOUBLE]), values)
+        return self._call(name, DOUBLE, list(values))
 
     def _call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
         function = self._function(name, result, [argument.type for argument in arguments])
@@ -205,9 +222,7 @@ class _Drawing:
                 argument.add_attribute("zeroext")
         return function
 
-    def _own_function(
-        self, name: str, result: ir.Type, arguments: list[ir.Type], write: Callable[..., ir.Value]
-    ) -> ir.Function:
+    def own_function(self, name: str, result: ir.Type, arguments: list[ir.Type], write: Callable[..., ir.Value]) -> ir.Function:
         """A function of this module; ``write`` writes it, of its arguments, and returns its result."""
         known = self.frame.llvm.globals.get(name)
         if known is not None:
@@ -222,7 +237,7 @@ class _Drawing:
     # --- normal numbers of a RandomState ---
 
     def _write_gauss(self, handle: ir.Value) -> ir.Value:
-        """The polar method: two numbers at a time, of which one is left over."""
+        """The polar method."""
         b = self.b
         has_one_at, left_over_at = element_address(b, handle, I64(1), I64), element_address(b, handle, I64(2), I64)
         with b.if_then(b.icmp_unsigned("!=", b.load(has_one_at, typ=I32), I32(0))):
@@ -230,17 +245,14 @@ class _Drawing:
             b.store(I32(0), has_one_at)
             b.store(DOUBLE(0), left_over_at)
             b.ret(left_over)
-        bitgen = b.load(handle, typ=POINTER)
         with while_loop(b, [DOUBLE(0), DOUBLE(0), DOUBLE(1)]) as loop:
             x, y, size = loop.values
             is_outside = b.fcmp_ordered(">=", size, DOUBLE(1))
             loop.leave_unless(b.or_(is_outside, b.fcmp_ordered("==", size, DOUBLE(0))))
-            x, y = [b.fsub(b.fmul(DOUBLE(2), self._uniform(bitgen)), DOUBLE(1)) for _ in range(2)]
+            x, y = [b.fsub(b.fmul(DOUBLE(2), self.uniform(handle)), DOUBLE(1)) for _ in range(2)]
             loop.carry([x, y, b.fadd(b.fmul(x, x), b.fmul(y, y))])
         x, y, size = loop.values
-        root = b.module.declare_intrinsic("llvm.sqrt", [DOUBLE])
-        log = b.call(self._function("log", DOUBLE, [DOUBLE]), [size])
-        factor = b.call(root, [b.fdiv(b.fmul(DOUBLE(-2), log), size)])
+        factor = self.math("sqrt", b.fdiv(b.fmul(DOUBLE(-2), self.math("log", size)), size))
         b.store(b.fmul(factor, x), left_over_at)
         b.store(I32(1), has_one_at)
         return b.fmul(factor, y)
@@ -249,10 +261,10 @@ class _Drawing:
 
     def _below(self, limit: ir.Value) -> ir.Value:
         """An integer below a limit of at least 1: bits, as many as the limit has, until these are below it."""
-        return self.b.call(self._own_function("random_below", I64, [POINTER, I64], self._write_below), [self.handle, limit])
+        return self.b.call(self.own_function("random_below", I64, [POINTER, I64], self._write_below), [self.handle, limit])
 
     def _next_word(self, handle: ir.Value) -> ir.Value:
-        return self.b.call(self._own_function("random_word", I32, [POINTER], self._write_word), [handle])
+        return self.b.call(self.own_function("random_word", I32, [POINTER], self._write_word), [handle])
 
     def _write_random(self, handle: ir.Value) -> ir.Value:
         b = self.b
@@ -284,7 +296,7 @@ class _Drawing:
         words = element_address(b, handle, I64(1), I32)
         position = b.zext(b.load(handle, typ=I32), I64)
         is_over = b.icmp_unsigned(">=", position, I64(_WORDS))
-        twist = self._own_function("random_twist", I32, [POINTER], self._write_twist)
+        twist = self.own_function("random_twist", I32, [POINTER], self._write_twist)
         (position,) = replaced_if(b, is_over, [position], lambda: b.call(twist, [words]) and [I64(0)], UNLIKELY)
         b.store(b.trunc(b.add(position, I64(1)), I32), handle)
         word = b.load(element_address(b, words, position, I32), typ=I32)

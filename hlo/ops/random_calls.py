@@ -35,6 +35,11 @@ _OTHERS = {
     "gauss": ":d", "inverse_exponential": ":d", "permutation": ":l", "random": ":d", "below": "u:u", "distinct": "u:l",
     "distinct_in_order": "u:l",
 }  # fmt: skip
+# Distributions as RandomState draws them.
+_LEGACY = {
+    "legacy_standard_gamma": "d:d", "legacy_gamma": "dd:d", "legacy_chisquare": "d:d", "legacy_standard_t": "d:d",
+    "legacy_pareto": "d:d", "legacy_weibull": "d:d", "legacy_power": "d:d", "legacy_lognormal": "dd:d", "legacy_beta": "dd:d",
+}  # fmt: skip
 _LETTERS = {"d": F64, "f": F32, "l": S64, "u": U64}
 # Integers from the first parameter on, up to the second one behind it; by rejection of the bits, or, as RandomState does, of
 # what is left of them under a mask.
@@ -71,7 +76,7 @@ def draw_of(target: str) -> Draw | None:
         return None
     if name in _BOUNDED:
         return Draw(name, kind, (U64, U64), _BOUNDED[name])
-    letters = _FUNCTIONS.get(name) or _OTHERS.get(name)
+    letters = _FUNCTIONS.get(name) or _OTHERS.get(name) or _LEGACY.get(name)
     if letters is None:
         return None
     parameters, result = letters.split(":")

@@ -125,9 +125,14 @@ OF_RANDOM_STATES = {
         g.randint(5, dtype=np.int64), g.randint(0, 255, 5, dtype=np.uint8), g.randint(5, dtype=np.int16),
         g.randint([1, 2], [5, 9]), g.randint(0, 2, size=4, dtype=bool),
     ),
+    "distributions": lambda g, t: (
+        g.gamma(t), g.gamma(t / 10, 2, 20), g.gamma(1.0), g.gamma(0.0), g.beta(t, 2), g.beta(PARTS, PARTS),
+        g.beta(1e-300, t / 1e300), g.lognormal(0, t, 3), g.standard_t(3), g.randn(), g.chisquare(4), g.weibull(t, 3),
+        g.weibull(0.0), g.randn(), g.power(t), g.pareto(3.0, (2, 2)), g.standard_gamma(PARTS * 5), g.standard_gamma(t, 50),
+        g.lognormal(),
+    ),
     "by way of Python": lambda g, t: (
-        g.gamma(t), g.beta(t, 2), g.lognormal(0, 1, 3), g.standard_t(3), g.randn(), g.chisquare(4), g.weibull(2.0, 3),
-        g.randn(), g.standard_cauchy(), g.rayleigh(2.0, 3), g.vonmises(0, 1), g.power(2.0), g.pareto(3.0), g.geometric(0.2),
+        g.standard_cauchy(), g.rayleigh(2.0, 3), g.randn(), g.vonmises(0, 1), g.f(t, 3), g.geometric(0.2), g.wald(t, 2),
     ),
 }  # fmt: skip
 OF_PYTHON = {
@@ -218,9 +223,13 @@ def test_long_streams():
         assert_same(jit(program)(ours), program(theirs))
         assert state(ours) == state(theirs)
     ours, theirs = RANDOM_STATE(9), RANDOM_STATE(9)
-    legacy = lambda g: (g.randn(count), g.standard_exponential(count), g.randint(3**20, size=count))  # noqa: E731
-    assert_same(jit(legacy)(ours), legacy(theirs))
-    assert state(ours) == state(theirs)
+    legacy = [
+        lambda g: (g.randn(count), g.standard_exponential(count), g.randint(3**20, size=count)),
+        lambda g: (g.gamma(0.3, size=count // 4), g.gamma(2.5, size=count // 4), g.beta(0.2, 0.7, size=count // 4)),
+    ]
+    for program in legacy:
+        assert_same(jit(program)(ours), program(theirs))
+        assert state(ours) == state(theirs)
 
 
 # --- what NumPy refuses ---

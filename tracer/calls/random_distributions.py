@@ -93,11 +93,17 @@ _IN_GENERATOR = {
     "wald": (_given("mean", _POSITIVE), _given("scale", _POSITIVE)), "geometric": (_given("p", _ABOVE_0_TO_1),),
     "vonmises": (_given("mu"), _given("kappa", NOT_NEGATIVE)),
 }  # fmt: skip
+_IN_RANDOM_STATE = {
+    name: _IN_GENERATOR[name]
+    for name in ("gamma", "chisquare", "standard_t", "pareto", "weibull", "power", "lognormal", "beta")
+} | {"standard_gamma": (_given("shape", NOT_NEGATIVE),)}  # fmt: skip
 _COUNTS = {"poisson", "logseries", "zipf", "geometric"}
 
-for _table, _kinds in ((_IN_BOTH, ()), (_IN_GENERATOR, (GENERATOR,))):
+_TABLES = (("", _IN_BOTH, ()), ("", _IN_GENERATOR, (GENERATOR,)), ("legacy_", _IN_RANDOM_STATE, (RANDOM_STATE,)))
+
+for _prefix, _table, _kinds in _TABLES:
     for _name, _parameters in _table.items():
-        methods(_name, *_kinds)(_Distribution(_name, hlo.S64 if _name in _COUNTS else hlo.F64, _parameters))
+        methods(_name, *_kinds)(_Distribution(_prefix + _name, hlo.S64 if _name in _COUNTS else hlo.F64, _parameters))
 
 
 def _standard(source: Source, draw: str, size: Any, dtype: Any = np.float64, out: Any = None, *parameters: Any) -> Any:
