@@ -6,7 +6,6 @@
 NOT_YET = {
     "dynamic_programming.coin_change": "type: the result[0] is float instead of int",
     "engineering_lab.pipe_friction": "error: TracerError: str.split of a text that depends on traced...",
-    "engineering_lab.plane_truss": "error: NotImplementedError: np.ix_ is not implemented for trace...",
     "finance_lab.garch_likelihood": "type: the result[0][2] is float64 instead of float",
     "image_lab.lucas_kanade": "error: ConcretizationError: a dict is dict {(6, 6): TracedArray...",
     "image_lab.thin_lines": "time: a call takes more than 5 s",

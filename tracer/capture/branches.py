@@ -144,17 +144,20 @@ def decide(
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
-    """A list that is one of two must not be changed, nor those two, if they have other names; ``own`` has had this one."""
-    if not isinstance(held, list) or any(held is end for end in ends):
+    """A container that is one of two must not be changed, nor those two, if they have other names; ``own`` has had this one."""
+    if any(held is end for end in ends):
         return
     shared = [
-        one
-        for end, side in zip(ends, sides)
-        for one in (end.values if type(end) is Choice else (end,))
-        if isinstance(one, list) and one is not own and id(one) not in side.made
+        one for end, side in zip(ends, sides) for one in _containers_in(end) if one is not own and id(one) not in side.made
     ]
-    for one in (held, *shared) if shared else ():
+    for one in (*_containers_in(held), *shared) if shared else ():
         note_copies(current_trace(), one)
+
+
+def _containers_in(value: Any) -> list[Any]:
+    """The lists, dicts and sets that a value may be."""
+    parts = value.values if type(value) is Choice else (value.value,) if type(value) is Maybe else (value,)
+    return [part for part in parts if isinstance(part, (list, dict, set))]
 
 
 def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason: str | None) -> ConcretizationError:

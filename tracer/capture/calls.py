@@ -7,7 +7,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -256,6 +256,11 @@ def _is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
     if method.__name__ in _OF_ONE_KEY:
         return holds_unknown(args[0]) if args else False
     return any(may_give_keys(value) for value in args)
+
+
+def listed_iterator(value: Any) -> Any:
+    """A list of what an iterator gives, in its place; anything else as it is."""
+    return list(value) if isinstance(value, Iterator) and not is_captured(value) else value
 
 
 def may_give_keys(value: Any) -> bool:

@@ -450,7 +450,7 @@ class CapturedLoop:
         names: dict[int, str] = {}
         for place in self.places:
             end = ends[place.key]
-            if isinstance(end, list) and names.setdefault(id(end), place.name) != place.name:
+            if isinstance(end, (list, dict, set)) and names.setdefault(id(end), place.name) != place.name:
                 if any(one is not ends[key] for key, one in self.before.items() if ends.get(key) is end):
                     raise CarryTypeError(
                         f"{names[id(end)]} and {place.name} are names of one list behind a round of {self._place()}. Fix: give "

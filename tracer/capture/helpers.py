@@ -42,7 +42,7 @@ __all__ = [
     "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
     "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
     "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
-    "setitem", "slice", "spread", "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "setitem", "slice", "spread", "starred", "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -270,6 +270,7 @@ def times(value: Any, other: Any) -> Any:
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
+    value = starred(value)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
 
 
@@ -284,7 +285,13 @@ def is_sequence(value: Any, count: int, or_more: bool) -> Any:
 
 def spread(value: Any) -> Any:
     """What stands behind a star among elements or arguments."""
+    value = starred(value)
     return list_access.elements_of(value) if is_open_list(value) else value
+
+
+def starred(value: Any) -> Any:
+    """What stands behind a star in a list: of a dict or a set whose keys the program computes, these as a list."""
+    return call(list, value) if has_open_keys(value) or type(value) is DictView else value
 
 
 def pairs_of(value: Any) -> Any:

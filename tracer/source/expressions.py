@@ -186,11 +186,14 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         return helper("getattr", node, node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
 
-    def _visit_display(self, node: ast.expr) -> ast.expr:
+    def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
-        return helper("made", node, node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
-
-    visit_List = _visit_display
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                element.value = helper("starred", element.value, element.value)
+        return helper("made", node, node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         self.generic_visit(node)

@@ -328,6 +328,78 @@ def known_set_gone_over_as_it_shrinks(x):
     return found, left
 
 
+@program
+def gone_over_in_many_ways(x):
+    found = Counter(x.tolist())
+    first, *others = found
+    least = min(found.items(), key=lambda entry: entry[1])
+    pairs = list(zip(found, found.values())), list(enumerate(found.items())), list(reversed(found))
+    tests = any(v > 2 for v in found.values()), 3 in found.values(), (3, 3) in found.items()
+    return first, others, [*found, 0], least, pairs, tests
+
+
+@program
+def made_of_iterators(x):
+    return (
+        set(zip(x.tolist(), x[::-1].tolist())), dict(enumerate(x)), dict(map(lambda v: (v, v * 2), x.tolist())),
+        frozenset(int(v) for v in x), dict.fromkeys(reversed(x.tolist())), Counter(v % 3 for v in x.tolist()),
+    )  # fmt: skip
+
+
+@program
+def until_it_is_empty(x):
+    found, number = Counter(x.tolist()), 0
+    while found:
+        key, count = found.popitem()
+        number = number * 3 + key * count
+    return number, found
+
+
+@program
+def removed_and_added_in_branches(x):
+    found = {}
+    for value in x.tolist():
+        if value > 2:
+            if value in found:
+                del found[value]
+            else:
+                found[value] = value * 2
+    return found, str(found), f"{len(found)}: {found}"
+
+
+class Remembered:
+    def __init__(self):
+        self.values, self.hits = {}, 0
+
+    def square(self, value):
+        if value in self.values:
+            self.hits += 1
+            return self.values[value]
+        self.values[value] = value * value
+        return self.values[value]
+
+
+@program
+def remembered_by_an_object(x):
+    memory, total = Remembered(), 0
+    for value in x.tolist():
+        total += memory.square(value)
+    return total, memory.hits, memory.values
+
+
+@program
+def sets_one_after_the_other(x):
+    current, steps = {int(x[0])}, 0
+    while len(current) < 5:
+        following = set()
+        for value in sorted(current):
+            following.add(value)
+            following.add((value * 3 + 1) % 50)
+        current = following
+        steps += 1
+    return steps, current
+
+
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_short(function):
     check(function, SHORT)
@@ -408,6 +480,22 @@ def test_the_order_of_a_set_is_not_made_up():
 
     with pytest.raises(TracerError, match="order of a set"):
         first(np.arange(3))
+
+
+@pytest.mark.parametrize("made", [dict.fromkeys, set])
+def test_one_of_two_is_not_changed_unnoticed(made):
+    @jit
+    def changed(x):
+        first, second = made(x[:4].tolist()), made(x[4:].tolist())
+        chosen = first if x[0] > 2 else second
+        if made is set:
+            chosen.add(int(x[1]))
+        else:
+            chosen[int(x[1])] = 1
+        return first, second
+
+    with pytest.raises(TracerError, match="one of several"):
+        changed(np.arange(8))
 
 
 def test_keys_are_of_one_kind():

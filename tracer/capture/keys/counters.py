@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from .. import places
-from ..calls import call, implements, may_give_keys
+from ..calls import call, implements, listed_iterator, may_give_keys
 from ..items import getitem
 from ..loops import for_
 from ..places import NO_NAMES
@@ -22,6 +22,7 @@ def _new(kind: type, *args: Any, **more: Any) -> Any:
 
 @implements(Counter)
 def counter(iterable: Any = None, /, **more: Any) -> Counter:
+    iterable = listed_iterator(iterable)
     if not may_give_keys(iterable):
         return _new(Counter, iterable, **more)
     new = _new(Counter)

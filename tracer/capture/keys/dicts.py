@@ -13,7 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
 from ..branches import choose, decide
-from ..calls import DICT_METHODS, call, implements, may_give_keys
+from ..calls import DICT_METHODS, call, implements, listed_iterator, may_give_keys
 from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..iteration import is_captured
@@ -319,6 +319,7 @@ def dict_of(pairs: Any) -> dict:
 
 @implements(dict)
 def dict_(*args: Any, **more: Any) -> dict:
+    args = tuple(map(listed_iterator, args))
     if not args or not _may_give_pairs(args[0]):
         return _new(dict(*args, **more))
     new = _new()
@@ -329,6 +330,7 @@ def dict_(*args: Any, **more: Any) -> dict:
 
 @implements(dict.fromkeys)
 def fromkeys(iterable: Any, value: Any = None, /) -> dict:
+    iterable = listed_iterator(iterable)
     if not may_give_keys(iterable):
         return _new(dict.fromkeys(iterable, value))
     new = _new()

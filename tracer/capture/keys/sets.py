@@ -11,7 +11,7 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray
 from .. import places
-from ..calls import SET_METHODS, implements, may_give_keys
+from ..calls import SET_METHODS, implements, listed_iterator, may_give_keys
 from ..entries import OPEN, UNORDERED, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
 from ..lists.functions import mapped
 from ..lists.runs import instruction_of, length_of, settled
@@ -32,6 +32,7 @@ def _of(kind: type, entries: list[Any]) -> Any:
 
 def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     """``set(elements)``, and what is written ``{a, b}``."""
+    elements = listed_iterator(elements)
     if not may_give_keys(elements):
         made = kind(elements)
         places.note_made(made)

@@ -300,11 +300,11 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
 def note_copies(trace: Trace, value: Any) -> None:
     """What is changed in such a value would not be changed in the list."""
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
-    if structure is pytree.LEAF:
+    if structure is pytree.LEAF and not isinstance(value, set):
         return
     if not isinstance(value, tuple):
         trace.root.copies[id(value)] = value
-    for leaf in leaves:
+    for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
 
 
