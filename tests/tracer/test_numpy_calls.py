@@ -269,3 +269,80 @@ def test_of_unknown_sizes(name):
     some[[2, 9]] = False
     for keep in (every, some, every):
         require_same(jitted(keep, *line()), selected(keep, *line()))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", [0, 1, 2, 50])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64])
+def test_of_all_types_and_sizes(dtype, size):
+    """Where NumPy raises, the same is raised."""
+    rng = np.random.default_rng(size)
+    x = (rng.random(size) * 20 - (5 if np.dtype(dtype).kind in "if" else 0)).astype(dtype)
+    functions = [
+        lambda a: np.histogram(a, 3), lambda a: np.histogram(a, [0, 1, 5], weights=a * 1), lambda a: np.packbits(a),
+        lambda a: np.histogram(a, 7, range=(-1, 5.5), density=True), lambda a: sliding_window_view(a, 2),
+        lambda a: np.add.reduceat(a, [0]), lambda a: np.histogram2d(a, a, 2)[0], lambda a: np.unpackbits(a),
+        lambda a: np.linalg.lstsq(a[:, None] * 1.0, a * 1.0)[0], lambda a: np.maximum.reduceat(a, [1, 0]),
+    ]  # fmt: skip
+    for function in functions:
+        try:
+            expected = function(x)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                jit(function)(x)
+        else:
+            require_same(jit(function)(x), expected)
+
+
+def test_lists_of_columns():
+    def counted(x, y):
+        return np.histogramdd([x, y], 3)[0], np.histogramdd((x, y), [2, [0.0, 0.5, 1.0]])[0], np.histogram2d(x, y, [2, 3])[0]
+
+    x, y, *_ = line()
+    require_same(jit(counted)(x, y), counted(x, y))
+
+
+def test_eigenvalues_that_are_real_in_some_calls():
+    """The function is traced again where the dtype turns out to be the other one."""
+
+    @jit
+    def values(a):
+        return np.linalg.eigvals(a)
+
+    turn, scale = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.diag([1.0, 2.0])
+    for a in (scale, turn, turn, scale):
+        require_same(np.sort_complex(values(a)), np.sort_complex(np.linalg.eigvals(a)))
+        assert values(a).dtype == np.linalg.eigvals(a).dtype
+
+
+def test_real_and_complex_eigenvalues_in_one_call_are_refused():
+    def radii(matrices):
+        total = 0.0
+        for a in matrices:
+            total += abs(np.linalg.eigvals(a)).max()
+        return total
+
+    matrices = np.array([[[0.0, 1.0], [(-1.0) ** k, 0.0]] for k in range(40)])
+    with pytest.raises(NotImplementedError, match="real and complex in one call"):
+        jit(radii)(matrices)
+
+
+def test_long_segments_of_reduceat():
+    x = np.random.default_rng(0).random((3000, 2))
+    places = np.array([5, 2900, 2900, 3, 1500, 7])
+    for ufunc in (np.add, np.maximum, np.multiply):
+        function = lambda x, places: ufunc.reduceat(x, places)  # noqa: B023, E731
+        require_same(jit(function)(x, places), function(x, places))
+
+
+def test_windows_are_views():
+    """They see what is written to the array, and cannot be written to."""
+
+    def seen(x):
+        windows = sliding_window_view(x, 3)
+        x[0] = 9
+        return windows.sum(), windows.strides, windows.flags.writeable
+
+    require_same(jit(seen)(np.arange(5.0)), seen(np.arange(5.0)))
+    with pytest.raises(ValueError, match="read-only"):
+        jit(lambda x: sliding_window_view(x, 3).fill(0))(np.arange(5.0))

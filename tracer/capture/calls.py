@@ -54,8 +54,8 @@ NEEDS_ARRAYS: dict[str, Callable] = {}
 # lists of lists.)
 _FUNCTION_OF_ARRAYS = type(np.mean)
 _ASK_ELEMENTS = {
-    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.lexsort, np.linalg.multi_dot, np.piecewise,
-    np.ravel_multi_index, np.select, np.stack, np.vstack,
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.histogramdd, np.hstack, np.lexsort, np.linalg.multi_dot,
+    np.piecewise, np.ravel_multi_index, np.select, np.stack, np.vstack,
 }  # fmt: skip
 
 # What is written otherwise as a rule, by the names of the special methods of containers; they take the container.

@@ -20,7 +20,7 @@ from .sorting import elements_at
 @implements_dynamic(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """The number of bins must be known while tracing, unless it is estimated."""
-    line, weights = _line(a), None if weights is None else _line(weights)
+    line, weights = _line(a), None if weights is None else np.ravel(as_array(weights))
     if weights is not None and weights.ndim == line.ndim and _bounds(weights) != _bounds(line):
         raise ValueError("weights should have the same shape as a.")
     if isinstance(bins, str):

@@ -392,8 +392,7 @@ def multi_dot(arrays, *, out=None):
         return multiply(i, k) @ multiply(k + 1, j)
 
     product = multiply(0, len(matrices) - 1)
-    shape = tuple(size for size, dropped in zip(product.shape, (first, last)) if not dropped)
-    return store(out, product.reshape(shape) if shape != product.shape else product)
+    return store(out, product[0 if first else slice(None), 0 if last else slice(None)])
 
 
 # --- norms ---
