@@ -102,9 +102,9 @@ def poly(seq_of_zeros: Any) -> Any:
     found = complex_eigenvalues(found) if found.ndim == 2 else found.astype(np.common_type(found))
     if not found.size:
         return 1.0
-    first = np.zeros(found.shape[0] + 1, found.dtype)
+    first = FUNCTIONS[np.zeros](found.shape[0] + 1, found.dtype)
     first[0] = 1
-    product = fori_loop(0, found.shape[0], lambda k, a: a + np.concatenate([a[:1] * 0, a[:-1]]) * -found[k], as_traced(first))
+    product = fori_loop(0, found.shape[0], lambda k, a: a + np.concatenate([a[:1] * 0, a[:-1]]) * -found[k], first)
     if not found.element_type.is_complex:
         return product
     pairs = np.all(np.sort(found) == np.sort(found.conjugate()))
@@ -129,16 +129,16 @@ def polydiv(u: Any, v: Any) -> Any:
         raise NotImplementedError("np.polydiv of an array whose size is known at run time only is not implemented")
     u, v = (np.atleast_1d(as_traced(one)) + 0.0 for one in (u, v))
     kind, steps = (u[:1] + v[:1]).dtype, u.shape[0] - v.shape[0] + 1
-    quotient, rest, scale = np.zeros(max(steps, 1), kind), u.astype(kind), 1.0 / v[0]
+    quotient, rest, scale = FUNCTIONS[np.zeros](max(steps, 1), kind), u.astype(kind), 1.0 / v[0]
 
     def step(k: Any, state: Any) -> Any:
         quotient, rest = state
         part = scale * rest[k]
-        places = k + np.arange(v.shape[0])
+        places = k + FUNCTIONS[np.arange](v.shape[0])
         return _set(quotient, k, part), _set(rest, places, rest[places] - part * v)
 
     if steps > 0:
-        quotient, rest = fori_loop(0, steps, step, (as_traced(quotient), rest))
+        quotient, rest = fori_loop(0, steps, step, (quotient, rest))
     is_left = np.logical_not(np.isclose(rest, 0, rtol=1e-14))
     leading = np.where(np.any(is_left), np.argmax(is_left), rest.shape[0] - 1)[()]
     return quotient, rest[leading:]
@@ -165,11 +165,6 @@ def polyfromroots(roots: Any) -> Any:
         parts = [np.convolve(parts[number], parts[number + half]) for number in range(half)]
         parts[0] = np.convolve(parts[0], last) if odd else parts[0]
     return parts[0]
-
-
-@implements(np.lexsort)
-def lexsort(keys: Any, axis: int = -1) -> Any:
-    return np.lexsort(tuple(keys) if isinstance(keys, list) else keys, axis)
 
 
 @implements(warnings.warn)

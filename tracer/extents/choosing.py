@@ -125,7 +125,7 @@ def _along_axis(array: TracedArray, indices: TracedArray, axis: int) -> tuple[An
     places = []
     for d in range(array.ndim):
         size = array.shape[d]
-        own = arange(size) if isinstance(size, TracedArray) else np.arange(size)
+        own = (arange if isinstance(size, TracedArray) else FUNCTIONS[np.arange])(size)
         places.append(indices if d == axis else own[tuple(slice(None) if other == d else None for other in range(array.ndim))])
     return tuple(places)
 
@@ -193,8 +193,7 @@ def put(a, ind, v, mode="raise"):
         indices = _in_range(indices, a.shape[0], mode, "")
     count = indices.shape[0] if indices.ndim else 1
     if values.ndim and values.size is not count:
-        numbers = arange(count) if isinstance(count, TracedArray) else np.arange(count)
-        values = _repeated(values, as_array(numbers))
+        values = _repeated(values, (arange if isinstance(count, TracedArray) else FUNCTIONS[np.arange])(count))
     a[indices] = values.astype(a.dtype)
 
 

@@ -100,7 +100,7 @@ def _sorted_slices(array: TracedArray, axis: int) -> tuple[TracedArray, Sorted]:
     ordered = rows[order]
     differ = np.any(ordered[1:] != ordered[:-1], axis=1)
     first = np.concatenate([np.ones_like(differ, shape=(1,)), differ])
-    positions = as_array(np.arange(count))
+    positions = FUNCTIONS[np.arange](count)
     return positions, Sorted(slices[order], order, first, _count(trace, positions))
 
 

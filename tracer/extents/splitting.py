@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..recording.array import TracedArray, as_index
 from ..recording.dynamic_array import DynamicArray
-from ..recording.function_tables import implements_dynamic
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
 from .broadcasting import as_array
 from .creation import arange
@@ -94,7 +95,7 @@ def insert(arr, obj, values, axis=None):
         count = values.shape[axis] if values.ndim == arr.ndim else 1
         places = np.repeat(places, count)
     order = np.argsort(places, kind="stable")
-    new = places[order] + np.arange(count)
+    new = places[order] + FUNCTIONS[np.arange](count)
     longer = arange(size + count)
     is_new = np.isin(longer, new)
     old = longer - np.cumsum(is_new)
@@ -113,8 +114,8 @@ def resize(a, new_shape):
     a, shape = np.ravel(as_array(a)), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
     shape = tuple([as_index(size, "as a size of a shape") for size in shape])
     require(a.shape[0] > 0, NotImplementedError, "np.resize of an array without elements, known at run time only")
-    positions = np.arange(int(np.prod(shape)))
-    return a[as_array(positions) % a.shape[0]].reshape(shape)
+    positions = FUNCTIONS[np.arange](math.prod(shape))
+    return a[positions % a.shape[0]].reshape(shape)
 
 
 @implements_dynamic(np.block)

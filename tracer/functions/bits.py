@@ -11,11 +11,11 @@ from ..recording.function_tables import implements
 from ..recording.operands import as_strong, normalize_axis, prepare
 
 
-def _shifts(bitorder: str) -> np.ndarray:
+def _shifts(bitorder: str) -> TracedArray:
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
-    shifts = np.arange(8, dtype=np.uint8)
-    return shifts[::-1] if bitorder == "big" else shifts
+    shifts = list(range(8))
+    return as_strong(shifts[::-1] if bitorder == "big" else shifts).astype(np.uint8)
 
 
 def _last(array: Any, axis: Any) -> tuple[TracedArray, int]:
