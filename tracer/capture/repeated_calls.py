@@ -80,19 +80,39 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
 
 
 def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, captured: Callable[..., Any]) -> Any:
-    """The first call of this form, recorded where it stands."""
+    """The first call of this form, recorded where it stands; in a recursion, where others will come, as a computation again."""
     root, made = trace.root, trace.builder.instructions
     begin, messages, before = len(made), len(root.error_messages), _done_outside(root)
-    result = captured(*form.args, **form.kwargs)
+    is_recursion = any(key[0] == form.key[0] for key in calls.running[:-1])
+    written: dict[Storage, hlo.Instruction] = {}
+    with trace.logging_writes(written):
+        result = captured(*form.args, **form.kwargs)
     size = size_of(made[begin:])
     if size < _SHORTEST:
-        if not any(key[0] == form.key[0] for key in calls.running[:-1]):  # a recursion ends with a short call
+        if not is_recursion:  # which ends with a short call
             calls.short.add(function.__code__)
         return result
     behind = form_of_call(trace, function, form.args, form.kwargs)
     alike = behind is not None and behind.key == form.key and _done_outside(root) == before
-    calls.known[form.key] = form, FirstCall(size, _kinds(root.error_messages[messages:])) if alike else None
-    return result
+    first = FirstCall(size, _kinds(root.error_messages[messages:])) if alike else None
+    calls.known[form.key] = form, first
+    if first is None or not is_recursion:
+        return result
+    changed = _rewritten(trace, written)
+    recorded = _recorded(trace, form, function, captured, first)
+    calls.known[form.key] = form, recorded
+    if recorded is None or not recorded.may_be_called(form):
+        _rewritten(trace, changed)
+        return result
+    return recorded.call(trace, form)
+
+
+def _rewritten(trace: Trace, values: dict[Storage, hlo.Instruction]) -> dict[Storage, hlo.Instruction]:
+    """What these storages hold, which is these values from now on."""
+    held = {storage: trace.read(storage) for storage in values}
+    for storage, value in values.items():
+        trace.write(storage, value)
+    return held
 
 
 def _recorded(
