@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import functools
 import heapq
 import json
 import re
@@ -172,7 +173,7 @@ def test_arguments_leaked_between_functions():
         ({1, 2}, "sets have no order"),
         (datetime.date(2020, 1, 1), "neither an array"),
         (object(), "static_argnames"),
-        (lambda: 1, "static_argnames"),
+        (functools.partial(int), "static_argnames"),
     ],
 )
 def test_arguments_that_cannot_be_traced(value, match):
@@ -271,3 +272,10 @@ def test_what_is_hashed():
     with pytest.raises(ConcretizationError, match="needs a hash"):
         compiled(lambda x: {x[0]})(np.ones(2))
     assert compiled(lambda n: len({n, n + 1, 4}))(3) == 2
+
+
+def test_branches_of_a_function_without_source():
+    space = {}
+    exec("def f(x):\n    return x if x > 0 else -x", space)
+    with pytest.raises(ConcretizationError, match="The source of this function cannot be read.*IPython"):
+        jit(space["f"])(1.0)

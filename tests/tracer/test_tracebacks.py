@@ -296,3 +296,15 @@ def test_a_notebook():
         shell.clear_instance()
     assert "total += x[i]" in text and "phlox/" not in text
     assert len(text.splitlines()) < 25
+
+
+def test_an_error_in_a_loop_that_is_tried_in_several_ways_is_shown_once():
+    @jit
+    def repeated(a, x):
+        for _ in range(10):
+            x = a @ x
+        return x
+
+    with pytest.raises(ValueError, match="mismatch") as caught:
+        repeated(np.ones((3, 3)), np.ones(4))
+    assert caught.value.__context__ is None or caught.value.__suppress_context__

@@ -98,29 +98,25 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     if isinstance(rows.length, TracedArray) and rows.length.known_value is None:
         return _with_static_numbers(rows.length, lambda: _captured(rows, None, body, orelse, names))
     count = len(rows)
-    if count > 1 and _is_long(trace, rows, body, names):
-        try:
-            return _attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
-        except Exception as error:
-            if count > _MOST_ROUNDS:
-                raise
-            trace.root.long_loops[body.__code__, count] = False
-            _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {error}")
-            return _unrolled_instead(rows, body, orelse, names, error)
-    _note_unrolled(body, f"{count} rounds, unrolled as they are short")
-    return _one_by_one(_Rounds(rows), body, orelse, names)
+    if count <= 1 or not _is_long(trace, rows, body, names):
+        _note_unrolled(body, f"{count} rounds, unrolled as they are short")
+        return _one_by_one(_Rounds(rows), body, orelse, names)
+    try:
+        return _attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
+    except Exception as error:
+        if count > _MOST_ROUNDS:
+            raise
+        failure = error
+    trace.root.long_loops[body.__code__, count] = False
+    _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
+    try:
+        return _one_by_one(_Rounds(rows), body, orelse, names)
+    except TooDeep:  # each round may be the last one
+        raise failure from None
 
 
 def _note_unrolled(body: Block, what: str) -> None:
     current_trace().root.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
-
-
-def _unrolled_instead(rows: Rows, body: Block, orelse: Block | None, names: Names, error: Exception) -> Any:
-    """The loop, which could not be captured, round by round; where each may be the last, too many are inside of each other."""
-    try:
-        return _one_by_one(_Rounds(rows), body, orelse, names)
-    except TooDeep:
-        raise error from None
 
 
 class _Rounds:

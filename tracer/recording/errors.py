@@ -125,6 +125,8 @@ class ConcretizationError(TracerError):
         library, self.location = libraries.caller()
         self.array, self.purpose = array, purpose
         hint = libraries.way_out(library) if library else hint or _GENERAL_HINT
+        if hint is HINTS["bool"] and self.location and not linecache.getline(self.location.file, self.location.line):
+            hint = _NO_SOURCE
         self.sources = None
         trace = current_trace()
         if trace is not None:
@@ -150,6 +152,11 @@ def _joined(names: list[str]) -> str:
 _GENERAL_HINT = (
     "Use np.where, cond, while_loop or fori_loop for decisions and loops that depend on it, or name the argument that it comes "
     "from in static_argnames."
+)
+
+_NO_SOURCE = (
+    "The source of this function cannot be read, so that its loops and branches are not captured: define it in a file, a "
+    "notebook or IPython, or at the prompt of Python 3.13 or later."
 )
 
 HINTS = {
