@@ -9,7 +9,7 @@ NOT_YET = {
     "learning_lab.decision_tree": "time: a call takes more than 5 s",
     "learning_lab.layers_and_adam": "time: a call takes more than 5 s",
     "life_lab.random_walkers": "error: TracerError: list.append takes a list whose length the p...",
-    "life_lab.walk_uphill": "error: TooDeep: The traced value pred[] is used to end a recurs...",
+    "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "linear_algebra.determinant_by_elimination": "error: TracerError: a list is changed that is one of several, o...",
     "messages.fixed_point": "error: ConcretizationError: The traced value pred[] is used to...",
     "number_theory.trial_division": "error: IndexError: arrays used as indices must be of integer (o...",

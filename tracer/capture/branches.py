@@ -49,10 +49,6 @@ MOST_ALTERNATIVES = 32
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
 
 
-class TooDeep(ConcretizationError):
-    """More branches are inside of each other than anybody writes."""
-
-
 class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
@@ -94,10 +90,12 @@ def decide(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     if len(_state.tests) >= _DEEPEST:
-        raise TooDeep(
+        error = ConcretizationError(
             test, f"to end a recursion, which went on for {_DEEPEST} calls inside of each other",
             "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames.",
         )  # fmt: skip
+        error.is_of_depth = True
+        raise error
     branches = Branches(outer, "if")
     sides = [
         _recorded(test, branches.begin(name), function, (*live, *dead), before)

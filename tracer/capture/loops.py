@@ -15,7 +15,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, ConcretizationError
 from ..recording.trace import PackedInputs, Storage, Trace
-from .branches import TooDeep, decide, truth
+from .branches import decide, truth
 from .captured_loop import Aliased, CapturedLoop, without_continue
 from .choices import Choice, Maybe
 from .distribution import condition, truth_of
@@ -111,8 +111,10 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
         return _one_by_one(_Rounds(rows), body, orelse, names)
-    except TooDeep:  # each round may be the last one
-        raise failure from None
+    except ConcretizationError as error:
+        if error.is_of_depth:  # each round may be the last one
+            raise failure from None
+        raise
 
 
 def _note_unrolled(body: Block, what: str) -> None:

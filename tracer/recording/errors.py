@@ -119,6 +119,7 @@ class ConcretizationError(TracerError):
     """
 
     sources: frozenset[hlo.Instruction] | None
+    is_of_depth = False  # whether it is what too many branches inside of each other need
     outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
