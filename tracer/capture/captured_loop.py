@@ -313,6 +313,9 @@ class CapturedLoop:
         """Raises _Again where it was not known what an array or a list may be behind a round."""
         missing = self.aliases.note_round(rows)
         missing |= self.aliases.note_elements([(slot.place, ends.get(slot.place.key)) for slot in slots])
+        for key in self.aliases.shared_with_changed() & self.growing.keys():
+            self._carry_growing(key)
+            missing = True
         if missing:
             raise _Again(self)
 

@@ -144,7 +144,7 @@ class Generated(TracedGenerator):
     """A generator expression while a function is traced."""
 
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
-        super().__init__(lambda: whole(loop.iterable), loop.push)
+        super().__init__(lambda: whole(loop.iterable) if self.found is None else iter(self.found), loop.push)
         self.loop = loop
         self.is_open: bool | None = None
         self.found: list[Any] | None = None

@@ -35,6 +35,7 @@ class LoopAliases:
         self._in_list = Storage(outer, None)  # the token of arrays that a list holds, and another place, too
         self._together: set[frozenset[ArrayPlace]] = set()  # pairs that may hold one array when a round begins
         self._entered: dict[ArrayPlace, Storage] = {}
+        self._values: dict[ArrayPlace, tuple[Storage, Any]] = {}  # what these are when a round begins
         self._put_into_lists: set[Storage] = set()  # arrays that a round has made
         self._reachable: set[Storage] = set()
         self._elements: set[Any] = set()  # slots with a list that is an element of another one, too
@@ -58,6 +59,7 @@ class LoopAliases:
         for one, other in itertools.combinations(self._entered, 2):
             if frozenset((one, other)) not in self._together:
                 keep_apart(self._entered[one], self._entered[other])
+        self._values = {place: (storage, storage.instruction) for place, storage in self._entered.items()}
         self._entered = {}
 
     def note_together(self, rows: dict[Any, Sequence[Any]]) -> bool:
@@ -73,6 +75,11 @@ class LoopAliases:
         missing = not found <= self._together
         self._together |= found
         return missing
+
+    def shared_with_changed(self) -> set[Any]:
+        """The keys of what may hold an array of a slot that rounds change in place."""
+        changed = {place for place, (storage, before) in self._values.items() if storage.instruction is not before}
+        return {key for pair in self._together if pair & changed for key, _ in pair}
 
     def forget(self, key: Any) -> None:
         """To be called where a slot's numbers have become others."""

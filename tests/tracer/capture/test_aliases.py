@@ -346,6 +346,7 @@ LISTS = [
     "x[0] += 1\nout.append(x)",
     "x = x + 1; out.append(x); x[1] = i",
     "out.append(x); x = x * 2; x[0] = i",
+    "x[0] = i; x = x * 1; out.append(x)",
     "out.append((i, x)); w[0] += 1",
     "out.append(x[1:]); x[0] = 5; x = x + 0",
     "row = [i, x[0]]; out.append(row); row[0] = 7",
