@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import hlo
 from ..control_flow.bodies import ValueType
 from ..recording.array import TracedArray
@@ -12,7 +14,7 @@ from ..recording.trace import Trace
 
 
 class _Row:
-    """How a row is read: a position in its array."""
+    """How a row is read and written: a position in its array."""
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -22,10 +24,15 @@ class _Row:
         starts, limits = (self.position, *[0] * (len(sizes) - 1)), (self.position + 1, *sizes[1:])
         return hlo.reshape(hlo.slice(base, starts, limits), sizes[1:])
 
+    def write(self, trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
+        starts = [hlo.constant(np.int64(start)) for start in (self.position, *[0] * value.shape.rank)]
+        return hlo.dynamic_update_slice(base, hlo.reshape(value, (1, *value.shape.dimensions)), *starts)
+
 
 def row_of(array: TracedArray, position: int, kind: ValueType) -> TracedArray:
-    """A row of an array that nothing else writes to; it costs nothing until it is used."""
-    row = TracedArray.view_of(array, array.shape[1:], _Row(position), None)
+    """A row of an array to which rows alone write; it costs nothing until it is used."""
+    place = _Row(position)
+    row = TracedArray.view_of(array, array.shape[1:], place, place.write)
     row.weak_type, row.is_scalar = kind.weak_type, kind.is_scalar
     return row
 

@@ -780,3 +780,26 @@ def test_arrays_of_several_lists(function):
 def test_lists_of_other_lengths_are_no_array():
     with pytest.raises(ValueError, match="same shape"):
         jit(arrays_of_lists_that_may_differ)(VALUES[2][0])
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_elements_that_are_arrays_are_changed_in_place(count):
+    def f(x):
+        out = []
+        for i in range(count):
+            out.append(np.zeros(2) + i * x[0])
+        out[1][0] = 7
+        for row in out[:2]:
+            row += x[1]
+        whole = np.array(out)
+        whole[0] = 5
+        last = out[-1]
+        last *= 2
+        return out, whole, last
+
+    jitted = jit(f)
+    for x in (np.array([1.0, 2.0]), np.array([3.0, -1.0])):
+        expected, found = f(x), jitted(x)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        np.testing.assert_array_equal(found[2], expected[2])
