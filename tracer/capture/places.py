@@ -159,8 +159,25 @@ class Journal(dict[Any, tuple[Place, Any]]):
         self.stays = stays
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
-        if place.key not in self and id(getattr(place, "holder", None)) not in self.made:
-            self[place.key] = place, before()
+        if place.key in self or id(getattr(place, "holder", None)) in self.made:
+            return
+        if isinstance(place, Item) and id(place.holder) in self:
+            return
+        value = before()
+        if isinstance(place, Contents) and isinstance(place.holder, dict):
+            value = self._with_items_put_back(place.holder, dict(value))
+        self[place.key] = place, value
+
+    def _with_items_put_back(self, holder: dict, contents: dict) -> dict:
+        """What a dict held before single items of it were changed, which is no longer told of these."""
+        for key, (place, before) in list(self.items()):
+            if isinstance(place, Item) and place.holder is holder:
+                del self[key]
+                if before is UNBOUND:
+                    contents.pop(place.index, None)
+                else:
+                    contents[place.index] = before
+        return contents
 
 
 class _Journals(threading.local):

@@ -1,0 +1,69 @@
+"""Items of dicts, and dicts as a whole, changed in one branch, loop or try statement."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+
+def item_and_whole(x):
+    d = {"a": 1}
+    if x[0] > 0:
+        d["a"] = 5
+        d.update(a=7)
+    return d
+
+
+def whole_and_item(x):
+    d = {"a": 1}
+    if x[0] > 0:
+        d.update(a=4)
+        d["a"] += 1
+    else:
+        d["a"] = 9
+        d.clear()
+        d["a"] = x[1]
+    return d
+
+
+def branches_in_branches(x):
+    d = {"a": 1, "b": 2}
+    if x[0] > 0:
+        d["a"] = 5
+        if x[1] > 2:
+            d["b"] = 7
+            d.pop("a")
+            d["a"] = 3
+        d["b"] += 1
+    return d
+
+
+def in_a_loop(x):
+    d = {"a": 1, "b": 2.0}
+    for i in range(300):
+        d["a"] += i
+        if x[i % 3] > 1:
+            d["b"] += x[i % 3]
+            d.update(b=d["b"] * 0.5, a=0)
+    return d
+
+
+def behind_an_exception(x):
+    d = {"a": 1}
+    try:
+        d["a"] = 2
+        d.update(a=3)
+        if x[0] < 0:
+            raise ValueError
+    except ValueError:
+        d["a"] += 10
+    return d
+
+
+@pytest.mark.parametrize("function", [item_and_whole, whole_and_item, branches_in_branches, in_a_loop, behind_an_exception])
+def test_both_are_changed(function):
+    jitted = jit(function)
+    for sign in (1, -1, 1):
+        x = np.array([1.0, 2.0, 3.0]) * sign
+        expected, found = function(x), jitted(x)
+        assert list(found) == list(expected)
+        np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-12)
