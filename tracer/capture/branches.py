@@ -46,6 +46,8 @@ from .raising import is_raised_by_user, record_raise
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
+# What Python and NumPy raise of values that are known, where the program comes there.
+_ON_ONE_SIDE = (IndexError, KeyError, ZeroDivisionError)
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
 
 
@@ -176,7 +178,7 @@ def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places
             try:
                 side.outcome = function() if function is not None else None
             except Exception as error:
-                if not is_raised_by_user(error):
+                if not is_raised_by_user(error) and not isinstance(error, _ON_ONE_SIDE):
                     raise
                 side.raised = error
             side.values = {place.key: place.get() for place in places}

@@ -88,3 +88,48 @@ def test_exceptions_are_those_of_the_undecorated_function(function, capsys):
     jitted = jit(function)
     for a in (2.0, 0.5, -1.0, 2.0):
         assert_alike(outcome(jitted, (a,), capsys), outcome(function, (a,), capsys))
+
+
+def index_on_one_side(x, n):
+    x[0] = 5
+    if n > 3:
+        return x[7]
+    return x[0]
+
+
+def key_on_one_side(x, n):
+    y = {"a": 1}["b"] if n > 3 else x[0]
+    return y, 1 // 0 if n > 100 else 5
+
+
+def behind_prints_and_changes(x, n):
+    x[1] = 4
+    print("first")
+    if n > 3:
+        print("second")
+        x[2] = [1, 2][5]
+        print("third")
+    return x[2] > 0 and x[1]
+
+
+def caught_on_one_side(x, n):
+    try:
+        y = x[8] if n > 3 else 1.0
+    except IndexError as error:
+        y = str(error)
+    return y
+
+
+@pytest.mark.parametrize("function", [index_on_one_side, key_on_one_side, behind_prints_and_changes, caught_on_one_side])
+def test_errors_of_values_that_are_known_are_those_of_one_side(function, capsys):
+    jitted = jit(function)
+    for n in (2, 7, 1):
+        outcomes = []
+        for run in (function, jitted):
+            x = np.arange(3.0)
+            try:
+                found = run(x, n)
+            except (IndexError, KeyError) as error:
+                found = type(error), str(error)
+            outcomes.append((found, x.tolist(), capsys.readouterr().out))
+        assert outcomes[0] == outcomes[1]
