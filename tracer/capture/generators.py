@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..outside.ownership import is_of_the_user
+from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
 from . import places
 from .calls import call
 from .iteration import Lazy
@@ -28,16 +30,29 @@ class TracedGenerator(Lazy):
     def __init__(self, pull: Callable[[], Iterator[Any]], push: Callable[[Take], Any]) -> None:
         self._pull, self._push = pull, push
         self._iterator: Iterator[Any] | None = None
-        self._is_pushed = False
+        self._trace = current_trace()
+        self._is_pushed = self._is_left = False
 
     def push(self, take: Take) -> None:
+        """Raises TracerError in a loop or a branch that is captured, where the generator has been made outside of it."""
+
+        def watched(value: Any) -> Any:
+            ends = take(value)
+            self._is_left = self._is_left or ends is not None and ends is not False
+            return ends
+
         if self.has_begun:
             for value in self:
                 if take(value):
                     return
             return
+        if current_trace() is not self._trace:
+            raise TracerError(
+                "a generator that is made outside of a loop or a branch that depends on traced values is gone over in it. Fix: "
+                "make it there, or make a list of it before (list(...))"
+            )
         self._is_pushed = True
-        self._push(take)
+        self._push(watched)
 
     @property
     def has_begun(self) -> bool:
@@ -65,6 +80,11 @@ class TracedGenerator(Lazy):
         return next(self._values())
 
     def _values(self) -> Iterator[Any]:
+        if self._is_left:
+            raise TracerError(
+                "a generator is gone on with behind a loop over it that was left. Fix: make a list of it before (list(...)), or "
+                "take the first values by next(...)"
+            )
         if self._iterator is None:
             self._iterator = iter(()) if self._is_pushed else self._pull()
         return self._iterator

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from phlox import TracerError, jit
 
 from ...support.undecorated import check
 
@@ -139,7 +140,7 @@ def finally_at_a_break(x):
     def gen(n):
         try:
             for k in range(n):
-                yield k
+                yield k + 0
         finally:
             log.append("end")
 
@@ -194,7 +195,7 @@ class Bag:
 
     def items(self):
         for i, v in enumerate(self.a):
-            yield i, v
+            yield i, v + 0
 
 
 def iterable_object(x):
@@ -389,7 +390,95 @@ def into_a_dict(x):
     return len(d)
 
 
+def up(x):
+    for v in x:
+        if v > 0:
+            yield v
+
+
+def exhausted_in_the_first_round(x):
+    g = up(x)
+    s = 0
+    for i in range(100):
+        for v in g:
+            s += v + i
+    return s
+
+
+def exhausted(x):
+    g = up(x)
+    a = list(g)
+    return a, list(g), sum(g)
+
+
+def expression_that_is_exhausted(x):
+    g = (v * 2 for v in x if v > 0)
+    s = 0.0
+    for v in g:
+        s += v
+    for v in g:
+        s += v + 100
+    return s
+
+
+def left_in_each_round(x):
+    s = 0
+    for i in range(50):
+        g = up(x * i)
+        for v in g:
+            s += v
+            if s > 10:
+                break
+    return s
+
+
+def last_value(x):
+    total = 0.0
+    for v in up(x):
+        total += v
+    return v, total
+
+
+def of_several_types(x):
+    def gen():
+        yield 1.0
+        yield x[0]
+        yield "text"
+
+    return list(gen()), [type(v).__name__ for v in gen()]
+
+
+def of_tuples(x):
+    def gen():
+        for i in range(3):
+            yield i, x[i]
+
+    a = dict(gen())
+    (p, q), *r = gen()
+    return a, p, q, r, max(gen(), key=lambda t: t[1])
+
+
+def grid(x):
+    def grid(n):
+        for i in range(n):
+            for j in range(n):
+                yield i, j
+
+    out = np.zeros((20, 20))
+    for i, j in grid(20):
+        out[i, j] = x[i % 4] * j
+    return out
+
+
 PROGRAMS = [
+    exhausted_in_the_first_round,
+    exhausted,
+    expression_that_is_exhausted,
+    left_in_each_round,
+    last_value,
+    of_several_types,
+    of_tuples,
+    grid,
     listed,
     summed,
     numbered_and_left,
@@ -433,3 +522,25 @@ def test_programs_do_what_they_do_undecorated(program):
     jitted = check(program, np.array([0.5, -1.5, 2.5, 3.5]))
     check(jitted, np.array([5.5, -1.5, 2.5, 13.5]))
     check(jitted, np.array([7.5, 1.5, 2.5, 3.5]))
+
+
+def gone_on_with(x):
+    values = up(x)
+    for v in values:
+        if v > 2:
+            break
+    return v, list(values)
+
+
+def made_outside_of_the_branch(x):
+    values, total = up(x), 0.0
+    if x[0] > 0:
+        for v in values:
+            total += v
+    return total
+
+
+@pytest.mark.parametrize("program", [gone_on_with, made_outside_of_the_branch])
+def test_what_cannot_be_gone_on_with_is_an_error(program):
+    with pytest.raises(TracerError, match="make a list of it before"):
+        jit(program)(np.array([0.5, -1.5, 2.5, 3.5]))
