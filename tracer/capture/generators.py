@@ -82,8 +82,8 @@ class TracedGenerator(Lazy):
     def _values(self) -> Iterator[Any]:
         if self._is_left:
             raise TracerError(
-                "a generator is gone on with behind a loop over it that was left. Fix: make a list of it before (list(...)), or "
-                "take the first values by next(...)"
+                "a generator is gone on with behind a loop over it that was left. Fix: make a list of it before (list(...)), "
+                "or take the first values by next(...)"
             )
         if self._iterator is None:
             self._iterator = iter(()) if self._is_pushed else self._pull()
