@@ -26,7 +26,7 @@ class Deferred:
     __slots__ = ("function", "values")
 
     def __init__(self, function: Callable[..., Any], *values: Any) -> None:
-        values = [pytree.tree_map(_as_it_is_now, _with_open_arguments(value)) for value in values]
+        values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), value) for value in values]
         self.function, self.values = function, tuple(values)
 
     def __add__(self, other: Any) -> Any:
