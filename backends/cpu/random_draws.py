@@ -46,6 +46,10 @@ def draw_bytes(instruction: Instruction) -> int:
     return 8 * _slots(instruction.shape.size) if is_noted else 0
 
 
+def _is_false(condition: ir.Value) -> bool:
+    return isinstance(condition, ir.Constant) and not condition.constant
+
+
 def _slots(count: int) -> int:
     """A power of 2 that is more than the count, so that few of them meet at one place."""
     return 1 << int(1.5 * count).bit_length()
@@ -61,10 +65,15 @@ class _Drawing:
     def result(self, instruction: Instruction, stopped: ir.Value, parameters: list[Leaf]) -> Leaf:
         b, shape = self.b, instruction.shape
         if not shape.rank and not self.draw.is_bounded:
+            if _is_false(stopped):
+                return self._drawn(self._bitgen(self.handle), parameters)
             zero = ir.Constant(scalar_register_type(shape.element_type), 0)
             numbers = [lambda: [zero], lambda: [self._drawn(self._bitgen(self.handle), parameters)]]
             return chosen(b, stopped, numbers, "drawn")[0]
         output = self.frame.output(instruction)
+        if _is_false(stopped):
+            self._fill(output, self._bitgen(self.handle), parameters, self.frame.scratch(instruction))
+            return output if shape.rank else output.load(b, (), 1)
         with b.if_else(stopped, likely=False) as (nothing, something):
             with nothing:
                 self._fill_with(output.pointer, 0, output.shape.byte_size)
