@@ -308,6 +308,7 @@ HOLDER = SimpleNamespace(rng=GENERATOR(3), legacy=RANDOM_STATE(4))
 def restart():
     OUTSIDE.bit_generator.state = GENERATOR(1).bit_generator.state
     CONFIG["rng"], HOLDER.rng, HOLDER.legacy = GENERATOR(2), GENERATOR(3), RANDOM_STATE(4)
+    BITS.state = np.random.PCG64(8).state
     np.random.seed(5)
     random.seed(6)
 
@@ -347,6 +348,9 @@ def made_in_the_function(seed, count):
     return total, rng.integers(10)
 
 
+BITS = np.random.PCG64(8)
+
+
 def made_of_bit_generators(seed, x):
     return [
         np.random.Generator(np.random.PCG64(seed)).random() * x,
@@ -354,6 +358,9 @@ def made_of_bit_generators(seed, x):
         np.random.RandomState(np.random.MT19937(seed + 1)).rand() * x,
         np.random.default_rng([seed, 4]).random() * x,
         np.random.default_rng(np.random.SeedSequence(7)).random() * x,
+        np.random.Generator(np.random.PCG64(5)).random() * x,
+        [np.random.default_rng(one).random() for one in np.random.SeedSequence(7).spawn(2)],
+        np.random.Generator(BITS).random() * x,
     ]
 
 
@@ -585,6 +592,12 @@ def test_a_list_outside_is_shuffled():
 def test_lists_of_texts_are_not_shuffled():
     with pytest.raises(TracerError, match="numbers of one type"):
         jit(lambda: random.shuffle(["a", "b"]))()
+
+
+def test_generators_without_a_seed():
+    jitted = jit(lambda: (np.random.default_rng().random(), np.random.Generator(np.random.PCG64()).random()))
+    (first, second), (third, fourth) = jitted(), jitted()
+    assert len({first, second, third, fourth}) == 4
 
 
 def test_generators_that_are_returned():

@@ -6,7 +6,6 @@ then gone as far as the program has (docs/random_numbers.md).
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -89,20 +88,20 @@ pytree.register_pytree(_Seeded, lambda made: (made[1:], made.kind), lambda kind,
 
 
 def make_later(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a generator is made of: itself, unless it depends on traced values."""
+    """A bit generator, or a sequence of seeds; one that never changes is made at once."""
+    if current_trace() is None:
+        return kind(*args, **kwargs)
     is_traced = any(isinstance(one, TracedArray) for one in pytree.flatten((args, kwargs))[0])
-    return _Seeded(kind, args, kwargs) if is_traced else kind(*args, **kwargs)
+    is_known = kind is np.random.SeedSequence and not is_traced and (kwargs or args and args[0] is not None)
+    return kind(*args, **kwargs) if is_known else _Seeded(kind, args, kwargs)
 
 
 def _made(kind: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    return kind(*map(_own, args), **{name: _own(value) for name, value in kwargs.items()})
+    return kind(*map(_ready, args), **{name: _ready(value) for name, value in kwargs.items()})
 
 
-def _own(value: Any) -> Any:
-    """A seed, or what gives one and is another one afterwards, for one generator alone."""
-    if type(value) is _Seeded:
-        return _made(*value)
-    return value if isinstance(value, (int, np.ndarray, np.generic, type(None))) else copy.deepcopy(value)
+def _ready(value: Any) -> Any:
+    return _made(*value) if type(value) is _Seeded else value
 
 
 def _kept_objects(trace: Trace) -> TracedArray:
