@@ -11,13 +11,10 @@ import numpy as np
 
 from .. import hlo
 from ..backends.reference.backend import ReferenceBackend, ReferenceExecutable
-from ..backends.registry import register_backend
 from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE, GIVEN, TUPLING
 from ..tracer.calls.diversion import diverted
 from ..tracer.calls.jit import JittedFunctionBase
 from ..tracer.recording.errors import at
-
-_BACKEND = "nan_checks"
 
 
 @contextmanager
@@ -45,7 +42,7 @@ def nans() -> Iterator[None]:
 
 def _checked_call(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
-        return function.on_backend(_BACKEND).run_compiled(args, kwargs)
+        return function.compiled_by(_NAN_CHECKS).run_compiled(args, kwargs)
     except _NanFound as found:
         error = FloatingPointError(*found.args)
     raise error
@@ -112,8 +109,7 @@ class _CheckedExecutable(ReferenceExecutable):
 class _NanChecks(ReferenceBackend):
     """The reference backend, whose programs raise where a result holds a NaN that they have made."""
 
-    name = _BACKEND
     executable_type = _CheckedExecutable
 
 
-register_backend(_BACKEND, _NanChecks)
+_NAN_CHECKS = _NanChecks()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ... import hlo
-from ...backends.registry import get_backend, make_callable_type, remove_native_entries
+from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
@@ -113,7 +113,8 @@ class JittedFunctionBase:
         # time only; and whether numbers that may be complex are real
         self._hits = self._misses = 0
         self._compilations = Recompilations()
-        self._siblings: dict[str, JittedFunctionBase] = {}
+        self._backend: Backend | None = None  # in the place of the one that is named
+        self._siblings: dict[Backend, JittedFunctionBase] = {}
         note_function(self)
 
     # --- calling ---
@@ -266,7 +267,7 @@ class JittedFunctionBase:
             self._entries[specialization] = replace(entry, native=True)
 
     def _compile(self, recording: Recording) -> Any:
-        return get_backend(self.backend).compile(recording.module)
+        return (self._backend or get_backend(self.backend)).compile(recording.module)
 
     def _form_and_recording(
         self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
@@ -340,10 +341,11 @@ class JittedFunctionBase:
             if specialization in specializations:
                 specializations.remove(specialization)
 
-    def on_backend(self, backend: str) -> JittedFunctionBase:
-        """The same function, compiled by another backend; the same one each time."""
+    def compiled_by(self, backend: Backend) -> JittedFunctionBase:
+        """The same function, compiled by a backend that may have no name; the same one each time."""
         if backend not in self._siblings:
-            self._siblings[backend] = type(self)(self._function, **{**self.options, "backend": backend})
+            sibling = self._siblings[backend] = type(self)(self._function, **self.options)
+            sibling._backend = backend
         return self._siblings[backend]
 
     # --- the cache ---
