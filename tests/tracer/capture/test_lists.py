@@ -803,3 +803,20 @@ def test_elements_that_are_arrays_are_changed_in_place(count):
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
         np.testing.assert_array_equal(found[2], expected[2])
+
+
+def test_arrays_as_long_as_a_list_that_gets_shorter_have_its_first_length_for_a_bound():
+    def shrink(x):
+        active = list(range(len(x)))
+        while len(active) > 1:
+            n = len(active)
+            square = np.zeros((n, n)) + x[active]
+            if square.sum() < 0:
+                break
+            del active[int(x[active].argmax())]
+        return active, square
+
+    lowered = jit(shrink).lower(np.arange(6.0))
+    assert max(shape.size for shape in hlo.leaves(lowered.module.entry.shape)) <= 36
+    for x in (np.arange(6.0), np.array([3.0, -9, 2, 1, 0, 5])):
+        assert alike(shrink(x), jit(shrink)(x))

@@ -231,7 +231,9 @@ def state_of(
     if run is not None and run.form.place is not None:
         return ListState(_form(kind, run.form.capacity, run.form.place, None, ring), kind)
     growth = bound_of(end) - bound_of(before)
-    expected = 0 if rounds is None or growth <= 0 else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
+    if growth <= 0:  # it is never longer than it was
+        return ListState(_form(kind, bound_of(before), None, None, ring), kind)
+    expected = 0 if rounds is None else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
     return ListState(_form(kind, guessed(place, max(LEAST_CAPACITY, expected)), place, None, ring), kind)
 
 

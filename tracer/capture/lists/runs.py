@@ -20,6 +20,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import SizeBeyondBound, TracerError
+from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from .elements import (
     ElementType,
@@ -176,7 +177,11 @@ def length_of(items: Iterable[Any]) -> Any:
             length = item.length if length is None else plus(length, item.length)
         else:
             known += item.length if type(item) is Run else 1
-    return known if length is None else plus(length, known) if known else length
+    if length is None:
+        return known
+    length = plus(length, known) if known else length
+    note_interval(require_trace(), length, (0, bound_of(items)))
+    return length
 
 
 def known_length(items: Iterable[Any]) -> int | None:
