@@ -111,11 +111,6 @@ def begun(iterable: Any) -> Any:
     return iter(iterable) if "followed_class" in vars(type(iterable)) else iterable
 
 
-def mapped(generator: TracedGenerator, function: Callable[[Any], Any], pull: Callable[[], Iterator[Any]]) -> TracedGenerator:
-    """A generator of the function's values; ``pull`` makes what gives one after the other."""
-    return TracedGenerator(pull, lambda take: generator.push(lambda value: take(function(value))))
-
-
 def numbered(generator: TracedGenerator, start: Any) -> TracedGenerator:
     """``enumerate(generator, start)``"""
 
