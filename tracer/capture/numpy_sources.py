@@ -23,18 +23,14 @@ from .calls import captured, implements
 
 # What is followed for all traced arrays, and what only where sizes are known at run time only.
 _FOLLOWED: tuple[Callable, ...] = (
-    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.i0, np.ix_,
-    np.linalg.matrix_rank, np.linalg.tensorinv, np.polyfit, np.polyint, np.roots,
-    np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d, polynomial.polyval2d,
-    polynomial.polyval3d,
+    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.i0, np.ix_, np.linalg.matrix_rank, np.linalg.tensorinv,
+    np.polyfit, np.polyint, np.roots, np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d,
+    polynomial.polyval2d, polynomial.polyval3d,
 )  # fmt: skip
 _FOLLOWED_IF_DYNAMIC: tuple[Callable, ...] = (
-    np.astype, np.cumulative_prod, np.fft.fftshift,
-    np.fft.ifftshift, np.linalg.matmul, np.linalg.matrix_norm,
-    np.linalg.matrix_transpose, np.linalg.outer,
-    np.linalg.vecdot, np.linalg.vector_norm, np.matrix_transpose,
-    np.polyadd, np.polyder, np.polysub, np.polyval, np.real_if_close,
-    np.rot90, np.sort_complex, np.vander,
+    np.astype, np.fft.fftshift, np.fft.ifftshift, np.linalg.matmul, np.linalg.matrix_norm, np.linalg.matrix_transpose,
+    np.linalg.outer, np.linalg.vecdot, np.linalg.vector_norm, np.matrix_transpose, np.polyadd, np.polyder, np.polysub,
+    np.polyval, np.real_if_close, np.rot90, np.sort_complex, np.vander,
 )  # fmt: skip
 
 
@@ -54,6 +50,10 @@ def _follow(functions: Iterable[Callable], *tables: dict[Callable, Callable]) ->
             table.setdefault(function, _followed(function))
 
 
+_follow(_FOLLOWED, FUNCTIONS, DYNAMIC)
+_follow(_FOLLOWED_IF_DYNAMIC, DYNAMIC)
+
+
 def _with_weights_followed(function: Callable, unweighted: Callable) -> Callable:
     weighted = _followed(function)
 
@@ -65,17 +65,14 @@ def _with_weights_followed(function: Callable, unweighted: Callable) -> Callable
 
 
 FUNCTIONS[np.cov] = _with_weights_followed(np.cov, FUNCTIONS[np.cov])
-_follow(_FOLLOWED, FUNCTIONS, DYNAMIC)
 
 
-def _bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+@implements_function(np.histogram_bin_edges)
+@implements_dynamic(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     if isinstance(bins, str) and bins == "stone":
         raise NotImplementedError("np.histogram with bins='stone' is not implemented for traced arrays")
     return _followed(np.histogram_bin_edges)(a, bins, range, weights)
-
-
-FUNCTIONS[np.histogram_bin_edges] = DYNAMIC[np.histogram_bin_edges] = _bin_edges
-_follow(_FOLLOWED_IF_DYNAMIC, DYNAMIC)
 
 
 @implements(np.roots)
