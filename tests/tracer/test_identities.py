@@ -124,3 +124,10 @@ def test_attributes_that_are_set_on_classes():
         Base.count = start
         assert jitted(step) == expected
     Base.count = 0
+
+
+def test_a_value_that_may_be_none_is_no_container():
+    function = lambda x: ({"found": x[0] if x[0] > 0 else None}, None if x[1] > 0 else x)  # noqa: E731
+    for x in (np.ones(2), -np.ones(2)):
+        found, other = jit(function)(x)
+        assert found == function(x)[0] and (other is None) is bool(x[1] > 0)

@@ -333,3 +333,12 @@ def test_a_letter_behind_the_end_of_a_text():
     assert f(-3) == "a"
     with pytest.raises(IndexError, match="string index out of range"):
         f(3)
+
+
+def test_a_value_that_may_be_none_within_one_of_two_texts():
+    def described(x):
+        found = None if x > 1 else x
+        return "none" if found is None else f"value {found}"
+
+    jitted = jit(described)
+    assert [jitted(x) for x in (0.5, 2.0, 0.5)] == ["value 0.5", "none", "value 0.5"]
