@@ -35,6 +35,8 @@ class Vectorized:
         loops = [name for name in names if name not in plain.excluded]
         cores = _cores(plain.signature, len(loops)) if plain.signature is not None else [0] * len(loops)
         arrays = [as_traced(given[name]) for name in loops]
+        if any(isinstance(one, DynamicArray) for one in arrays):
+            raise NotImplementedError("np.vectorize of an array whose size is known at run time only is not implemented")
         if any(one.ndim < core for one, core in zip(arrays, cores)):
             raise ValueError("an argument has fewer dimensions than the signature of np.vectorize asks for")
         shape = broadcast_shapes(*[one.shape[: one.ndim - core] for one, core in zip(arrays, cores)])
@@ -81,6 +83,8 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
         return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
     rows = np.moveaxis(arr, axis, -1)
     outer = rows.shape[:-1]
+    if any(isinstance(size, TracedArray) for size in outer):
+        raise NotImplementedError("np.apply_along_axis of an array whose size is known at run time only is not implemented")
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     found = mapped(lambda row: call(func1d, row, *args, **kwargs), ArrayRows(rows.reshape((-1, rows.shape[-1]))))

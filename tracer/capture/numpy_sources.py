@@ -21,10 +21,11 @@ from ..recording.function_tables import implements as implements_function
 from ..recording.operands import as_traced, has_traced
 from .calls import captured, implements
 
-# What is followed for all traced arrays, and what only where sizes are known at run time only.
+# What is followed for arrays of fixed shapes alone, for all, and only where sizes are known at run time only.
+_FOLLOWED_IF_FIXED: tuple[Callable, ...] = (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)
 _FOLLOWED: tuple[Callable, ...] = (
-    np.apply_over_axes, np.diag_indices_from, np.geomspace, np.i0, np.ix_, np.linalg.matrix_rank, np.linalg.tensorinv,
-    np.polyfit, np.polyint, np.roots, np.tril_indices_from, np.triu_indices_from, polynomial.polygrid2d, polynomial.polygrid3d,
+    np.apply_over_axes, np.geomspace, np.i0, np.ix_, np.linalg.matrix_rank, np.linalg.tensorinv,
+    np.polyfit, np.polyint, np.roots, polynomial.polygrid2d, polynomial.polygrid3d,
     polynomial.polyval2d, polynomial.polyval3d,
 )  # fmt: skip
 _FOLLOWED_IF_DYNAMIC: tuple[Callable, ...] = (
@@ -50,6 +51,7 @@ def _follow(functions: Iterable[Callable], *tables: dict[Callable, Callable]) ->
             table.setdefault(function, _followed(function))
 
 
+_follow(_FOLLOWED_IF_FIXED, FUNCTIONS)
 _follow(_FOLLOWED, FUNCTIONS, DYNAMIC)
 _follow(_FOLLOWED_IF_DYNAMIC, DYNAMIC)
 

@@ -140,7 +140,7 @@ def matrix_power(a, n):
     n = as_index(n, "as an exponent")
     if n < 0:
         return matrix_power(np.linalg.inv(a), -n)
-    power, square = np.eye(a.shape[0], dtype=a.dtype) + np.zeros_like(a) if n == 0 else None, a
+    power, square = eye(a.shape[0], dtype=a.dtype) + np.zeros_like(a) if n == 0 else None, a
     while n:
         n, bit = divmod(n, 2)
         if bit:
