@@ -502,7 +502,7 @@ class CapturedLoop:
             if not isinstance(slot.place, LocalName):
                 note(slot.place)
             slot.place.set(held)
-        self.aliases.separate()
+        self.aliases.separate(None if self.rows is None or isinstance(self.rows.length, int) else self.rows.length)
         for place in self.growing.values():
             note(place)
             place.set(self._grown(place))

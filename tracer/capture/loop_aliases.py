@@ -54,8 +54,13 @@ class LoopAliases:
         if key in self._elements:
             note_copies(current_trace(), held)
 
-    def separate(self) -> None:
-        """To be called behind `enter` of all slots: which of these arrays cannot be one."""
+    def separate(self, rounds: Any = None) -> None:
+        """To be called behind `enter` of all slots: which of these arrays cannot be one.
+
+        rounds: how many there are that have left these, where the program decides it.
+        """
+        for storage in self._entered.values():
+            storage.rounds = rounds
         for one, other in itertools.combinations(self._entered, 2):
             if frozenset((one, other)) not in self._together:
                 keep_apart(self._entered[one], self._entered[other])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .errors import ConcretizationError
+
 if TYPE_CHECKING:
     from .trace import Storage, Trace
 
@@ -48,6 +50,8 @@ def note_change(trace: Trace, storage: Storage) -> None:
             if other is storage or other in storage.apart:
                 continue
             if other.is_from_outside and not storage.is_from_outside:
+                if storage.rounds is not None:
+                    raise ConcretizationError(storage.rounds, "as a number of rounds: without any a name keeps its array")
                 raise NotImplementedError(
                     f"an array is changed in place that may be {other.origin or 'an argument'}, as the program decides: the "
                     "change would have to be seen there, too. Fix: change a copy of it (x = x.copy()), or change both sides "

@@ -41,7 +41,7 @@ class Storage:
     traced function see what becomes of one that ``is_from_outside``.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "is_from_outside")
+    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "rounds", "is_from_outside")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
@@ -50,6 +50,7 @@ class Storage:
         self.bases: frozenset[Storage] | None = None
         self.copies: frozenset[Storage] | None = None
         self.apart: frozenset[Storage] = frozenset()
+        self.rounds: Any = None  # the number of rounds of the loop that has left this, where the program decides it
 
     @property
     def may_be_another(self) -> bool:
