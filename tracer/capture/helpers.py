@@ -19,7 +19,7 @@ from .calls import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
 from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
-from .distribution import condition, each
+from .distribution import condition, each, truth_of
 from .entries import has_open_keys, is_open_dict
 from .generators import TracedGenerator
 from .items import changed, delitem, getitem, note_contents, setitem
@@ -42,7 +42,7 @@ __all__ = [
     "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
     "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
     "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
-    "setitem", "slice", "spread", "starred", "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "unpacked", "value", "while_",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -120,6 +120,11 @@ def and_(value: Any, *later: Later) -> Any:
     if holds is None:
         return choose_traced(test, lambda: and_(later[0](), *later[1:]), lambda: value)
     return and_(later[0](), *later[1:]) if holds else value
+
+
+def tested(value: Any) -> Any:
+    """What decides in the place of a value, of which only that counts."""
+    return truth_of(value) if isinstance(value, (list, dict, set)) and current_trace() is not None else value
 
 
 def _where_true(value: Any) -> Any:

@@ -116,6 +116,15 @@ class Expressions(ast.NodeTransformer):
         first, *others = node.values
         return helper("and_" if isinstance(node.op, ast.And) else "or_", node, first, *map(later, others))
 
+    def visit_test(self, node: ast.expr) -> ast.expr:
+        """A condition: of the operands of ``and`` and ``or`` only the truth counts, which a list need not outlive."""
+        if not isinstance(node, ast.BoolOp) or any(map(binds_within_expression, node.values)):
+            return self.visit(node)
+        may_be_lists = [isinstance(value, ast.Name | ast.Attribute | ast.Subscript | ast.Call) for value in node.values]
+        values = [self.visit_test(value) for value in node.values]
+        values = [helper("tested", value, value) if is_one else value for value, is_one in zip(values, may_be_lists)]
+        return helper("and_" if isinstance(node.op, ast.And) else "or_", node, values[0], *map(later, values[1:]))
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
         may_be_a_list = isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node)
@@ -135,9 +144,9 @@ class Expressions(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         whole = not binds_within_expression(node.body) and not binds_within_expression(node.orelse)
-        self.generic_visit(node)
         if not whole:
-            return node
+            return self.generic_visit(node)
+        node.test, node.body, node.orelse = self.visit_test(node.test), self.visit(node.body), self.visit(node.orelse)
         return helper("choose", node, node.test, later(node.body), later(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:

@@ -198,7 +198,7 @@ class Statements(Assignments):
                 else:
                     joined = [statement]
         names = self.names_of(joined, self.liveness.behind(joined[-1]))
-        test = self.expressions.visit(statement.test)
+        test = self.expressions.visit_test(statement.test)
         made = [self.function_of(body, statement)]
         sides: list[ast.expr] = [_name(made[0]), ast.Constant(None)]
         if orelse:
@@ -229,7 +229,7 @@ class Statements(Assignments):
         live = self.liveness.at_head(statement) | self.liveness.behind(statement)
         names, ways = self.names_of([statement], live), ways_out([statement])
         bound = bound_names([statement.test])
-        returned = located(ast.Return(self.expressions.visit(statement.test)), statement.test)
+        returned = located(ast.Return(self.expressions.visit_test(statement.test)), statement.test)
         test = self._named([returned], bound, statement.test)
         body = self.function_of(statement.body, statement)
         made, goes_on = self._finish_loop("while_", statement, [_name(test)], body, names, ways, rest)
