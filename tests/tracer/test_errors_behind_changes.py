@@ -176,10 +176,10 @@ def test_what_cannot_be_traced_changes_nothing():
     @jit
     def f(x):
         x += 1
-        return {x[0]: 1}
+        return hash(x[0])
 
     x = np.ones(3)
-    with pytest.raises(TypeError, match="needs a hash"):
+    with pytest.raises(TypeError, match="hash"):
         f(x)
     np.testing.assert_array_equal(x, 1)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import places
 from ..calls import call, implements, listed_iterator, may_give_keys
+from ..entries import has_open_keys
 from ..items import getitem
 from ..loops import for_
 from ..places import NO_NAMES
@@ -64,6 +65,8 @@ def _add(holder: Counter, iterable: Any, sign: int) -> None:
 
 @implements(Counter.most_common)
 def _most_common(holder: Counter, n: Any = None) -> list[tuple]:
+    if not has_open_keys(holder):
+        return Counter.most_common(holder, n)
     entries = call(list, call(holder.items))
     found = call(sorted, entries, key=operator.itemgetter(1), reverse=True)
     return found if n is None else getitem(found, slice(n))
