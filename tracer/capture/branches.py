@@ -23,23 +23,10 @@ from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
 from .choices import Choice, Maybe
+from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.runs import note_copies
-from .merging import (
-    NOWHERE,
-    Form,
-    OneOf,
-    carried,
-    describe_value,
-    filled,
-    form_of,
-    joined,
-    kinds,
-    may_be_shared,
-    numbers,
-    unchanged,
-    zero_like,
-)
+from .merging import describe_value, filled, numbers
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
 from .raising import is_raised_by_user, record_raise

@@ -24,11 +24,7 @@ from ..recording.trace import Storage, Trace
 from .branches import MOST_ALTERNATIVES, choose
 from .choices import Maybe
 from .distribution import condition
-from .iteration import Rows
-from .lists.merging import carried_as, state_of
-from .lists.runs import Unread, is_open_list, note_copies, place_of, require_read
-from .loop_aliases import ArrayPlace, LoopAliases
-from .merging import (
+from .forms import (
     NOWHERE,
     Container,
     Fixed,
@@ -37,7 +33,6 @@ from .merging import (
     OneOf,
     View,
     carried,
-    filled,
     form_of,
     is_like,
     is_number,
@@ -45,11 +40,15 @@ from .merging import (
     kind_of,
     kinds,
     labels,
-    numbers,
     unchanged,
     without_sizes,
     zero_like,
 )
+from .iteration import Rows
+from .lists.merging import carried_as, state_of
+from .lists.runs import Unread, is_open_list, note_copies, place_of, require_read
+from .loop_aliases import ArrayPlace, LoopAliases
+from .merging import filled, numbers
 from .outcomes import (
     CONTINUE_CODE,
     END_CODE,

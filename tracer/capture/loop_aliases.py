@@ -11,9 +11,9 @@ from ..recording import pytree
 from ..recording.aliases import are_apart, bases_of, keep_apart, link
 from ..recording.current_trace import current_trace
 from ..recording.trace import Storage, Trace
+from .forms import is_around, may_be_shared
 from .lists.elements import ElementType
 from .lists.runs import Run, note_copies
-from .merging import is_around, may_be_shared
 from .places import Contents, Place
 
 # The key of a slot, and which of its numbers.

@@ -18,7 +18,8 @@ from ..recording.current_trace import current_trace
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
-from .merging import carried, filled, form_of, kinds, numbers, zero_like
+from .forms import carried, form_of, kinds, zero_like
+from .merging import filled, numbers
 from .texts import is_open, raise_later
 
 _RAISE = dis.opmap["RAISE_VARARGS"]

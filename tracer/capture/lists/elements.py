@@ -21,7 +21,8 @@ from ...recording.errors import CarryTypeError
 from ...recording.operands import as_traced
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..merging import carried, common_type, is_number, kind_of, may_be_shared, same, selected
+from ..forms import carried, common_type, is_number, kind_of, may_be_shared, same
+from ..merging import selected
 
 
 class _Nothing:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...recording.trace import Trace
 from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
+from ..forms import same
 from ..keys.index import index_of
 from ..keys.lookup import in_one
-from ..merging import same
 from .elements import ElementType, joined_type, key_columns, not_one_type
 from .runs import (
     Form,
