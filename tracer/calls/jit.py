@@ -11,7 +11,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ... import hlo
 from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
@@ -34,6 +33,7 @@ from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
+from .concretization import make_known
 from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
 from .leaves import STATIC_CALLABLES, TracedLeaf
@@ -283,33 +283,8 @@ class JittedFunctionBase:
             try:
                 return form, record(self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds)
             except (ConcretizationError, UnprovenInterval) as error:
-                if not self._make_known(call, form, error):
+                if not make_known(self._reader, self._policy, call, form, error):
                     raise
-
-    def _make_known(self, call: Call, form: CallForm, error: ConcretizationError | UnprovenInterval) -> bool:
-        """Whether the error comes from numbers that can be traced for fewer values, and from what is outside; they will be."""
-        if not error.sources:
-            return False
-        leaves = form.traced_leaves
-        numbers = [parameter.attributes["number"] for parameter in error.sources]
-        numbers = [number for number in numbers if number < len(leaves)]
-        if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
-            return False
-        sources = [leaves[number] for number in numbers]
-        is_unproven = isinstance(error, UnprovenInterval)
-        # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
-        takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
-        if not all(leaf.is_python_number if takes_floats else leaf.is_python_integer for leaf in sources):
-            return False
-        if not sources and error.outside <= self._policy.known:
-            return False
-        for leaf in sources:
-            if is_unproven:
-                call.narrow(leaf.path, error.wanted)
-            else:
-                self._reader.intervals[leaf.path] = None
-        self._policy.known |= error.outside
-        return True
 
     def _variant(self, specialization: Specialization, same: Sharing, call: Call, objects: Objects) -> Specialization:
         """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""

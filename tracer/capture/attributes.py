@@ -22,8 +22,8 @@ from ..recording.errors import TracerError
 from . import outside_streams, places
 from .calls import call, implements
 from .choices import Choice, Maybe
+from .copies import require_own
 from .distribution import each
-from .lists.runs import require_own
 from .outside_containers import OutsideDict, OutsideList
 from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings

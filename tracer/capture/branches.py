@@ -23,9 +23,9 @@ from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from . import places as _places
 from .choices import Choice, Maybe
+from .copies import note_copies
 from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
-from .lists.runs import note_copies
 from .merging import describe_value, filled, numbers
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents

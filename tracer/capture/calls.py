@@ -26,11 +26,12 @@ from ..recording.operands import has_traced
 from ..source.rewriting import reason_against, rewritten
 from . import places
 from .choices import Choice, Maybe, without_maybes
+from .copies import require_own
 from .distribution import each, each_within, holds_choice
 from .entries import has_open_keys
 from .iteration import is_captured
 from .keys.lookup import holds_unknown
-from .lists.runs import is_open_list, require_own
+from .lists.runs import is_open_list
 from .numpy_calls import call_numpy, of_numpy
 from .outside_kinds import OUTSIDE_CONTAINERS
 from .repeated_calls import repeated

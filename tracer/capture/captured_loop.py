@@ -8,8 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ..control_flow.bodies import function_place
 from ..control_flow.loops import Loop
 from ..control_flow.scan import store_row
@@ -23,13 +21,12 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from .branches import MOST_ALTERNATIVES, choose
 from .choices import Maybe
+from .copies import note_copies
 from .distribution import condition
 from .forms import (
     NOWHERE,
     Container,
-    Fixed,
     Form,
-    Number,
     OneOf,
     View,
     carried,
@@ -46,18 +43,19 @@ from .forms import (
 )
 from .iteration import Rows
 from .lists.merging import carried_as, state_of
-from .lists.runs import Unread, is_open_list, note_copies, place_of, require_read
+from .lists.runs import Unread, is_open_list, place_of, require_read
 from .loop_aliases import ArrayPlace, LoopAliases
+from .loop_state import Slot, is_array, of_one_type, varying
 from .merging import filled, numbers
 from .outcomes import (
     CONTINUE_CODE,
     END_CODE,
     RETURN_CODE,
-    code_of,
     outcome_of,
     possible_codes,
     returned_value,
     returning,
+    without_continue,
 )
 from .places import (
     UNBOUND,
@@ -94,20 +92,6 @@ class Aliased(CarryTypeError):
     """A name is bound to another array while the one that it held is changed in place."""
 
 
-class _Slot:
-    """A place whose value is carried from round to round, in a form that it has in all of them.
-
-    ``state`` says how lists in it are carried whose length the program decides; the form is that of what they are carried as,
-    None until that is known.
-    """
-
-    def __init__(self, place: Place, initial: Any) -> None:
-        self.place, self.initial = place, initial
-        self.form: Form | None = None
-        self.state: Any = None
-        self.ends_bound = False
-
-
 class CapturedLoop:
     """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else.
 
@@ -129,7 +113,7 @@ class CapturedLoop:
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
-        self.slots: dict[Any, _Slot] = {}
+        self.slots: dict[Any, Slot] = {}
         self.aliases = LoopAliases(outer)
         self.growing: dict[Any, Contents] = {}
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
@@ -138,8 +122,8 @@ class CapturedLoop:
         self.returned: Form | None = None
         for place in self.places:
             initial = self.before[place.key]
-            if isinstance(initial, Maybe) or is_number(initial) and not _is_array(initial):
-                self.slots[place.key] = _Slot(place, initial)
+            if isinstance(initial, Maybe) or is_number(initial) and not is_array(initial):
+                self.slots[place.key] = Slot(place, initial)
 
     def run(self) -> Any:
         """Record the loop; the way on which control leaves it."""
@@ -191,7 +175,7 @@ class CapturedLoop:
             if not isinstance(slot.place, LocalName):
                 note(slot.place)  # whoever puts it back, as the loop cannot be captured, finds what it is now
             initial = carried_as(slot.initial, slot.state)
-            slot.form = slot.form or _varying(initial)
+            slot.form = slot.form or varying(initial)
             row = rows[slot.place.key] = numbers(slot.form, initial)
             self.aliases.note(slot.place.key, row)
             state += self._carried(slot.form, row)
@@ -222,7 +206,7 @@ class CapturedLoop:
 
     # --- one round ---
 
-    def _enter(self, slots: Sequence[_Slot], state: list[Any]) -> tuple[Any, Any, Any]:
+    def _enter(self, slots: Sequence[Slot], state: list[Any]) -> tuple[Any, Any, Any]:
         values = iter(state)
         position = next(values) if self.rows is not None else None
         code = next(values) if self.leaves_early else None
@@ -235,14 +219,14 @@ class CapturedLoop:
         self.aliases.separate()
         return position, code, value
 
-    def _held(self, slot: _Slot, values: Iterator[Any], bases: dict[ArrayPlace, set[Storage]]) -> Any:
+    def _held(self, slot: Slot, values: Iterator[Any], bases: dict[ArrayPlace, set[Storage]]) -> Any:
         """What a slot holds, of its numbers."""
         row = [next(values) for _ in kinds(slot.form)]
         held = filled(slot.form, iter(row))
         self.aliases.enter(slot.place.key, row, held, bases)
         return held
 
-    def _condition(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
+    def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         position, code, _ = self._enter(slots, state)
         goes_on = None if code is None else code == END_CODE
         if self.rows is not None:
@@ -256,7 +240,7 @@ class CapturedLoop:
         value = condition(self.test())
         return value if isinstance(value, TracedArray) else bool(value)
 
-    def _round(self, slots: Sequence[_Slot], state: list[Any]) -> Any:
+    def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         for place in self.growing.values():
             note(place)
         with journal() as entries:
@@ -308,7 +292,7 @@ class CapturedLoop:
             following += self._carried(slot.form, rows[slot.place.key])
         return tuple(following)
 
-    def _note_aliases(self, slots: Sequence[_Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
+    def _note_aliases(self, slots: Sequence[Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
         """Raises _Again where it was not known what an array or a list may be behind a round."""
         missing = self.aliases.note_round(rows)
         missing |= self.aliases.note_elements([(slot.place, ends.get(slot.place.key)) for slot in slots])
@@ -318,7 +302,7 @@ class CapturedLoop:
         if missing:
             raise _Again(self)
 
-    def _end_elsewhere(self, slot: _Slot, changed: dict) -> Any:
+    def _end_elsewhere(self, slot: Slot, changed: dict) -> Any:
         return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
 
     def _widened(self, place: Place, form: Form, value: Any) -> Form | None:
@@ -337,7 +321,7 @@ class CapturedLoop:
             raise CarryTypeError(f"{place.name} holds something of another kind in each round of {self._place()}")
         return both
 
-    def _look_for_more(self, slots: Sequence[_Slot], ends: dict, changed: dict, outcome: Any) -> None:
+    def _look_for_more(self, slots: Sequence[Slot], ends: dict, changed: dict, outcome: Any) -> None:
         """Raises _Again where a round changes what is not carried yet."""
         missing = False
         candidates = [(place, self.before[place.key], ends[place.key]) for place in self.places]
@@ -385,12 +369,12 @@ class CapturedLoop:
 
     def _add(self, place: Place, before: Any, end: Any) -> None:
         """One more place whose value is carried."""
-        slot = self.slots[place.key] = _Slot(place, before)
+        slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
-            form = _varying(before)
+            form = varying(before)
             slot.form = self._widened(place, form, end) or form
 
-    def _ends(self, slot: _Slot, end: Any) -> bool:
+    def _ends(self, slot: Slot, end: Any) -> bool:
         """Take down what a round leaves in a slot; whether it has to be carried in another way."""
         if self._state_differs(slot, self.entered[slot.place.key], end):
             slot.form = None
@@ -405,7 +389,7 @@ class CapturedLoop:
             self.aliases.forget(slot.place.key)
         return wider is not None
 
-    def _state_differs(self, slot: _Slot, before: Any, end: Any) -> bool:
+    def _state_differs(self, slot: Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""
         rounds = None if self.rows is None or not isinstance(self.rows.length, int) else self.rows.length
         state = state_of(before, end, place_of(), rounds, self.aliases.lasting)
@@ -494,7 +478,7 @@ class CapturedLoop:
         for slot in self.slots.values():
             held = self._held(slot, values, self.aliases.end_bases if runs else self.aliases.bases)
             if runs and isinstance(held, TracedArray) and held.exact is not None:
-                held = _of_one_type(held, self.ended[slot.place.key])
+                held = of_one_type(held, self.ended[slot.place.key])
             if isinstance(held, Maybe):
                 surely = held.absent is UNBOUND and slot.place.name in self.surely_bound
                 held = held.value if surely or runs and slot.ends_bound else held
@@ -508,32 +492,3 @@ class CapturedLoop:
         for place in self.others:
             place.set(UNBOUND)
         return None if code is None else outcome_of(code, self.codes, value)
-
-
-def _of_one_type(number: TracedArray, end: Any) -> TracedArray:
-    """The number as it is behind a round, if that always leaves one of the same type."""
-    if getattr(end, "exact", None) is not None:
-        return number
-    wanted = kind_of(end).scalar_type
-    found = next(one for one in (number, *number.exact.values) if kind_of(one).scalar_type == wanted)
-    found.exact = None
-    return found
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or isinstance(value, TracedArray) and not value.is_scalar
-
-
-def _varying(value: Any) -> Form:
-    """The form of a value that loops change: numbers are carried, whatever they are at first."""
-    form = form_of(value, as_views=True)
-    return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
-
-
-def without_continue(outcome: Any) -> Any:
-    code = code_of(outcome)
-    if isinstance(code, int):
-        return END_CODE if code == CONTINUE_CODE else code
-    if CONTINUE_CODE not in possible_codes(outcome):
-        return code
-    return np.where(code == CONTINUE_CODE, END_CODE, code)[()]

@@ -19,6 +19,7 @@ from .calls import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
 from .comprehensions import Loop as inner
 from .comprehensions import generated, listed
+from .copies import note_copies
 from .distribution import condition, each, truth_of
 from .entries import has_open_keys, is_open_dict
 from .generators import TracedGenerator
@@ -28,7 +29,7 @@ from .keys.dicts import contains_key, dict_of
 from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .lists import access as list_access
-from .lists.runs import is_open_list, note_copies
+from .lists.runs import is_open_list
 from .loops import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
 from .places import Names, note_nonlocal

@@ -14,12 +14,13 @@ from . import places
 from .branches import MOST_ALTERNATIVES
 from .calls import call
 from .choices import Choice, Maybe, without_maybes
+from .copies import require_own
 from .distribution import each, each_within, holds_choice
 from .entries import is_open_dict
 from .iteration import TracedRange
 from .keys import dicts
 from .lists import access as list_access
-from .lists.runs import is_open_list, require_own
+from .lists.runs import is_open_list
 from .merging import selected
 from .numpy_calls import traced_constant
 from .outside_containers import OutsideDict, OutsideList

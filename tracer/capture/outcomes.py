@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
+
 from ..recording.array import TracedArray
 from .places import UNBOUND
 
@@ -85,3 +87,13 @@ class _Statements(threading.local):
 
 
 statements = _Statements()
+
+
+def without_continue(outcome: Any) -> Any:
+    """The code of the way behind a round, where to go on with the next round is to come to its end."""
+    code = code_of(outcome)
+    if isinstance(code, int):
+        return END_CODE if code == CONTINUE_CODE else code
+    if CONTINUE_CODE not in possible_codes(outcome):
+        return code
+    return np.where(code == CONTINUE_CODE, END_CODE, code)[()]

@@ -33,7 +33,7 @@ from ..outside.guards import (
     is_number,
     is_open_to_others,
 )
-from ..outside.ownership import belongs_to_the_user
+from ..outside.ownership import belongs_to_the_user, is_looked_into
 from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording.array import TracedArray
@@ -85,8 +85,6 @@ class Surroundings:
         self._attributes_set: dict[tuple[int, str], Path] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
         self._sets: list[tuple[Path, set, set]] = []
-
-    # --- arguments ---
 
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
@@ -243,7 +241,7 @@ class Surroundings:
             self.guard(SameObject(path, value))
             if (stream := outside_streams.seen(value, path)) is not None:
                 return stream
-            if _is_looked_into(value):
+            if is_looked_into(value):
                 return self._object(value, path)
         return value
 
@@ -390,7 +388,7 @@ class Surroundings:
         if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) and value.__self__ is holder:
             return value  # a method of a type that is not Python's to change
         if not isinstance(value, types.MethodType) and getattr(holder, path.name, MISSING) is not value:
-            if _is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, dict, list)):
+            if is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, dict, list)):
                 self.guard(SameType(path, type(value)))  # made anew whenever it is read
                 self._remember(value, path)
                 return value
@@ -493,13 +491,6 @@ class Surroundings:
             return value.path
         found = self._holders.get(id(value))
         return self.containers.path_of(value) if found is None else found[1]
-
-
-def _is_looked_into(value: Any) -> bool:
-    """Whether the attributes of a value from outside are guarded when they are read."""
-    if isinstance(value, (types.ModuleType, type)):
-        return belongs_to_the_user(value)
-    return not isinstance(value, (types.BuiltinFunctionType, np.ufunc)) and value is not MISSING
 
 
 def current_surroundings() -> Surroundings | None:

@@ -7,17 +7,19 @@ import sys
 import sysconfig
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from .paths import MISSING
 
 _LIBRARIES = tuple(
     {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {os.path.dirname(os.path.realpath(os.__file__)) + os.sep}
 )
 _PACKAGE = Path(__file__).resolve().parents[2]
-_OWN_FOLDERS = tuple(
-    f"{_PACKAGE / folder}{os.sep}" for folder in ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line")
-)
+_FOLDERS = ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line", "debug")
+_OWN_FOLDERS = tuple([f"{_PACKAGE / folder}{os.sep}" for folder in _FOLDERS])
 # Of NumPy, what is written in terms of other functions of it is followed as the user's own functions are; it stays as it is.
 _NUMPY = os.path.dirname(os.path.realpath(np.__file__))
 _FOLLOWED = (
@@ -56,3 +58,10 @@ def belongs_to_the_user(holder: types.ModuleType | type) -> bool:
         return True
     initialize = holder.__init__
     return isinstance(initialize, types.FunctionType) and is_of_the_user(initialize.__code__.co_filename)
+
+
+def is_looked_into(value: Any) -> bool:
+    """Whether the attributes of a value from outside are guarded when they are read."""
+    if isinstance(value, (types.ModuleType, type)):
+        return belongs_to_the_user(value)
+    return not isinstance(value, (types.BuiltinFunctionType, np.ufunc)) and value is not MISSING

@@ -17,11 +17,11 @@ from .... import hlo
 from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import SizeBeyondBound, TracerError
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
+from ..copies import note_copies
 from .elements import (
     ElementType,
     LeafForm,
@@ -300,27 +300,6 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     if not is_copied and not isinstance(found, TracedArray):
         note_copies(trace, found)
     return found
-
-
-def note_copies(trace: Trace, value: Any) -> None:
-    """What is changed in such a value would not be changed in the list."""
-    leaves, structure = pytree.flatten(value, lambda part: part is not value)
-    if structure is pytree.LEAF and not isinstance(value, set):
-        return
-    if not isinstance(value, tuple):
-        trace.root.copies[id(value)] = value
-    for leaf in leaves if structure is not pytree.LEAF else ():
-        note_copies(trace, leaf)
-
-
-def require_own(holder: Any) -> None:
-    """To be called with a container that is about to be changed."""
-    trace = current_trace()
-    if trace is not None and id(holder) in trace.root.copies:
-        raise TracerError(
-            f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
-            "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"
-        )
 
 
 class _Read:

@@ -1,0 +1,38 @@
+"""What becomes known to the trace, where a function needs the value of a number."""
+
+from __future__ import annotations
+
+from ... import hlo
+from ..outside.policy import Policy
+from ..recording.errors import ConcretizationError
+from ..recording.intervals import UnprovenInterval
+from .arguments import ArgumentReader, Call
+from .traced_function import CallForm
+
+
+def make_known(
+    reader: ArgumentReader, policy: Policy, call: Call, form: CallForm, error: ConcretizationError | UnprovenInterval
+) -> bool:
+    """Whether the error comes from numbers that can be traced for fewer values, and from what is outside; they will be."""
+    if not error.sources:
+        return False
+    leaves = form.traced_leaves
+    numbers = [parameter.attributes["number"] for parameter in error.sources]
+    numbers = [number for number in numbers if number < len(leaves)]
+    if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
+        return False
+    sources = [leaves[number] for number in numbers]
+    is_unproven = isinstance(error, UnprovenInterval)
+    # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
+    takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
+    if not all(leaf.is_python_number if takes_floats else leaf.is_python_integer for leaf in sources):
+        return False
+    if not sources and error.outside <= policy.known:
+        return False
+    for leaf in sources:
+        if is_unproven:
+            call.narrow(leaf.path, error.wanted)
+        else:
+            reader.intervals[leaf.path] = None
+    policy.known |= error.outside
+    return True
