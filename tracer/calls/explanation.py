@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ... import hlo
 from ...compile.trip_count import known_trip_count
 from ...hlo.drawing import module_svg
-from ...hlo.operation import GIVEN, TUPLING
+from ...hlo.operation import CONTROL_FLOW, GIVEN, TUPLING
 from ...hlo.tracebacks import line_of
 from ...runtime.host_functions import HostFunction
 from ..outside.guards import SameContents, SameFunction, SameKeys, SameLength, SameValue, short
@@ -110,7 +110,7 @@ def _all(module: hlo.Module) -> Iterator[hlo.Instruction]:
         seen.add(computation)
         for instruction in computation.instructions:
             yield instruction
-            if instruction.opcode in ("while", "conditional", "call"):
+            if instruction.has_trait(CONTROL_FLOW) or instruction.opcode == "call":
                 pending += instruction.called_computations
 
 

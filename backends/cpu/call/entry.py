@@ -85,7 +85,7 @@ def bind_entry(
     words = outside.words_of(facts)
     if words is None:
         raise ValueError("bind_entry requires facts that memory can tell")
-    builder.references.extend(facts)
+    builder.references.extend(outside.held_for(facts))
     apart = _kept_apart(signature, around)
     record = builder.entry(signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words)
     record.hash = lookup.hash_of(signature, statics)

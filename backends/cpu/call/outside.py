@@ -98,9 +98,18 @@ def function_parts(function: types.FunctionType) -> list[Word]:
     return [(offset, _word(id(function) + offset)) for offset in offsets]
 
 
-def _variable_words(variable: contextvars.ContextVar) -> list[Word]:
+def _variable_words(variable: contextvars.ContextVar) -> list[Word] | None:
     """Where the value that was set or looked up last stands: another one there means that the variable may have changed."""
-    return [(id(variable) + _VARIABLE_CACHED, _word(id(variable) + _VARIABLE_CACHED))]
+    value = variable.get(None)  # stands there then
+    expected = 0 if value is None else id(value)
+    found = (id(variable) + _VARIABLE_CACHED, _word(id(variable) + _VARIABLE_CACHED))
+    return [found] if found[1] == expected else None
+
+
+def held_for(facts: Iterable[Fact]) -> list[Any]:
+    """Objects that must live as long as the words of the facts count: another one could come to stand where they did."""
+    variables = [details[0] for kind, *details in facts if kind == "variable"]
+    return [*facts, *[variable.get(None) for variable in variables]]
 
 
 _WORDS = {
@@ -124,8 +133,9 @@ def _layout_is_known() -> bool:
     if _cell_words(function.__closure__[0], cell_value) is None:
         return False
     variable = contextvars.ContextVar("variable")
-    contextvars.copy_context().run(variable.set, cell_value)
-    if _variable_words(variable)[0][1] != id(cell_value):
+    context = contextvars.copy_context()
+    context.run(variable.set, cell_value)
+    if context.run(_variable_words, variable) is None:
         return False
     for holder in ({f"name{number}": object() for number in range(20)}, {1: object(), "name1": object()}):
         for key, value in holder.items():
