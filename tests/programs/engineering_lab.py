@@ -242,7 +242,7 @@ def beam_diagrams(places, loads, n):
     (zero,) = np.nonzero(np.diff(np.sign(shear)))
     table = np.column_stack([x, shear, moment])[:: n // 5]
     for row in table:
-        print("{:6.2f} {:8.3f} {:8.3f}".format(*row))
+        print("{:6.2f} {:8.3f} {:8.3f}".format(*np.round(row, 3) + 0.0))
     return (x[i], moment[i]), x[zero], [reaction_a, reaction_b]
 
 

@@ -154,7 +154,7 @@ def split_step(k0, x0, n=128, steps=60, dt=0.02):
     return density.sum() * dx, density[x > 0.5].sum() * dx, np.angle(psi[n // 2])
 
 
-@program(lambda rng: (rng.uniform(2.6, 3.9, 8), 300))
+@program(lambda rng: (rng.uniform(2.6, 3.9, 8), 40))
 def lyapunov_exponents(rates, n):
     """The logistic map for several rates, one number at a time."""
     exponents = []

@@ -93,9 +93,9 @@ def _sorted_slices(array: TracedArray, axis: int) -> tuple[TracedArray, Sorted]:
         raise NotImplementedError("np.unique with axis= of an array whose size is known at run time only is not implemented")
     trace, slices = require_trace(array), np.moveaxis(array, axis, 0)
     count = slices.shape[0]
-    rows = slices.reshape((count, -1))
-    if not rows.size:
+    if not slices.size:
         raise NotImplementedError("np.unique with axis= of an array without elements is not implemented for traced arrays")
+    rows = slices.reshape((count, -1))
     order = np.lexsort(tuple(rows[:, number] for number in reversed(range(rows.shape[1]))))
     ordered = rows[order]
     differ = np.any(ordered[1:] != ordered[:-1], axis=1)
