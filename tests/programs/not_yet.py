@@ -6,6 +6,7 @@
 NOT_YET = {
     "dynamic_programming.coin_change": "type: the result[0] is float instead of int",
     "engineering_lab.pipe_friction": "error: TracerError: str.split of a text that depends on traced...",
+    "finance_lab.order_book": "time: a call takes more than 5 s",
     "learning_lab.decision_tree": "time: a call takes more than 5 s",
     "learning_lab.layers_and_adam": "time: a call takes more than 5 s",
     "life_lab.random_walkers": "error: TracerError: list.append takes a list whose length the p...",
