@@ -38,14 +38,32 @@ ALLOWED = {
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},
     "tracer.source": {"tracer.source"},
     "tracer.capture": {
-        "tracer.capture", "tracer.calls.again", "tracer.calls.host_call", "tracer.calls.leaves", "tracer.calls.outside_state",
-        "tracer.calls.random_generators", "tracer.control_flow", "tracer.functions", "tracer.indexing", "tracer.outside",
-        "tracer.recording", "tracer.source", "compile", "hlo",
+        "tracer.capture",
+        "tracer.calls.again",
+        "tracer.calls.host_call",
+        "tracer.calls.leaves",
+        "tracer.calls.outside_state",
+        "tracer.calls.random_generators",
+        "tracer.control_flow",
+        "tracer.functions",
+        "tracer.indexing",
+        "tracer.outside",
+        "tracer.recording",
+        "tracer.source",
+        "compile",
+        "hlo",
     },
     "tracer.outside": {"tracer.outside"},
     "tracer.calls": {
-        "tracer.calls", "tracer.capture", "tracer.outside", "tracer.recording", "tracer.source", "backends.registry", "compile",
-        "hlo", "runtime",
+        "tracer.calls",
+        "tracer.capture",
+        "tracer.outside",
+        "tracer.recording",
+        "tracer.source",
+        "backends.registry",
+        "compile",
+        "hlo",
+        "runtime",
     },
     "tracer.functions": {
         "tracer.functions",
@@ -87,7 +105,6 @@ def modules():
 
 
 MODULES = dict(modules())
-every_module = pytest.mark.parametrize("name", [pytest.param(name, id=name or "phlox") for name in MODULES])
 
 
 def folder_of(name):
@@ -135,22 +152,22 @@ def within(name, prefixes):
     return max(found, key=len, default=None)
 
 
-@every_module
-def test_imports_point_one_way(name):
-    rule = within(name, ALLOWED)
-    assert rule is not None, f"no rule says what {name} may import"
-    for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8")):
-        if imported.startswith("."):
-            assert within(imported[1:], ALLOWED[rule]) is not None, f"{name} must not import phlox{imported.rstrip('.')}"
-        assert imported.split(".")[0] != "phlox", f"{name} must import {imported} relatively"
+def test_imports_point_one_way():
+    for name in MODULES:
+        rule = within(name, ALLOWED)
+        assert rule is not None, f"no rule says what {name} may import"
+        for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8")):
+            if imported.startswith("."):
+                assert within(imported[1:], ALLOWED[rule]) is not None, f"{name} must not import phlox{imported.rstrip('.')}"
+            assert imported.split(".")[0] != "phlox", f"{name} must import {imported} relatively"
 
 
-@every_module
-def test_importing_phlox_needs_its_dependencies_only(name):
-    allowed = FOREIGN.get(name.split(".")[0], RUNTIME) | sys.stdlib_module_names
-    for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8"), inside_functions=False):
-        if not imported.startswith("."):
-            assert imported.split(".")[0] in allowed, f"{name} imports {imported} outside of any function"
+def test_importing_phlox_needs_its_dependencies_only():
+    for name in MODULES:
+        allowed = FOREIGN.get(name.split(".")[0], RUNTIME) | sys.stdlib_module_names
+        for imported in imports(folder_of(name), MODULES[name].read_text(encoding="utf-8"), inside_functions=False):
+            if not imported.startswith("."):
+                assert imported.split(".")[0] in allowed, f"{name} imports {imported} outside of any function"
 
 
 # Folders without import circles, whose files keep their underscore names to themselves.
@@ -259,12 +276,12 @@ def makes_phis(source):
 MAKE_PHIS = {"backends.llvm.branches", "backends.llvm.loops", "backends.llvm.interruption"}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if within(name, {"backends"}) is not None])
-def test_llvmlite_is_extended_in_one_place(name):
-    source = MODULES[name].read_text(encoding="utf-8")
-    assert name == "backends.llvm.memory" or not set_on_others(source)
-    # Loops carry values and branches merge them by the functions that are there for it.
-    assert name in MAKE_PHIS or not makes_phis(source)
+def test_llvmlite_is_extended_in_one_place():
+    for name in [name for name in MODULES if within(name, {"backends"}) is not None]:
+        source = MODULES[name].read_text(encoding="utf-8")
+        assert name == "backends.llvm.memory" or not set_on_others(source), name
+        # Loops carry values and branches merge them by the functions that are there for it.
+        assert name in MAKE_PHIS or not makes_phis(source), name
 
 
 def test_what_is_set_on_llvmlite_is_found():
@@ -272,12 +289,10 @@ def test_what_is_set_on_llvmlite_is_found():
     assert makes_phis("x = b.phi(I64)") and not makes_phis("x = phi")
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "backends.cpu.machine_code"])
-def test_machine_code_is_made_and_loaded_in_one_place(name):
-    used = {
-        node.attr for node in nodes_of(MODULES[name].read_text(encoding="utf-8")) if isinstance(node, ast.Attribute)
-    }
-    assert not used & {"create_mcjit_compiler", "add_object_file", "emit_object", "add_symbol", "add_global_mapping"}
+def test_machine_code_is_made_and_loaded_in_one_place():
+    for name in [name for name in MODULES if name != "backends.cpu.machine_code"]:
+        used = {node.attr for node in nodes_of(MODULES[name].read_text(encoding="utf-8")) if isinstance(node, ast.Attribute)}
+        assert not used & {"create_mcjit_compiler", "add_object_file", "emit_object", "add_symbol", "add_global_mapping"}, name
 
 
 def set_on_instructions(source):
@@ -289,9 +304,9 @@ def set_on_instructions(source):
     return {node.attr for node in stored if node not in own} & {"operation", "opcode", "operands", "attributes", "shape"}
 
 
-@pytest.mark.parametrize("path", [*MODULES.values(), *sorted((ROOT / "tests" / "support").glob("*.py"))], ids=lambda p: p.stem)
-def test_instructions_stay_as_they_are_made(path):
-    assert not set_on_instructions(path.read_text(encoding="utf-8"))
+def test_instructions_stay_as_they_are_made():
+    for path in [*MODULES.values(), *sorted((ROOT / "tests" / "support").glob("*.py"))]:
+        assert not set_on_instructions(path.read_text(encoding="utf-8")), path
 
 
 def test_what_is_set_on_instructions_is_found():
@@ -309,9 +324,9 @@ def test_relative_imports_are_resolved():
     assert list(imports("", "def f():\n    import llvmlite")) == ["llvmlite"]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if within(name, {"compile"})])
-def test_the_shared_compiler_names_no_backend_for_which_it_compiles(name):
-    assert not re.search(r"\b(cpu|cuda|llvm)\b", MODULES[name].read_text(encoding="utf-8"), re.IGNORECASE)
+def test_the_shared_compiler_names_no_backend_for_which_it_compiles():
+    for name in [name for name in MODULES if within(name, {"compile"})]:
+        assert not re.search(r"\b(cpu|cuda|llvm)\b", MODULES[name].read_text(encoding="utf-8"), re.IGNORECASE), name
 
 
 def test_only_two_modules_stand_at_the_root():
