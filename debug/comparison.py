@@ -85,29 +85,17 @@ def compare(function: Callable[..., Any], *args: Any, tolerance: float = 4.0, **
     if isinstance(function, JittedFunctionBase):
         options, function = function.options, function.__wrapped__
     code = function.__code__
-    before, expected = _seen_in_python(function, *copy.deepcopy((args, kwargs)))
+    before, expected = _seen(function, code, *copy.deepcopy((args, kwargs)))
     probed = jit(_Probed(function, code), **options)
     found = probed(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     rows, known = [], {}
     for moment, value in expected.items():
         line, name = moment
-        if moment not in found or name in known and not _rows(line, name, known[name], value, changed_only=True):
+        if moment not in found or name in known and not any(row.ulps for row in _rows(line, name, known[name], value)):
             continue
         known[name] = value
         rows += _rows(before.get(line, line), name, value, found[moment])
     return Comparison(code.co_filename, tuple(rows), tolerance)
-
-
-def _seen_in_python(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[dict[int, int], dict[Moment, Any]]:
-    """The line before each line when control first comes there, and what is seen then."""
-    before: dict[int, int] = {}
-    seen: dict[Moment, Any] = {}
-    with _watched(function.__code__, _copied, before, seen):
-        result = function(*args, **kwargs)
-    seen[0, _RESULT] = result
-    return before, seen
 
 
 class _Probed:
@@ -118,16 +106,23 @@ class _Probed:
         self.__name__, self.__signature__ = function.__name__, inspect.signature(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        seen: dict[Moment, Any] = {}
-        function = captured_callable(self._function)
-        with _watched(self._code, _copied, {}, seen):
-            result = function(*args, **kwargs)
-        seen[0, _RESULT] = result
-        return seen
+        return _seen(captured_callable(self._function), self._code, args, kwargs)[1]
+
+
+def _seen(
+    function: Callable[..., Any], code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[int, int], dict[Moment, Any]]:
+    """The line before each line when control first comes there in a call, and what is seen then; last of all the result."""
+    before: dict[int, int] = {}
+    seen: dict[Moment, Any] = {}
+    with _watched(code, before, seen):
+        result = function(*args, **kwargs)
+    seen[0, _RESULT] = result
+    return before, seen
 
 
 @contextmanager
-def _watched(code: CodeType, take: Callable[[Any], Any], before: dict[int, int], seen: dict[Moment, Any]) -> Iterator[None]:
+def _watched(code: CodeType, before: dict[int, int], seen: dict[Moment, Any]) -> Iterator[None]:
     """Take down what a function's variables hold when control first comes to a line of it."""
     names = {*code.co_varnames, *code.co_cellvars}
     last = code.co_firstlineno
@@ -136,7 +131,7 @@ def _watched(code: CodeType, take: Callable[[Any], Any], before: dict[int, int],
         nonlocal last
         if event == "line" and frame.f_lineno not in before:
             before[frame.f_lineno] = last
-            seen.update({(frame.f_lineno, name): take(value) for name, value in frame.f_locals.items() if name in names})
+            seen.update({(frame.f_lineno, name): _copied(value) for name, value in frame.f_locals.items() if name in names})
         last = frame.f_lineno
         return at_line
 
@@ -166,8 +161,8 @@ def _copied(value: Any) -> Any:
     )
 
 
-def _rows(line: int, name: str, expected: Any, found: Any, changed_only: bool = False) -> list[Row]:
-    """A row for each array or number that two values hold; with ``changed_only``, for those that differ."""
+def _rows(line: int, name: str, expected: Any, found: Any) -> list[Row]:
+    """A row for each array or number that two values hold."""
     leaves, structure = pytree.flatten(expected)
     others, other_structure = pytree.flatten(found)
     if structure != other_structure:
@@ -181,7 +176,7 @@ def _rows(line: int, name: str, expected: Any, found: Any, changed_only: bool = 
         ulps = _ulps(one, another)
         place = tuple(map(int, np.unravel_index(int(np.argmax(ulps)), ulps.shape))) if ulps.size else ()
         rows.append(Row(line, path, leaf, other, float(ulps.max(initial=0.0)), place))
-    return [row for row in rows if row.ulps] if changed_only else rows
+    return rows
 
 
 def _ulps(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -109,7 +109,6 @@ def decide(
     held = [with_contents(result, side.ends, outer.root.returned.append) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
-    merger.link(arrays)
     for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
@@ -271,12 +270,13 @@ class _Merger:
                 columns.append([instruction_for(trace, leaves[place], wanted[place]) for place in differing])
         for place, array in zip(differing, branches.choose(selector, columns, [wanted[place] for place in differing])):
             found[place] = array
+        self._link(found)
         return found
 
     def _is_around(self, leaf: Any) -> bool:
         return isinstance(leaf, TracedArray) and leaf.root_storage.trace not in self.traces
 
-    def link(self, chosen: Sequence[Any]) -> None:
+    def _link(self, chosen: Sequence[Any]) -> None:
         """An array that is one of two may be one that has another name, also where that is given to it on one side alone."""
         for array, *ends in zip(chosen, *self.leaves):
             for end in ends:

@@ -117,25 +117,13 @@ def if_holds(test: Any, body: Callable[[], Any]) -> Any:
     return body() if holds else None
 
 
-def _list_of(loop: Loop) -> list[Any]:
-    found: list[Any] = []
-    places.note_made(found)
-
-    def append(value: Any) -> None:
-        places.note(places.Contents(found))
-        found.append(value)
-
-    loop.run(append)
-    return found
-
-
 def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> list[Any]:
     """A list comprehension; ``whole`` is the comprehension as a function of the iterable."""
     if current_trace() is None:
         return whole(iterable)
     iterable = begun(iterable)
     loop = Loop(iterable, *parts)
-    found = _list_of(loop) if loop.is_open() else whole(iterable)
+    found = places.collected(loop.run) if loop.is_open() else whole(iterable)
     places.note_made(found)
     return found
 
@@ -159,7 +147,7 @@ class Generated(TracedGenerator):
         if not self.opened():
             return None
         if self.found is None:
-            self.found = _list_of(self.loop)
+            self.found = places.collected(self.loop.run)
         return ListRows(self.found)
 
 

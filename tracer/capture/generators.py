@@ -60,15 +60,7 @@ class TracedGenerator(Lazy):
 
     def elements(self) -> list[Any]:
         """A list of all values."""
-        found: list[Any] = []
-        places.note_made(found)
-
-        def append(value: Any) -> None:
-            places.note(places.Contents(found))
-            found.append(value)
-
-        self.push(append)
-        return found
+        return places.collected(self.push)
 
     def rows(self) -> None:
         return None

@@ -186,26 +186,22 @@ def dist(p: Any, q: Any) -> Any:
 
 @implements(math.lcm)
 def lcm(*integers: Any) -> Any:
-    if not any(map(is_open, integers)):
-        return math.lcm(*integers)
-    found: Any = 1
-    for one in integers:
-        if isinstance(one, TracedArray) and not one.element_type.is_integer:
-            raise TypeError(f"'{one.element_type.kind}' object cannot be interpreted as an integer")
-        found = np.lcm(found, one)
-    found.weak_type = True
-    return found
+    return _folded(math.lcm, np.lcm, 1, integers)
 
 
 @implements(math.gcd)
 def gcd(*integers: Any) -> Any:
+    return _folded(math.gcd, np.gcd, 0, integers)
+
+
+def _folded(function: Callable, ufunc: np.ufunc, start: int, integers: tuple[Any, ...]) -> Any:
     if not any(map(is_open, integers)):
-        return math.gcd(*integers)
-    found: Any = 0
+        return function(*integers)
+    found: Any = start
     for one in integers:
         if isinstance(one, TracedArray) and not one.element_type.is_integer:
             raise TypeError(f"'{one.element_type.kind}' object cannot be interpreted as an integer")
-        found = np.gcd(found, one)
+        found = ufunc(found, one)
     found.weak_type = True
     return found
 

@@ -269,6 +269,19 @@ def may_be_put_back() -> bool:
     return any(not entries.stays for entries in _journals.open)
 
 
+def collected(run: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
+    """A new list of what ``run`` hands to the function that it is given."""
+    found: list[Any] = []
+    note_made(found)
+
+    def append(value: Any) -> None:
+        note(Contents(found))
+        found.append(value)
+
+    run(append)
+    return found
+
+
 def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None) -> Any:
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
