@@ -16,7 +16,7 @@ import numpy as np
 
 from ..tracer.calls.jit import JittedFunctionBase, jit
 from ..tracer.calls.random_generators import is_traced_generator
-from ..tracer.capture.calls import captured_callable
+from ..tracer.capture.calls.dispatch import captured_callable
 from ..tracer.recording import pytree
 from ..tracer.recording.array import TracedArray
 

@@ -15,8 +15,8 @@ from ...backends.registry import Backend, get_backend, make_callable_type, remov
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
-from ..capture.argument_containers import require_distinct
-from ..capture.calls import captured_callable, reason_not_captured
+from ..capture.calls.dispatch import captured_callable, reason_not_captured
+from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary

@@ -17,10 +17,10 @@ from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.lists.results import with_results
-from ..capture.outside_objects import class_of
+from ..capture.outside.objects import class_of
+from ..capture.outside.surroundings import Surroundings
 from ..capture.raising import is_raised_by_user, record_raise
 from ..capture.shared_containers import with_shared
-from ..capture.surroundings import Surroundings
 from ..capture.texts import is_open
 from ..outside.guards import Guard, SameErrorHandling, raised_by
 from ..outside.paths import MISSING, Argument, Called, Objects, Path

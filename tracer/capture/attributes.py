@@ -19,14 +19,15 @@ from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
 from ..recording.array import TracedArray
 from ..recording.errors import TracerError
-from . import outside_streams, places
-from .calls import call, implements
+from . import places
+from .calls.dispatch import call, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each
-from .outside_containers import OutsideDict, OutsideList
-from .outside_kinds import OUTSIDE_CONTAINERS, OutsideDeque
-from .surroundings import Surroundings, current_surroundings
+from .outside import streams
+from .outside.containers import OutsideDict, OutsideList
+from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
+from .outside.surroundings import Surroundings, current_surroundings
 from .texts import Deferred, method_of_text
 
 _NOTHING_GIVEN = object()
@@ -97,7 +98,7 @@ def getattr_(holder: Any, name: str) -> Any:
         if path is not None:
             return surroundings.attribute(holder, path, name)
         value = getattr(holder, name)
-        return outside_streams.OutsideEnvironment() if value is os.environ else value
+        return streams.OutsideEnvironment() if value is os.environ else value
     found = _on_class(kind, name)
     if type(found) is property:
         if type(found.fget) is types.FunctionType:

@@ -12,7 +12,7 @@ from ..recording.errors import IntegerOverflow
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .branches import truth
-from .calls import implements
+from .calls.dispatch import implements
 from .helpers import not_
 
 _OUT_OF_RANGE = IntegerOverflow("a float becomes a Python integer beyond 64 bits, which the program does not compute with")

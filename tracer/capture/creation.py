@@ -15,9 +15,9 @@ from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare
-from .calls import call, implements
-from .numpy_calls import traced_constant
-from .stacked_rows import is_row, whole_array
+from .calls.dispatch import call, implements
+from .calls.numpy_calls import traced_constant
+from .loops.stacked_rows import is_row, whole_array
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,

@@ -15,14 +15,11 @@ from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
-from .calls import SPECIAL_METHODS, call
+from .calls.dispatch import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
-from .comprehensions import Loop as inner
-from .comprehensions import generated, listed
 from .copies import note_copies
 from .distribution import condition, each, truth_of
 from .entries import has_open_keys, is_open_dict
-from .generators import TracedGenerator
 from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
@@ -30,7 +27,10 @@ from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .lists import access as list_access
 from .lists.runs import is_open_list
-from .loops import for_, while_
+from .loops.comprehensions import Loop as inner
+from .loops.comprehensions import generated, listed
+from .loops.generators import TracedGenerator
+from .loops.unrolling import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
 from .places import Names, note_nonlocal
 from .raising import record_raise

@@ -12,19 +12,19 @@ from ..recording.errors import HINTS, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .branches import MOST_ALTERNATIVES
-from .calls import call
+from .calls.dispatch import call
+from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
 from .copies import require_own
 from .distribution import each, each_within, holds_choice
 from .entries import is_open_dict
-from .iteration import TracedRange
 from .keys import dicts
 from .lists import access as list_access
 from .lists.runs import is_open_list
+from .loops.iteration import TracedRange
 from .merging import selected
-from .numpy_calls import traced_constant
-from .outside_containers import OutsideDict, OutsideList
-from .surroundings import current_surroundings
+from .outside.containers import OutsideDict, OutsideList
+from .outside.surroundings import current_surroundings
 from .texts import Deferred, concrete
 
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))

@@ -12,11 +12,11 @@ from ..control_flow.bodies import ValueType
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic, implements_method
 from ..recording.intervals import note_interval
-from .calls import call
+from .calls.dispatch import call
 from .conversions import number_of
-from .iteration import rows_of
 from .lists.functions import mapped
-from .stacked_rows import row_of
+from .loops.iteration import rows_of
+from .loops.stacked_rows import row_of
 from .texts import Deferred
 
 attribute = filling(ATTRIBUTES)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import once
-from .calls import TEXT_METHODS, implements
+from .calls.dispatch import TEXT_METHODS, implements
 from .texts import Deferred, TextMethod, call_later, concrete, is_open
 
 

@@ -17,7 +17,7 @@ from ..recording.errors import TracerError
 from ..recording.makers import register_maker
 from .choices import Choice, Maybe
 from .lists.runs import Run
-from .surroundings import current_surroundings
+from .outside.surroundings import current_surroundings
 
 
 class Deferred:

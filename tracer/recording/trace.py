@@ -171,12 +171,12 @@ class Trace:
         self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
         self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
-        self.calls_of_users: Any = None  # of the root: for capture/repeated_calls.py
+        self.calls_of_users: Any = None  # of the root: for capture/calls/repeated_calls.py
         self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # of the root: objects that the function makes, by id, and where
         self.surroundings: Any = None  # of the root: what is read from outside (tracer.outside)
-        self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops.py
+        self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops/unrolling.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # of the root: by the user's line, how and why
         self.copies: dict[int, Any] = {}  # of the root: containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # of the root: those of which a function that has not ended will return copies

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from .. import places
-from ..calls import call, implements, listed_iterator, may_give_keys
+from ..calls.dispatch import call, implements, listed_iterator, may_give_keys
 from ..entries import has_open_keys
 from ..items import getitem
-from ..loops import for_
+from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .dicts import get, is_concerned, put, put_all
 

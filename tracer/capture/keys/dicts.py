@@ -13,15 +13,15 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
 from ..branches import choose, decide
-from ..calls import DICT_METHODS, call, implements, listed_iterator, may_give_keys
+from ..calls.dispatch import DICT_METHODS, call, implements, listed_iterator, may_give_keys
 from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
-from ..iteration import is_captured
 from ..lists.elements import joined_types
 from ..lists.functions import mapped
 from ..lists.runs import element, instruction_of, instructions, is_open_list, length_of, made, number_of, plus, settled
-from ..loops import for_
-from ..outside_containers import OutsideDict
+from ..loops.iteration import is_captured
+from ..loops.unrolling import for_
+from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
 from ..texts import concrete

@@ -9,9 +9,9 @@ from typing import Any
 from .... import hlo
 from ...recording.errors import TracerError
 from ..entries import UNORDERED, contents_of, opened
-from ..iteration import ROWS_OF_KEYS, Lazy, Rows
 from ..lists.access import fail_where, holds, item_at
 from ..lists.runs import Run, instruction_of, length_of, settled
+from ..loops.iteration import ROWS_OF_KEYS, Lazy, Rows
 from .lookup import in_one, keys_of, values_of
 
 KEYS, VALUES, ITEMS = 0, 1, None

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...recording import pytree
 from .. import places
-from ..calls import LIST_METHODS, call, implements
+from ..calls.dispatch import LIST_METHODS, call, implements
 from .access import change, items_of, sliced
 from .runs import is_open_list
 

@@ -13,10 +13,10 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import TracerError
 from .. import places
-from ..calls import NEEDS_ARRAYS, call
-from ..comprehensions import if_holds
-from ..iteration import Rows
-from ..loops import for_
+from ..calls.dispatch import NEEDS_ARRAYS, call
+from ..loops.comprehensions import if_holds
+from ..loops.iteration import Rows
+from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .access import array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm

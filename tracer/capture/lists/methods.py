@@ -10,7 +10,7 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from .. import places
-from ..calls import LIST_METHODS
+from ..calls.dispatch import LIST_METHODS
 from .access import (
     change,
     fail_where,

@@ -11,28 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import ConcretizationError
-from ..recording.operands import as_traced, has_traced
-from . import places
-from .calls import call, implements
-from .choices import Maybe
-from .comprehensions import Generated, folded, generated
-from .conversions import bool_, is_open
-from .entries import has_open_keys, is_open_set
-from .generators import TracedGenerator, begun, numbered
-from .helpers import and_, choose, not_, or_
-from .iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
-from .keys.views import KEYS, DictView, view_of_set
-from .lists.access import items_of
-from .lists.deques import TracedDeque
-from .lists.functions import extreme, mapped, sorted_list, total, truths
-from .lists.runs import is_open_list, length_of, type_of_items
-from .outside_containers import OutsideList
-from .outside_objects import class_of
-from .outside_streams import OutsideIterator
-from .texts import Deferred, asked
+from ...recording.array import TracedArray, as_index, require_trace
+from ...recording.dynamic_array import DynamicArray
+from ...recording.errors import ConcretizationError
+from ...recording.operands import as_traced, has_traced
+from .. import places
+from ..choices import Maybe
+from ..conversions import bool_, is_open
+from ..entries import has_open_keys, is_open_set
+from ..helpers import and_, choose, not_, or_
+from ..keys.views import KEYS, DictView, view_of_set
+from ..lists.access import items_of
+from ..lists.deques import TracedDeque
+from ..lists.functions import extreme, mapped, sorted_list, total, truths
+from ..lists.runs import is_open_list, length_of, type_of_items
+from ..loops.comprehensions import Generated, folded, generated
+from ..loops.generators import TracedGenerator, begun, numbered
+from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from ..outside.containers import OutsideList
+from ..outside.objects import class_of
+from ..outside.streams import OutsideIterator
+from ..texts import Deferred, asked
+from .dispatch import call, implements
 
 
 @implements(len)

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..control_flow.bodies import integer
-from ..functions.array_attributes import Flat
-from ..indexing.basic import Range, Selection, take, view
-from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import HINTS, CarryTypeError, ConcretizationError
-from ..recording.operands import as_traced
-from .entries import has_open_keys
-from .lists.access import item_at, items_of
-from .lists.runs import Run, is_open_list, length_of, plus, require_read
+from .... import hlo
+from ...control_flow.bodies import integer
+from ...functions.array_attributes import Flat
+from ...indexing.basic import Range, Selection, take, view
+from ...recording.array import TracedArray, require_trace
+from ...recording.dynamic_array import DynamicArray
+from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
+from ...recording.operands import as_traced
+from ..entries import has_open_keys
+from ..lists.access import item_at, items_of
+from ..lists.runs import Run, is_open_list, length_of, plus, require_read
 from .stacked_rows import whole_array
 
 

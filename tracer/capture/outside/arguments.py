@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from ..outside.paths import MISSING, Argument, Attribute, Item, Path
-from ..recording import pytree
-from ..recording.errors import TracerError
-from .entries import is_open_dict
+from ...outside.paths import MISSING, Argument, Attribute, Item, Path
+from ...recording import pytree
+from ...recording.errors import TracerError
+from ..entries import is_open_dict
 
 Effect = tuple[str, Path, Any]
 

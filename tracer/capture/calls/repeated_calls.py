@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import hlo
-from ...compile.traversal import has_effects
-from ...hlo.tracebacks import places_of_users
-from ..control_flow.bodies import size_of
-from ..recording import pytree
-from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError
-from ..recording.intervals import Interval, interval_of, is_traced_integer, note_interval
-from ..recording.trace import ErrorMessage, Storage, Trace, identifier
-from .branches import last_test
+from .... import hlo
+from ....compile.traversal import has_effects
+from ....hlo.tracebacks import places_of_users
+from ...control_flow.bodies import size_of
+from ...recording import pytree
+from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
+from ...recording.errors import ConcretizationError
+from ...recording.intervals import Interval, interval_of, is_traced_integer, note_interval
+from ...recording.trace import ErrorMessage, Storage, Trace, identifier
+from ..branches import last_test
+from ..places import note_all_made
+from ..raising import is_inside_try
 from .call_forms import CallForm, NotAlike, constant_form, form_of_call
-from .places import note_all_made
-from .raising import is_inside_try
 
 # Shorter functions are recorded where they are called: what surrounds them is simplified and fused with them.
 _SHORTEST = 32

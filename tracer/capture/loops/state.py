@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray
-from .forms import Fixed, Form, Number, form_of, is_number, kind_of
-from .places import Place
+from ...recording.array import TracedArray
+from ..forms import Fixed, Form, Number, form_of, is_number, kind_of
+from ..places import Place
 
 
 class Slot:

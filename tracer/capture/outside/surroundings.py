@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..calls.leaves import RANDOM_GENERATORS
-from ..calls.random_generators import from_outside, is_traced_generator
-from ..outside.guards import (
+from .... import hlo
+from ...calls.leaves import RANDOM_GENERATORS
+from ...calls.random_generators import from_outside, is_traced_generator
+from ...outside.guards import (
     Distinct,
     Guard,
     Readable,
@@ -33,19 +33,19 @@ from ..outside.guards import (
     is_number,
     is_open_to_others,
 )
-from ..outside.ownership import belongs_to_the_user, is_looked_into
-from ..outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
-from ..outside.policy import HiddenNeeded, Policy
-from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
-from ..recording.errors import LeakedArrayError, TracerError
-from ..recording.intervals import SMALL, number_form_key
-from ..recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
-from ..recording.trace import Capture, Trace
-from . import outside_streams
-from .argument_containers import ArgumentContainers
+from ...outside.ownership import belongs_to_the_user, is_looked_into
+from ...outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
+from ...outside.policy import HiddenNeeded, Policy
+from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
+from ...recording.errors import LeakedArrayError, TracerError
+from ...recording.intervals import SMALL, number_form_key
+from ...recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
+from ...recording.trace import Capture, Trace
+from . import streams
+from .arguments import ArgumentContainers
+from .kinds import OUTSIDE_CONTAINERS, container_for
 from .namespaces import Namespace
-from .outside_kinds import OUTSIDE_CONTAINERS, container_for
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _VALUES = (
@@ -61,7 +61,7 @@ class Surroundings:
     """What a trace knows of the world around the traced function.
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
-    once the function has returned. ``follow`` is `outside_objects.followed`.
+    once the function has returned. ``follow`` is `objects.followed`.
     """
 
     follow: Callable[[Any], Any]
@@ -239,7 +239,7 @@ class Surroundings:
             return self._object(value, path)
         else:
             self.guard(SameObject(path, value))
-            if (stream := outside_streams.seen(value, path)) is not None:
+            if (stream := streams.seen(value, path)) is not None:
                 return stream
             if is_looked_into(value):
                 return self._object(value, path)

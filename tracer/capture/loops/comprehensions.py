@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
-from . import places
-from .branches import decide, truth
-from .distribution import condition
+from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
+from .. import places
+from ..branches import decide, truth
+from ..distribution import condition
+from ..lists.access import unpacked
+from ..lists.runs import is_open_list
+from ..outcomes import BREAK
+from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
 from .iteration import ListRows, Rows, is_captured, rows_of
-from .lists.access import unpacked
-from .lists.runs import is_open_list
-from .loops import for_, size_of_a_round
-from .outcomes import BREAK
-from .places import NO_NAMES
+from .unrolling import for_, size_of_a_round
 
 
 class Loop:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from ... import hlo
-from ..control_flow.loops import fori_loop
-from ..functions import windows
-from ..functions.decompositions import complex_eigenvalues, guessed_to_hold
-from ..recording.array import TracedArray, require_trace
-from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import DynamicArray, dynamic
-from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
-from ..recording.function_tables import implements as implements_function
-from ..recording.operands import as_traced, has_traced
-from .calls import captured, implements
+from .... import hlo
+from ...control_flow.loops import fori_loop
+from ...functions import windows
+from ...functions.decompositions import complex_eigenvalues, guessed_to_hold
+from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace
+from ...recording.dynamic_array import DynamicArray, dynamic
+from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
+from ...recording.function_tables import implements as implements_function
+from ...recording.operands import as_traced, has_traced
+from .dispatch import captured, implements
 
 # What is followed for arrays of fixed shapes alone, for all, and only where sizes are known at run time only.
 _FOLLOWED_IF_FIXED: tuple[Callable, ...] = (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)

@@ -9,11 +9,11 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..outside.ownership import is_of_the_user
-from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
-from . import places
-from .calls import call
+from ...outside.ownership import is_of_the_user
+from ...recording.current_trace import current_trace
+from ...recording.errors import TracerError
+from .. import places
+from ..calls.dispatch import call
 from .iteration import Lazy
 
 Take = Callable[[Any], Any]

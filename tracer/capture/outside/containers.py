@@ -11,10 +11,10 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..outside.guards import SameKeys, SameLength, SameType
-from ..outside.paths import MISSING, Item, Length, Path
-from ..outside.policy import HiddenNeeded
-from .places import UNBOUND, Place, is_journaling, note
+from ...outside.guards import SameKeys, SameLength, SameType
+from ...outside.paths import MISSING, Item, Length, Path
+from ...outside.policy import HiddenNeeded
+from ..places import UNBOUND, Place, is_journaling, note
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings

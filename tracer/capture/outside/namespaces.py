@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..outside.paths import MISSING, Global, Path
+from ...outside.paths import MISSING, Global, Path
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..outside.ownership import belongs_to_the_user, is_of_the_user
-from ..outside.paths import MISSING
-from ..recording.array import TracedArray
-from ..recording.intervals import interval_of, is_traced_integer
-from ..recording.trace import Trace
+from ...outside.ownership import belongs_to_the_user, is_of_the_user
+from ...outside.paths import MISSING
+from ...recording.array import TracedArray
+from ...recording.intervals import interval_of, is_traced_integer
+from ...recording.trace import Trace
 
 _PURE_MODULES = frozenset({"builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "itertools"})
 # What is called so, or is an attribute of that name, may depend on more than it is given, or do more than return something.

@@ -9,11 +9,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..calls.again import once
-from ..calls.host_call import call_when_run
-from ..calls.outside_state import meaning
-from ..outside.paths import Path
-from ..recording.errors import TracerError
+from ...calls.again import once
+from ...calls.host_call import call_when_run
+from ...calls.outside_state import meaning
+from ...outside.paths import Path
+from ...recording.errors import TracerError
 
 
 class OutsideEnvironment:

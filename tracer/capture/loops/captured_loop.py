@@ -8,22 +8,22 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
-from ..control_flow.bodies import function_place
-from ..control_flow.loops import Loop
-from ..control_flow.scan import store_row
-from ..recording import pytree
-from ..recording.aliases import link
-from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
-from ..recording.errors import CarryTypeError
-from ..recording.intervals import CARRIED, note_interval
-from ..recording.operands import as_traced
-from ..recording.trace import Storage, Trace
-from .branches import MOST_ALTERNATIVES, choose
-from .choices import Maybe
-from .copies import note_copies
-from .distribution import condition
-from .forms import (
+from ...control_flow.bodies import function_place
+from ...control_flow.loops import Loop
+from ...control_flow.scan import store_row
+from ...recording import pytree
+from ...recording.aliases import link
+from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
+from ...recording.errors import CarryTypeError
+from ...recording.intervals import CARRIED, note_interval
+from ...recording.operands import as_traced
+from ...recording.trace import Storage, Trace
+from ..branches import MOST_ALTERNATIVES, choose
+from ..choices import Maybe
+from ..copies import note_copies
+from ..distribution import condition
+from ..forms import (
     NOWHERE,
     Container,
     Form,
@@ -41,13 +41,10 @@ from .forms import (
     without_sizes,
     zero_like,
 )
-from .iteration import Rows
-from .lists.merging import carried_as, state_of
-from .lists.runs import Unread, is_open_list, place_of, require_read
-from .loop_aliases import ArrayPlace, LoopAliases
-from .loop_state import Slot, is_array, of_one_type, varying
-from .merging import filled, numbers
-from .outcomes import (
+from ..lists.merging import carried_as, state_of
+from ..lists.runs import Unread, is_open_list, place_of, require_read
+from ..merging import filled, numbers
+from ..outcomes import (
     CONTINUE_CODE,
     END_CODE,
     RETURN_CODE,
@@ -57,7 +54,7 @@ from .outcomes import (
     returning,
     without_continue,
 )
-from .places import (
+from ..places import (
     UNBOUND,
     Contents,
     LocalName,
@@ -70,7 +67,10 @@ from .places import (
     put_back,
     with_contents,
 )
+from .aliases import ArrayPlace, LoopAliases
+from .iteration import Rows
 from .stacked_rows import row_of
+from .state import Slot, is_array, of_one_type, varying
 
 _MOST_ATTEMPTS = 60
 # So many rounds of a loop in which arrays change their sizes are better unrolled.

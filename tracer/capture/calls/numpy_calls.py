@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..functions.ufunc_calls import call_ufunc
-from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import dynamic_arrays
-from ..recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
-from ..recording.operands import has_traced, prepare
-from .stacked_rows import whole_array
+from .... import hlo
+from ...functions.ufunc_calls import call_ufunc
+from ...recording.array import TracedArray, require_trace
+from ...recording.dynamic_array import dynamic_arrays
+from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
+from ...recording.operands import has_traced, prepare
+from ..loops.stacked_rows import whole_array
 
 # Larger arrays that NumPy makes of what is known stay NumPy's.
 _MOST_BYTES = 1 << 16

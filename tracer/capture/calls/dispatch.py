@@ -12,30 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.again import is_repeating, once
-from ..calls.outside_state import look
-from ..calls.outside_state import meaning as meaning_of_state
-from ..calls.random_generators import name_of_method
-from ..outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
-from ..recording.array import TracedArray
-from ..recording.callables import named
-from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
-from ..recording.function_tables import filling
-from ..recording.operands import has_traced
-from ..source.rewriting import reason_against, rewritten
-from . import places
-from .choices import Choice, Maybe, without_maybes
-from .copies import require_own
-from .distribution import each, each_within, holds_choice
-from .entries import has_open_keys
-from .iteration import is_captured
-from .keys.lookup import holds_unknown
-from .lists.runs import is_open_list
+from ...calls.again import is_repeating, once
+from ...calls.outside_state import look
+from ...calls.outside_state import meaning as meaning_of_state
+from ...calls.random_generators import name_of_method
+from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
+from ...recording.array import TracedArray
+from ...recording.callables import named
+from ...recording.current_trace import current_trace
+from ...recording.errors import TracerError
+from ...recording.function_tables import filling
+from ...recording.operands import has_traced
+from ...source.rewriting import reason_against, rewritten
+from .. import places
+from ..choices import Choice, Maybe, without_maybes
+from ..copies import require_own
+from ..distribution import each, each_within, holds_choice
+from ..entries import has_open_keys
+from ..keys.lookup import holds_unknown
+from ..lists.runs import is_open_list
+from ..loops.iteration import is_captured
+from ..outside.kinds import OUTSIDE_CONTAINERS
+from ..outside.surroundings import current_surroundings
 from .numpy_calls import call_numpy, of_numpy
-from .outside_kinds import OUTSIDE_CONTAINERS
 from .repeated_calls import repeated
-from .surroundings import current_surroundings
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
@@ -361,7 +361,7 @@ def captured(function: types.FunctionType) -> types.FunctionType:
 
 
 def _rewritten(function: types.FunctionType) -> types.FunctionType:
-    return rewritten(function, sys.modules[__name__.rpartition(".")[0] + ".helpers"])
+    return rewritten(function, sys.modules[__name__.rsplit(".", 2)[0] + ".helpers"])
 
 
 def reason_not_captured(function: Callable[..., Any]) -> str | None:

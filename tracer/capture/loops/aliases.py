@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..recording import pytree
-from ..recording.aliases import are_apart, bases_of, keep_apart, link
-from ..recording.current_trace import current_trace
-from ..recording.trace import Storage, Trace
-from .copies import note_copies
-from .forms import is_around, may_be_shared
-from .lists.elements import ElementType
-from .lists.runs import Run
-from .places import Contents, Place
+from ...recording import pytree
+from ...recording.aliases import are_apart, bases_of, keep_apart, link
+from ...recording.current_trace import current_trace
+from ...recording.trace import Storage, Trace
+from ..copies import note_copies
+from ..forms import is_around, may_be_shared
+from ..lists.elements import ElementType
+from ..lists.runs import Run
+from ..places import Contents, Place
 
 # The key of a slot, and which of its numbers.
 ArrayPlace = tuple[Any, int]

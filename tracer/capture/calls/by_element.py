@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray
-from ..recording.dynamic_array import DynamicArray
-from ..recording.operands import as_strong, as_traced, broadcast_shapes, has_traced
-from .calls import call, implements
-from .iteration import ArrayRows, Indices, ListRows, Rows, Zip
-from .lists.functions import mapped
+from ...recording.array import TracedArray
+from ...recording.dynamic_array import DynamicArray
+from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced
+from ..lists.functions import mapped
+from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
+from .dispatch import call, implements
 
 
 class Vectorized:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..control_flow.bodies import ValueType
-from ..recording.array import TracedArray
-from ..recording.operands import shape_of
-from ..recording.trace import Trace
+from .... import hlo
+from ...control_flow.bodies import ValueType
+from ...recording.array import TracedArray
+from ...recording.operands import shape_of
+from ...recording.trace import Trace
 
 
 class _Row:

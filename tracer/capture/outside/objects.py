@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..outside.guards import SameFunction
-from ..outside.ownership import belongs_to_the_user, is_of_the_user
-from ..outside.paths import Attribute, Fixed, Item
-from ..recording.array import TracedArray
-from .attributes import getattr_
-from .calls import call, implements
+from ...outside.guards import SameFunction
+from ...outside.ownership import belongs_to_the_user, is_of_the_user
+from ...outside.paths import Attribute, Fixed, Item
+from ...recording.array import TracedArray
+from ..attributes import getattr_
+from ..calls.dispatch import call, implements
 from .surroundings import Surroundings, current_surroundings
 
 _classes: weakref.WeakKeyDictionary[type, type | None] = weakref.WeakKeyDictionary()

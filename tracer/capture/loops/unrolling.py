@@ -8,20 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ...compile.traversal import has_effects
-from ..control_flow.bodies import size_of
-from ..recording.array import TracedArray
-from ..recording.current_trace import current_trace
-from ..recording.errors import CarryTypeError, ConcretizationError
-from ..recording.trace import PackedInputs, Storage, Trace
-from .branches import decide, truth
-from .captured_loop import Aliased, CapturedLoop, without_continue
-from .choices import Choice, Maybe
-from .distribution import condition, truth_of
-from .generators import TracedGenerator, begun
-from .iteration import ListItems, Pairs, Rows, Tail, rows_of
-from .outcomes import (
+from .... import hlo
+from ....compile.traversal import has_effects
+from ...control_flow.bodies import size_of
+from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
+from ...recording.errors import CarryTypeError, ConcretizationError
+from ...recording.trace import PackedInputs, Storage, Trace
+from ..branches import decide, truth
+from ..choices import Choice, Maybe
+from ..distribution import condition, truth_of
+from ..outcomes import (
     BREAK,
     BREAK_CODE,
     CONTINUE,
@@ -34,7 +31,10 @@ from .outcomes import (
     returned_value,
     statements,
 )
-from .places import UNBOUND, Names, are_containers_changed, journal, local_names, note_nonlocal, own_variables, put_back
+from ..places import UNBOUND, Names, are_containers_changed, journal, local_names, note_nonlocal, own_variables, put_back
+from .captured_loop import Aliased, CapturedLoop, without_continue
+from .generators import TracedGenerator, begun
+from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256

@@ -7,10 +7,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..outside.guards import SameLength, SameType
-from ..outside.paths import Item, Path
-from .outside_containers import KINDS, OutsideDict, OutsideList
-from .places import Place, is_journaling, note
+from ...outside.guards import SameLength, SameType
+from ...outside.paths import Item, Path
+from ..places import Place, is_journaling, note
+from .containers import KINDS, OutsideDict, OutsideList
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
