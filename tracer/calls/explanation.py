@@ -17,7 +17,7 @@ from ...hlo.tracebacks import line_of
 from ...runtime.host_functions import HostFunction
 from ..outside.guards import SameContents, SameFunction, SameKeys, SameLength, SameValue, short
 from ..recording.errors import LeftToPython, SizeBeyondBound
-from ..recording.trace import ErrorMessage
+from ..recording.program import ErrorMessage
 from .cache import CacheEntry
 from .specialization import Specialization
 

@@ -60,8 +60,8 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
     if (method := method_of_generator(function)) is not None:
         generator, name = method
         called, args = functools.partial(call_method, name), (generator, *args)
-    elif trace is not None and trace.root.surroundings is not None:
-        called = trace.root.surroundings.released(function)
+    elif trace is not None and trace.program.surroundings is not None:
+        called = trace.program.surroundings.released(function)
     return call_when_run(functools.partial(once, called), result_shapes, args, kwargs, named=function)
 
 
@@ -102,7 +102,7 @@ def call_when_run(
     arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])
 
     shapes = [result.shape for result in results]
-    is_caught = trace.root.open_tries > 0
+    is_caught = trace.program.open_tries > 0
     if is_caught:  # whether the function has raised something that a handler may see
         shapes.append(hlo.Shape(hlo.PRED))
 
@@ -126,7 +126,7 @@ def call_when_run(
             raise
 
     host = HostFunction(call, f"host_call of {name}", ["number", *kinds], only_raises)
-    trace.root.host_functions.append(host)
+    trace.program.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
         stopped, *[value.instruction(trace) for value in traced], custom_call_target=host.name,

@@ -141,7 +141,7 @@ def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What the function returns now, which is guarded. Its arguments are known."""
     trace = current_trace()
-    if trace is None or trace.root.surroundings is None:
+    if trace is None or trace.program.surroundings is None:
         return function(*args, **kwargs)
     args, kwargs = pytree.tree_map(_known, (args, kwargs))
     set_current_trace(None)
@@ -149,7 +149,7 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
     finally:
         set_current_trace(trace)
-    return trace.root.surroundings.convert(found, Called(function, *args, **kwargs))
+    return trace.program.surroundings.convert(found, Called(function, *args, **kwargs))
 
 
 def _known(value: Any) -> Any:

@@ -78,13 +78,13 @@ def name_of_method(function: Any) -> str | None:
 
 def from_outside(trace: Trace, generator: Any, path: Path) -> RandomGenerator:
     """What stands for a generator that is found at this path at each call."""
-    root = trace.root
-    found = root.generators.get(path.key)
+    generators = trace.program.generators
+    found = generators.get(path.key)
     if found is None:
         remember_example(generator)
-        capture = root.captured_number(None, hlo.U64, handle_of, path)
+        capture = trace.captured_number(None, hlo.U64, handle_of, path)
         handle = TracedArray(capture.storage, hlo.Shape(hlo.U64), is_scalar=True)
-        found = root.generators[path.key] = RandomGenerator(type(generator), handle, path)
+        found = generators[path.key] = RandomGenerator(type(generator), handle, path)
     return found
 
 

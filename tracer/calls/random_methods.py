@@ -106,9 +106,9 @@ def _ready(value: Any) -> Any:
 
 def _kept_objects(trace: Trace) -> TracedArray:
     """The address of a list that lives as long as the call."""
-    root, path = trace.root, NewList()
-    found = next((one for one in root.captures.values() if one.path is not None and one.path.key == path.key), None)
-    capture = found or root.captured_number(None, hlo.U64, _address, path)
+    path = NewList()
+    found = next((one for one in trace.program.captures.values() if one.path is not None and one.path.key == path.key), None)
+    capture = found or trace.captured_number(None, hlo.U64, _address, path)
     return TracedArray(capture.storage, hlo.Shape(hlo.U64), is_scalar=True)
 
 

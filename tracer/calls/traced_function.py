@@ -31,7 +31,8 @@ from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
-from ..recording.trace import Capture, ErrorMessage, Storage, Trace, identifier
+from ..recording.program import Capture, ErrorMessage
+from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
 from .random_generators import is_traced_generator
 from .shared_memory import Place, view
@@ -150,8 +151,8 @@ def record(
     started = time.perf_counter()
     while True:
         trace = Trace(identifier(name))
-        trace.guessed_bounds = guessed_bounds
-        trace.surroundings = Surroundings(trace, policy, objects)
+        trace.program.guessed_bounds = guessed_bounds
+        trace.program.surroundings = Surroundings(trace, policy, objects)
         try:
             recording = _record(trace, function, form, same_as, aliases or {})
             recording.trace_seconds = time.perf_counter() - started
@@ -160,15 +161,15 @@ def record(
             policy.hidden |= needed.keys
             continue
         except (ConcretizationError, UnprovenInterval) as error:
-            error.outside = trace.surroundings.paths_of(error.sources or ())
+            error.outside = trace.program.surroundings.paths_of(error.sources or ())
             raise
         except Exception as error:
-            replaced = trace.replaced_concretization(error)
+            replaced = trace.program.replaced_concretization(error)
             if replaced is None:
                 if not isinstance(error, RaisedBehindChanges):
                     add_note(error)
                 raise
-            replaced.outside = trace.surroundings.paths_of(replaced.sources or ())
+            replaced.outside = trace.program.surroundings.paths_of(replaced.sources or ())
             raise replaced.with_traceback(error.__traceback__) from None
 
 
@@ -180,7 +181,7 @@ def _record(
     same_as: Sequence[int | Place] | None,
     aliases: Mapping[int, int | Place],
 ) -> Recording:
-    surroundings = trace.surroundings
+    surroundings = trace.program.surroundings
     with trace, trace.running:
         values: list[Any] = []
         leaves: list[TracedLeaf] = []
@@ -203,12 +204,12 @@ def _record(
                 handles.append(handles[place])
             else:
                 parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
-                trace.argument_names[parameter] = leaf.path
+                trace.program.argument_names[parameter] = leaf.path
                 if leaf.is_python_number:
-                    trace.python_numbers.add(parameter)
+                    trace.program.python_numbers.add(parameter)
                 if leaf.interval is not None:
-                    trace.python_integers.add(parameter)
-                    trace.intervals[parameter] = leaf.interval
+                    trace.program.python_integers.add(parameter)
+                    trace.program.intervals[parameter] = leaf.interval
                 handles.append(
                     TracedArray.from_instruction(
                         trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
@@ -240,15 +241,15 @@ def _record(
             if not is_users or not any(map(is_open, (error.args, vars(error)))):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     raise RaisedBehindChanges(error, is_sure=True) from None
-                if not is_users or not trace.error_messages:
+                if not is_users or not trace.program.error_messages:
                     raise
             # It is raised when the program runs, made of values, or behind others.
             record_raise(trace, error)
             result = None
-        if trace.may_err:
-            surroundings.guard(SameErrorHandling(Called(np.geterr), raised_by(trace.error_handling)))
-        if trace.unproven is not None:  # the function has kept it from passing
-            raise trace.unproven
+        if trace.program.may_err:
+            surroundings.guard(SameErrorHandling(Called(np.geterr), raised_by(trace.program.error_handling)))
+        if trace.program.unproven is not None:  # the function has kept it from passing
+            raise trace.program.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
 
 
@@ -257,7 +258,7 @@ def _handling_as_before(trace: Trace) -> Iterator[None]:
     """What the function says by `np.seterr` ends with it. Raises TracerError where it should not."""
     with np.errstate():
         yield
-        if np.geterr() != trace.error_handling:
+        if np.geterr() != trace.program.error_handling:
             raise TracerError(
                 "np.seterr in a traced function would change what holds behind the call. Fix: with np.errstate(...):, or call "
                 "np.seterr outside of the function"
@@ -270,11 +271,11 @@ def _is_raised_behind_changes(
     """Whether the function, which raises this at each call, has changed something before; not where phlox lacks something."""
     if isinstance(error, (TracerError, NotImplementedError, RaisedBehindChanges)) or "TracedArray" in str(error):
         return False
-    if trace.replaced_concretization(error) is not None:
+    if trace.program.replaced_concretization(error) is not None:
         return False
-    if trace.host_functions or trace.generators or trace.surroundings.effects():
+    if trace.program.host_functions or trace.program.generators or trace.program.surroundings.effects():
         return True
-    pairs = [*zip(storages, parameters), *[(capture.storage, capture.parameter) for capture in trace.captures.values()]]
+    pairs = [*zip(storages, parameters), *[(capture.storage, capture.parameter) for capture in trace.program.captures.values()]]
     return any(storage.instruction is not parameter for storage, parameter in pairs)
 
 
@@ -289,7 +290,7 @@ def _finish(
     changed = [storage.instruction is not parameter for storage, parameter in zip(storages, parameters)]
     mutated = [index for index, leaf in enumerate(leaves) if changed[index] and leaf.kind == "array"]
     roots: list[hlo.Instruction] = []
-    surroundings = trace.surroundings
+    program, surroundings = trace.program, trace.program.surroundings
     surroundings.is_finished = True
     changes = surroundings.effects()
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
@@ -306,8 +307,8 @@ def _finish(
     captures = _settled_captures(trace)
     mutated_captures = [index for index, capture in enumerate(captures) if capture.storage.instruction is not capture.parameter]
     roots.extend(captures[index].storage.instruction for index in mutated_captures)
-    if trace.error_messages:
-        roots.append(trace.error_flag.instruction)
+    if program.error_messages:
+        roots.append(program.error_flag.instruction)
     root = roots[0] if len(roots) == 1 else hlo.tuple(*roots)
     computation, captures, kept = _without_unused_captures(trace.build(root), captures, mutated_captures)
     module = hlo.Module(trace.name, computation)
@@ -327,9 +328,9 @@ def _finish(
         surroundings.keep_apart(captures[index], captures)
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
-        trace.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
-        trace.host_functions, [one.path for one in trace.generators.values()], _containers_needed(collected, effects),
-        trace.compares_arrays, trace.unrolled_loops,
+        program.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
+        program.host_functions, [one.path for one in program.generators.values()], _containers_needed(collected, effects),
+        program.compares_arrays, program.unrolled_loops,
     )  # fmt: skip
 
 
@@ -337,7 +338,7 @@ def _containers_needed(collected: _Outputs, effects: list[Effect]) -> frozenset[
     """The arguments that are containers, and are returned or changed themselves."""
     paths = [output.value for output in collected.outputs if output.kind == "outside"] + [effect.path for effect in effects]
     roots = {path.root for path in paths}
-    objects = collected.trace.surroundings.objects
+    objects = collected.trace.program.surroundings.objects
     return frozenset(root.name for root in roots if isinstance(root, Argument) and root.name not in objects)
 
 
@@ -355,11 +356,11 @@ class _Outputs:
 
     def is_leaf(self, value: Any) -> bool:
         """Whether a value is one leaf, even if it can be taken apart."""
-        return is_traced_generator(value) or self.trace.surroundings.is_reachable(value)
+        return is_traced_generator(value) or self.trace.program.surroundings.is_reachable(value)
 
     def add(self, leaf: Any, place: str, takes_objects: bool = False) -> None:
         """Raises TracerError, naming the place, for what can be none."""
-        surroundings = self.trace.surroundings
+        surroundings = self.trace.program.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
@@ -390,7 +391,7 @@ class _Outputs:
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
     """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
     outputs = collected.outputs
-    captured = {capture.storage: capture.path for capture in trace.captures.values() if capture.path is not None}
+    captured = {capture.storage: capture.path for capture in trace.program.captures.values() if capture.path is not None}
     found = []
     for how, path, value in changes:
         if value is MISSING:
@@ -427,12 +428,12 @@ def _settled_captures(trace: Trace) -> list[Capture]:
 
     An array that the traced function made and changed again is replaced by its contents at the time.
     """
-    captures = sorted(
-        [*trace.replaced_captures, *trace.captures.values()], key=lambda capture: capture.parameter.attributes["number"]
-    )
+    program = trace.program
+    captures = [*program.replaced_captures, *program.captures.values()]
+    captures.sort(key=lambda capture: capture.parameter.attributes["number"])
     for capture in captures:
         if not capture.is_unchanged():
-            if not capture.snapshot_is_whole or not _is_private(capture) and capture not in trace.replaced_captures:
+            if not capture.snapshot_is_whole or not _is_private(capture) and capture not in program.replaced_captures:
                 raise TracerError(
                     f"an array of shape {capture.array.shape} and dtype {capture.array.dtype} that the traced function uses is "
                     "changed by plain NumPy operations while the function is traced; later calls would not repeat them. Make "

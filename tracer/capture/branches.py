@@ -106,7 +106,7 @@ def decide(
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
     # What the function goes on to change is not returned from here; who called it would have both.
-    held = [with_contents(result, side.ends, outer.root.returned.append) for result, side in zip(results, sides)]
+    held = [with_contents(result, side.ends, outer.program.returned.append) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
     for place, recipe, ends in recipes:

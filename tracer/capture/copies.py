@@ -16,7 +16,7 @@ def note_copies(trace: Trace, value: Any) -> None:
     if structure is pytree.LEAF and not isinstance(value, set):
         return
     if not isinstance(value, tuple):
-        trace.root.copies[id(value)] = value
+        trace.program.copies[id(value)] = value
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
 
@@ -24,7 +24,7 @@ def note_copies(trace: Trace, value: Any) -> None:
 def require_own(holder: Any) -> None:
     """To be called with a container that is about to be changed."""
     trace = current_trace()
-    if trace is not None and id(holder) in trace.root.copies:
+    if trace is not None and id(holder) in trace.program.copies:
         raise TracerError(
             f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
             "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"

@@ -205,7 +205,7 @@ def _where_met(value: Any, outer: Trace) -> Trace | None:
         return None
     for part in vars(value).values():
         if isinstance(part, TracedArray) and not is_around(trace := part.root_storage.trace, outer):
-            outer.root.made_objects[id(value)] = value, trace
+            outer.program.made_objects[id(value)] = value, trace
             return trace
     return None
 

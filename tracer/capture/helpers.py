@@ -100,7 +100,7 @@ def is_(value: Any, other: Any) -> Any:
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
-        require_trace().root.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
+        require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
 
 
@@ -363,10 +363,10 @@ def value(outcome: Any) -> Any:
     if outcome is None:
         return None
     trace = current_trace()
-    if trace is not None and trace.root.returned:
-        for one in (*trace.root.returned, outcome.value):
+    if trace is not None and trace.program.returned:
+        for one in (*trace.program.returned, outcome.value):
             note_copies(trace, one)
-        trace.root.returned.clear()
+        trace.program.returned.clear()
     if isinstance(outcome, Mixed) and outcome.possible != {RETURN_CODE} and outcome.value is not None:
         return choose_traced(outcome.code == RETURN_CODE, lambda: outcome.value, lambda: None)
     return outcome.value

@@ -204,7 +204,7 @@ def note_nonlocal(read: types.FunctionType) -> None:
 def note_made(value: Any) -> None:
     """To be called with an object that has just been made."""
     if (trace := current_trace()) is not None:
-        trace.root.made_objects[id(value)] = value, trace
+        trace.program.made_objects[id(value)] = value, trace
     if _journals.open:
         _journals.open[-1].made[id(value)] = value
 
@@ -212,7 +212,7 @@ def note_made(value: Any) -> None:
 def where_made(value: Any) -> Trace | None:
     """The trace in which the function has made this object of a class that can be changed; None for others."""
     trace, kind = current_trace(), type(value)
-    found = None if trace is None else trace.root.made_objects.get(id(value))
+    found = None if trace is None else trace.program.made_objects.get(id(value))
     if found is None or kind.__new__ is not object.__new__ or not hasattr(value, "__dict__"):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]

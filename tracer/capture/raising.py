@@ -40,13 +40,13 @@ def inside_try() -> Iterator[None]:
     trace = current_trace()
     _tries.traces.append(trace)
     if trace is not None:
-        trace.root.open_tries += 1
+        trace.program.open_tries += 1
     try:
         yield
     finally:
         _tries.traces.pop()
         if trace is not None:
-            trace.root.open_tries -= 1
+            trace.program.open_tries -= 1
         if not _tries.traces:
             _tries.handed_over.clear()
 
@@ -57,7 +57,7 @@ def is_inside_try() -> bool:
 
 def is_raised_by_user(error: Exception) -> bool:
     """Whether a raise or assert statement of the user's, or of what is followed as theirs, raised this, or the program does."""
-    if id(error) in current_trace().root.made_objects:
+    if id(error) in current_trace().program.made_objects:
         return True
     traceback = raising_line(error)
     if traceback is None:
@@ -81,7 +81,7 @@ def record_raise(trace: Trace, error: Exception) -> set[Storage]:
             return kept
         kept = _hand_over(error)
     trace.add_raise(hlo.constant(np.bool_(True)), error)
-    return {*kept, trace.root.error_flag}
+    return {*kept, trace.program.error_flag}
 
 
 def _raise_now(kind: type[Exception], arguments: tuple, attributes: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ Handlers = Sequence[tuple[Callable[[], Any] | None, Block]]
 def try_(blocks: Blocks, handlers: Handlers, orelse: Block | None, names: Names, bound: Sequence[str]) -> Any:
     """The way on which control goes on behind the statement. ``bound``: the names that are certainly so behind the body."""
     trace = current_trace()
-    known = 0 if trace is None else len(trace.root.error_messages)
+    known = 0 if trace is None else len(trace.program.error_messages)
     try:
         sequence = _Sequence(names, (*[block for block, _ in blocks], *[handler for _, handler in handlers], orelse))
         with inside_try():
@@ -46,7 +46,7 @@ def try_(blocks: Blocks, handlers: Handlers, orelse: Block | None, names: Names,
             if kinds is None or isinstance(error, kinds()):
                 return handler(error)
         raise
-    if trace is None or len(trace.root.error_messages) == known:
+    if trace is None or len(trace.program.error_messages) == known:
         return orelse() if outcome is None and orelse is not None else outcome
     return _behind(trace, known, outcome, sequence, handlers, orelse, bound)
 
@@ -70,7 +70,7 @@ def _behind(
     bound: Sequence[str],
 ) -> Any:
     """Behind a body that may have set the error flag: to the handler for what it says, or on."""
-    flag, messages = trace.root.error_flag, trace.root.error_messages
+    flag, messages = trace.program.error_flag, trace.program.error_messages
     found = trace.read(flag)
     codes: dict[int, list[int]] = {}
     for code in range(known + 1, len(messages) + 1):
@@ -154,19 +154,19 @@ class _Sequence:
             if trace is None:
                 outcome = block()
             else:
-                known = len(trace.root.error_messages)
+                known = len(trace.program.error_messages)
                 places = local_names(self.sharing, (*self.names[0], *self.names[1]))
                 before = [(place, place.get()) for place in places]
                 written: dict[Storage, hlo.Instruction] = {}
                 begun, recorded = statements.count, len(trace.builder.instructions)
                 with trace.logging_writes(written), journal() as changed:
                     outcome = block()
-                if len(trace.root.error_messages) > known:
+                if len(trace.program.error_messages) > known:
                     if statements.count > begun and not (
                         _leaves_nothing(trace, recorded, written, changed)
                         and (is_simple or all(place.get() is value for place, value in before))
                     ):
-                        self.unfinished.update(range(known + 1, len(trace.root.error_messages) + 1))
+                        self.unfinished.update(range(known + 1, len(trace.program.error_messages) + 1))
                     before += changed.values()
                     return self._checked(trace, outcome, blocks[position + 1 :], before, written)
             if outcome is not None:
@@ -176,7 +176,7 @@ class _Sequence:
 
     def _checked(self, trace: Trace, outcome: Any, rest: Blocks, before: Any, written: Any) -> Any:
         """Behind a statement that may have set the flag: the others where it has not, else as if it had not begun."""
-        flag = trace.root.error_flag
+        flag = trace.program.error_flag
         is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(flag), 0))
         old = {
             storage: Storage(trace, value)
@@ -202,5 +202,5 @@ class _Sequence:
 
 def _leaves_nothing(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction], changed: Journal) -> bool:
     """Whether a statement, whose instructions begin there, has done nothing that is seen when it fails."""
-    arrays = [storage for storage in written if storage is not trace.root.error_flag and not is_of_exception(storage)]
+    arrays = [storage for storage in written if storage is not trace.program.error_flag and not is_of_exception(storage)]
     return not arrays and not changed and not any(map(has_effects, trace.builder.instructions[begin:]))

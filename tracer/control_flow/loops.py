@@ -171,7 +171,7 @@ class Loop:
                     test = condition.own_input(len(self.types))
                 else:
                     test = self._trace_condition(condition, self._entering(condition))
-                flag = self.outer.root.error_flag
+                flag = self.outer.program.error_flag
                 if flag is not None and not self.always_ends and (self.widens or flag in body.written):
                     test = hlo.and_(test, hlo.eq(condition.read(flag), 0))
             changing = (body.taken_as_known | condition.taken_as_known) & (body.written.keys() | condition.written.keys())
@@ -264,7 +264,7 @@ class Loop:
                     return None
                 self.guessed[number, d] = str(value.source)
             if (number, d) in self.guessed:
-                guess = self.outer.root.guessed_bounds.setdefault(self.guessed[number, d], max(_LEAST_BOUND, 2 * bound))
+                guess = self.outer.program.guessed_bounds.setdefault(self.guessed[number, d], max(_LEAST_BOUND, 2 * bound))
                 bounds[d] = max(guess, old.shape.dimensions[d])
         dynamic = [new.shape.is_dynamic(d) for d in range(new.shape.rank)]
         return replace(new, shape=new.shape.with_dimensions(tuple(bounds), dynamic))

@@ -98,7 +98,7 @@ def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
         sources = trace.sources(value.recorded(trace))
         if not sources:
             return
-        others, surroundings = sources - trace.root.python_numbers, trace.root.surroundings
+        others, surroundings = sources - trace.program.python_numbers, trace.program.surroundings
         if not others or surroundings is not None and len(surroundings.paths_of(others)) == len(others):
             raise ConcretizationError(value, purpose)
 
@@ -127,6 +127,6 @@ def bounded(trace: Trace, size: Instruction, guess: int = 1024) -> tuple[int, In
         bound = interval[1]
     else:
         place = str(user_location())
-        bound = trace.root.guessed_bounds.setdefault(place, guess)
+        bound = trace.program.guessed_bounds.setdefault(place, guess)
         fail_if(trace, hlo.gt(size, bound), SizeBeyondBound.message(place), SizeBeyondBound)
     return bound, hlo.convert(hlo.clamp(hlo.constant(np.int64(0)), size, hlo.constant(np.int64(bound))), hlo.S32)

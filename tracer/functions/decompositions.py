@@ -195,9 +195,9 @@ def guessed_to_hold(what: str, condition: TracedArray) -> bool:
     """
     trace = require_trace(condition)
     place = f"{what} at {user_location()}"
-    number = trace.root.asked_kinds[place] = trace.root.asked_kinds.get(place, 0) + 1  # there may be several on a line
+    number = trace.program.asked_kinds[place] = trace.program.asked_kinds.get(place, 0) + 1  # there may be several on a line
     place = f"{place}, number {number}" if number > 1 else place
-    are_real = bool(trace.root.guessed_bounds.setdefault(place, True))
+    are_real = bool(trace.program.guessed_bounds.setdefault(place, True))
     require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
     return are_real
 

@@ -35,7 +35,7 @@ _WORDS = {"divide": "divide by zero", "over": "overflow", "under": "underflow", 
 
 def handling(trace: Trace) -> tuple[str, ...]:
     """How errors are handled; empty where none is raised."""
-    trace.root.may_err = True
+    trace.program.may_err = True
     wanted = np.geterr()
     return tuple(wanted.values()) if "raise" in wanted.values() else ()
 

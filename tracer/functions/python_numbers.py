@@ -54,7 +54,7 @@ def _as_number(instruction: hlo.Instruction, interval: Interval | None = None) -
     """A number of Python's, which lies in this interval."""
     trace = require_trace()
     if interval is not None:
-        trace.root.intervals[instruction] = interval
+        trace.program.intervals[instruction] = interval
     return TracedArray.from_instruction(trace, instruction, weak_type=True)
 
 

@@ -48,11 +48,11 @@ def record_again(
         if form is None:
             return record()
         alike.append(form)
-    recorded_calls, key = trace.root.recorded_calls, tuple(alike)
+    recorded_calls, key = trace.program.recorded_calls, tuple(alike)
     known = recorded_calls.get(key)
     if known is not None:
         return _append(trace, known, operands)
-    made, errors = trace.builder.instructions, trace.root.error_messages
+    made, errors = trace.builder.instructions, trace.program.error_messages
     before = len(made), len(errors)
     results = record()
     if len(errors) == before[1]:
@@ -75,7 +75,7 @@ def _form(trace: Trace, value: Any, operands: list[Instruction]) -> tuple | None
         if instruction in operands:
             return operands.index(instruction), value.weak_type
         operands.append(instruction)
-        return value.element_type, value.shape, value.weak_type and trace.root.intervals.get(instruction, True)
+        return value.element_type, value.shape, value.weak_type and trace.program.intervals.get(instruction, True)
     if type(value) in (int, float, complex, bool):
         return type(value), repr(value)  # as numbers, 0.0 and -0.0 are equal
     if isinstance(value, np.generic):

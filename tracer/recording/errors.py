@@ -131,10 +131,10 @@ class ConcretizationError(TracerError):
         self.sources = None
         trace = current_trace()
         if trace is not None:
-            trace.root.concretizations.append(self)
+            trace.program.concretizations.append(self)
             self.sources = trace.sources(array.recorded(trace))
         names = sorted(
-            trace.root.argument_names[source] for source in self.sources or () if source in trace.root.argument_names
+            trace.program.argument_names[source] for source in self.sources or () if source in trace.program.argument_names
         )
         of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
         computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""

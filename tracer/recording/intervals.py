@@ -78,7 +78,7 @@ def note_carried(trace: Trace, value: Any) -> None:
 def note_interval(trace: Trace, value: Any, interval: Interval) -> None:
     """The value, if it is a Python integer that the program computes, is known to lie in this interval."""
     if is_traced_integer(value):
-        trace.root.intervals[value.instruction(trace)] = interval
+        trace.program.intervals[value.instruction(trace)] = interval
 
 
 def require(
@@ -96,12 +96,12 @@ def require(
     instructions = [number.instruction(trace) for number in traced]
     sources = [trace.sources(instruction) for instruction in instructions]
     known = frozenset().union(*sources) if None not in sources else frozenset()
-    if not known or not known <= trace.root.python_integers:
+    if not known or not known <= trace.program.python_integers:
         trace.add_raise(violated(), error)
         return
     itself = len(traced) == 1 and _is_source(trace, instructions[0])
-    trace.root.unproven = UnprovenInterval(known, wanted if itself else None)
-    raise trace.root.unproven
+    trace.program.unproven = UnprovenInterval(known, wanted if itself else None)
+    raise trace.program.unproven
 
 
 def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
@@ -112,7 +112,7 @@ def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
             return False
         trace = trace.parent
         instruction = trace.read(storage)
-    return instruction in trace.root.python_integers
+    return instruction in trace.program.python_integers
 
 
 def require_fits(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:

@@ -23,7 +23,7 @@ def known_value(trace: Trace, instruction: hlo.Instruction) -> Any:
 
     In a loop this is what the value is in the first round; the trace keeps what it was taken from (``taken_as_known``).
     """
-    memo = trace.root.known_values
+    memo = trace.program.known_values
     pending = [(trace, instruction)]
     while pending:
         owner, current = pending[-1]

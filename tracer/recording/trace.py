@@ -11,26 +11,20 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ...hlo.source_lines import belongs_to_a_library, raising_line, user_location
-from ...hlo.tracebacks import Place, places_of_users
+from ...hlo.source_lines import user_location
+from ...hlo.tracebacks import places_of_users
 from . import error_codes
 from .aliases import note_change, require_current
 from .current_trace import current_trace, set_current_trace
 from .errors import LeakedArrayError
 from .ndarrays import array_form
-
-if TYPE_CHECKING:
-    from .errors import ConcretizationError
-
-
-# What a code of the error flag stands for: an exception's type and its message, or an exception as it is, and the user's lines.
-ErrorMessage = tuple[type[Exception] | Exception, str, Sequence[Place]]
+from .program import Capture, ErrorMessage, Program
 
 
 class Storage:
@@ -84,29 +78,6 @@ class PackedInputs:
         return hlo.TupleShape(tuple(self.shapes))
 
 
-class Capture:
-    """A concrete array or number that the traced function met, and the hidden parameter that stands for it.
-
-    ``convert`` makes what the program takes of what is found at a call, None where that is the same. The snapshot serves to
-    see whether an array is changed while the function is traced. ``path`` (of `tracer.outside`) says where it is found then.
-    """
-
-    __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path")
-
-    def __init__(self, array: Any, storage: Storage, convert: Callable[[Any], Any] | None = None, path: Any = None) -> None:
-        self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
-        self.snapshot = _sample(array) if isinstance(array, np.ndarray) else np.asarray(array)
-        self.path = path
-
-    def is_unchanged(self) -> bool:
-        """Whether the array still holds what it held when it was captured (large arrays: in a sample of their elements)."""
-        return not isinstance(self.array, np.ndarray) or self.snapshot.tobytes() == _sample(self.array).tobytes()
-
-    @property
-    def snapshot_is_whole(self) -> bool:
-        return self.snapshot.shape == self.array.shape
-
-
 class RecordingBuilder(hlo.Builder):
     """A builder that infers the shapes of instructions that are alike once.
 
@@ -148,38 +119,11 @@ class Trace:
         self.builder = RecordingBuilder(name)
         self.name, self.parent, self.inputs = name, parent, inputs
         self.root: Trace = self if parent is None else parent.root
+        self.program: Program = Program() if parent is None else parent.program
         self.finished = False
         self.outside: dict[Storage, hlo.Instruction] = {}  # outside storage as it was on entry
         self.written: dict[Storage, hlo.Instruction] = {}  # outside storage that was written, as it is now
         self.outdated: set[Storage] = set()  # those that may be others, which have been changed
-        self.captures: dict[int, Capture] = {}  # of the root: by id
-        self.replaced_captures: list[Capture] = []
-        self.error_flag: Storage | None = None  # of the root
-        self.error_messages: list[ErrorMessage] = []
-        self.error_handling = np.geterr()  # of the root: as it was outside of the function
-        self.compares_arrays = False  # of the root: whether it is asked if two arrays of the caller's are one
-        self.may_err = False  # of the root: whether what `np.geterr()` says decides what the program does
-        self.open_tries = 0  # of the root: try statements with handlers whose bodies are being recorded
-        self.host_functions: list[Any] = []  # of the root: what the program calls, to be kept while it may run
-        self.generators: dict[tuple, Any] = {}  # of the root: those of random numbers from outside, by the keys of their paths
-        self.unproven: BaseException | None = None  # of the root: the UnprovenInterval that was raised
-        self.argument_names: dict[hlo.Instruction, str] = {}  # of the root: of its parameters
-        self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # of the root: see recording/intervals.py
-        self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # of the root: for `sources`
-        self.guessed_bounds: dict[str, int] = {}  # of the root: of sizes, by the user's line; see `OtherKind`, too
-        self.asked_kinds: dict[str, int] = {}  # of the root: how often a kind of numbers has been guessed, by place
-        self.python_integers: set[hlo.Instruction] = set()  # of the root: parameters
-        self.python_numbers: set[hlo.Instruction] = set()  # of the root: parameters that may become static
-        self.recorded_calls: dict[tuple, Any] = {}  # of the root: what calls have recorded (functions/recorded_calls.py)
-        self.calls_of_users: Any = None  # of the root: for capture/calls/repeated_calls.py
-        self.concretizations: list[ConcretizationError] = []  # of the root: NumPy replaces some of them by errors of its own
-        self.known_values: dict[hlo.Instruction, Any] = {}  # of the root: for recording/known_values.py
-        self.made_objects: dict[int, tuple[Any, Trace]] = {}  # of the root: objects that the function makes, by id, and where
-        self.surroundings: Any = None  # of the root: what is read from outside (tracer.outside)
-        self.long_loops: dict[tuple, bool] = {}  # of the root: for capture/loops/unrolling.py
-        self.unrolled_loops: dict[tuple[str, int], str] = {}  # of the root: by the user's line, how and why
-        self.copies: dict[int, Any] = {}  # of the root: containers that stand for others, by id (capture/lists/runs.py)
-        self.returned: list[Any] = []  # of the root: those of which a function that has not ended will return copies
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
         self.repeats = False
@@ -268,7 +212,7 @@ class Trace:
 
     def interval_of_input(self, instruction: hlo.Instruction) -> tuple[int, int] | None:
         """The interval in which an integer of this trace lies, where it has been noted here or where it comes from."""
-        found = self.root.intervals.get(instruction)
+        found = self.program.intervals.get(instruction)
         if found is None and self.parent is not None:
             storage = self.entries.get(instruction)
             if storage is not None:
@@ -287,23 +231,23 @@ class Trace:
 
     def captured(self, array: np.ndarray) -> Capture:
         """As `capture_storage`."""
-        root = self.root
-        found = root.captures.get(id(array))
+        root, program = self.root, self.program
+        found = program.captures.get(id(array))
         if found is not None:
             if found.is_unchanged():
                 return found
-            root.replaced_captures.append(found)
+            program.replaced_captures.append(found)
         shape, convert = array_form(array, "an array that the traced function uses")
         storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
         storage.is_from_outside = True
-        made = root.captures[id(array)] = Capture(array, storage, convert)
+        made = program.captures[id(array)] = Capture(array, storage, convert)
         return made
 
     def captured_number(self, number: Any, element_type: hlo.ElementType, convert: Callable | None, path: Any) -> Capture:
         """A hidden parameter for a number that is found at the path at each call."""
         root = self.root
         storage = Storage(root, root.builder.parameter(hlo.Shape(element_type), "captured"), path.text)
-        made = root.captures[id(storage)] = Capture(number, storage, convert, path)
+        made = self.program.captures[id(storage)] = Capture(number, storage, convert, path)
         return made
 
     def sources(self, instruction: hlo.Instruction) -> frozenset[hlo.Instruction] | None:
@@ -311,7 +255,7 @@ class Trace:
 
         None where it depends on something else that is not known before the call: the state of a loop.
         """
-        found = self.root.found_sources
+        found = self.program.found_sources
         pending: list[tuple[Trace, hlo.Instruction]] = [(self, instruction)]
         while pending:
             trace, current = pending[-1]
@@ -341,26 +285,10 @@ class Trace:
     def depends_on_outside_alone(self, instruction: hlo.Instruction) -> bool:
         """Whether a value is computed from arrays and numbers from outside, whose contents can become known."""
         sources = self.sources(instruction)
-        root = self.root
-        return bool(sources) and root.surroundings is not None and len(root.surroundings.paths_of(sources)) == len(sources)
+        surroundings = self.program.surroundings
+        return bool(sources) and surroundings is not None and len(surroundings.paths_of(sources)) == len(sources)
 
     # --- errors ---
-
-    def replaced_concretization(self, error: Exception) -> ConcretizationError | None:
-        """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
-
-        It is the last one, if it was raised for the line at which the error was, and did not pass through the user's code.
-        """
-        if not self.concretizations or not isinstance(error, (TypeError, ValueError)):
-            return None
-        found = self.concretizations[-1]
-        first, last = found.__traceback__, raising_line(error)
-        # Before CPython 3.12 an exception that C code drops has no traceback yet.
-        passed_user_code = first is not None and not belongs_to_a_library(first.tb_frame.f_code.co_filename)
-        if last is None or passed_user_code or found.location is None:
-            return None
-        at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
-        return found if at_one_line else None
 
     def add_error_flag(
         self,
@@ -382,21 +310,21 @@ class Trace:
         self._flag(predicate, (error.with_traceback(None), "", places))
 
     def _flag(self, predicate: hlo.Instruction, entry: ErrorMessage, value: hlo.Instruction | None = None) -> None:
-        self.root.error_messages.append(entry)
+        self.program.error_messages.append(entry)
         storage = self.error_flag_storage()
         flag = self.read(storage)
         is_first = hlo.and_(hlo.eq(flag, 0), predicate)
-        raised: Any = len(self.root.error_messages)
+        raised: Any = len(self.program.error_messages)
         if value is not None:
             raised = error_codes.with_value(raised, value)
         self.write(storage, hlo.select(is_first, raised, flag))
 
     def error_flag_storage(self) -> Storage:
         """The error flag; for those, too, who have to see what an earlier round of a loop, recorded later on, has found."""
-        root = self.root
-        if root.error_flag is None:
-            root.error_flag = Storage(root, root.builder.constant(np.int64(0)), "error flag")
-        return root.error_flag
+        root, program = self.root, self.program
+        if program.error_flag is None:
+            program.error_flag = Storage(root, root.builder.constant(np.int64(0)), "error flag")
+        return program.error_flag
 
     # --- the end ---
 
@@ -438,9 +366,3 @@ def _union(sets: Sequence[frozenset | None]) -> frozenset | None:
         if not one <= whole:
             whole = one if whole <= one else whole | one
     return whole
-
-
-def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:
-    if array.size <= size:
-        return array.copy()
-    return array[np.unravel_index(np.linspace(0, array.size - 1, size).astype(np.intp), array.shape)]

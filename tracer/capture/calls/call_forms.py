@@ -150,7 +150,7 @@ class _Finder:
         names = _names_in(function.__code__)
         if names is None or function.__dict__.keys() - {"__wrapped__"}:
             raise NotAlike
-        surroundings = self.trace.root.surroundings
+        surroundings = self.trace.program.surroundings
         for name in names:
             value = surroundings.global_value(function.__globals__, name)
             if value is not MISSING:

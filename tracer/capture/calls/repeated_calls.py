@@ -21,7 +21,8 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
 from ...recording.intervals import Interval, interval_of, is_traced_integer, note_interval
-from ...recording.trace import ErrorMessage, Storage, Trace, identifier
+from ...recording.program import ErrorMessage, Program
+from ...recording.trace import Storage, Trace, identifier
 from ..branches import last_test
 from ..places import note_all_made
 from ..raising import is_inside_try
@@ -52,9 +53,9 @@ class FirstCall(NamedTuple):
 def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """``captured(*args, **kwargs)``: a call of the user's function, which is captured."""
     trace = current_trace()
-    root = trace.root
-    calls = root.calls_of_users = root.calls_of_users or Calls()
-    if function.__code__ in calls.short or root.surroundings is None or is_inside_try():
+    program = trace.program
+    calls = program.calls_of_users = program.calls_of_users or Calls()
+    if function.__code__ in calls.short or program.surroundings is None or is_inside_try():
         return captured(*args, **kwargs)
     form = form_of_call(trace, function, args, kwargs)
     if form is None:
@@ -81,8 +82,8 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
 
 def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, captured: Callable[..., Any]) -> Any:
     """The first call of this form, recorded where it stands; in a recursion, where others will come, as a computation again."""
-    root, made = trace.root, trace.builder.instructions
-    begin, messages, before = len(made), len(root.error_messages), _done_outside(root)
+    program, made = trace.program, trace.builder.instructions
+    begin, messages, before = len(made), len(program.error_messages), _done_outside(program)
     is_recursion = any(key[0] == form.key[0] for key in calls.running[:-1])
     written: dict[Storage, hlo.Instruction] = {}
     with trace.logging_writes(written):
@@ -93,8 +94,8 @@ def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, c
             calls.short.add(function.__code__)
         return result
     behind = form_of_call(trace, function, form.args, form.kwargs)
-    alike = behind is not None and behind.key == form.key and _done_outside(root) == before
-    first = FirstCall(size, _kinds(root.error_messages[messages:])) if alike else None
+    alike = behind is not None and behind.key == form.key and _done_outside(program) == before
+    first = FirstCall(size, _kinds(program.error_messages[messages:])) if alike else None
     calls.known[form.key] = form, first
     if first is None or not is_recursion:
         return result
@@ -119,22 +120,22 @@ def _recorded(
     trace: Trace, form: CallForm, function: FunctionType, captured: Callable[..., Any], known: FirstCall | RecordedCall
 ) -> RecordedCall | None:
     """The call as a computation, None where that is not the same as where it stands."""
-    root = trace.root
-    messages, flag = len(root.error_messages), root.error_flag
+    program = trace.program
+    messages, flag = len(program.error_messages), program.error_flag
     try:
         made = RecordedCall(trace, form, function, captured)
         if isinstance(known, RecordedCall) or made.is_like(known):
             return made
     except Exception:  # noqa: BLE001, S110, what is wrong with the call is found out where it stands
         pass
-    del root.error_messages[messages:]
-    root.error_flag = flag
+    del program.error_messages[messages:]
+    program.error_flag = flag
     return None
 
 
-def _done_outside(root: Trace) -> tuple:
+def _done_outside(program: Program) -> tuple:
     """What shows whether a call has done more than to compute arrays."""
-    return len(root.host_functions), len(root.generators), len(root.guessed_bounds), *np.geterr().values()
+    return len(program.host_functions), len(program.generators), len(program.guessed_bounds), *np.geterr().values()
 
 
 def _kinds(messages: Sequence[ErrorMessage]) -> set[tuple]:
@@ -164,9 +165,9 @@ class RecordedCall:
     """
 
     def __init__(self, trace: Trace, form: CallForm, function: FunctionType, captured: Callable[..., Any]) -> None:
-        root = trace.root
-        self.begin, self.depth, before = len(root.error_messages), len(places_of_users()), _done_outside(root)
-        captures = set(root.captures)
+        program = trace.program
+        self.begin, self.depth, before = len(program.error_messages), len(places_of_users()), _done_outside(program)
+        captures = set(program.captures)
         self.given = [Storage(trace, array.recorded(trace)) for array, _ in form.arrays]
         with Trace(identifier(function.__name__), trace) as inner, inner.running:
             inner.repeats = True  # what it takes for known may be another value at the next call
@@ -176,15 +177,15 @@ class RecordedCall:
             arrays: dict[int, _Array] = {}
             self.leaves = [_leaf(inner, leaf, handles, arrays) for leaf in leaves]
             known = {storage for storage, (_, is_known) in zip(self.given, form.arrays) if is_known}
-            made_inside = {capture.storage for key, capture in root.captures.items() if key not in captures}
-            if not inner.taken_as_known <= known or made_inside & inner.written.keys() or before != _done_outside(root):
+            made_inside = {capture.storage for key, capture in program.captures.items() if key not in captures}
+            if not inner.taken_as_known <= known or made_inside & inner.written.keys() or before != _done_outside(program):
                 raise NotAlike
             roots = [one.leaf.recorded(inner) for one in arrays.values()] + list(inner.written.values())
             if not roots or any(map(has_effects, inner.builder.instructions)):
                 raise NotAlike
             result = roots[0] if len(roots) == 1 else inner.builder.emit("tuple", *roots)
         self.taken, self.written, self.count = list(inner.outside), list(inner.written), len(arrays)
-        self.messages = root.error_messages[self.begin :]
+        self.messages = program.error_messages[self.begin :]
         self.size, self.computation = size_of(inner.builder.instructions), inner.build(result)
         self._is_new = True
 
@@ -194,10 +195,10 @@ class RecordedCall:
 
     def is_valid(self, trace: Trace) -> bool:
         """Whether all that it refers to is still there; what is recorded on trial is dropped."""
-        messages = trace.root.error_messages[self.begin : self.begin + len(self.messages)]
+        messages = trace.program.error_messages[self.begin : self.begin + len(self.messages)]
         if len(messages) != len(self.messages) or any(one is not other for one, other in zip(messages, self.messages)):
             return False
-        if self.messages and trace.root.error_flag not in self.written:
+        if self.messages and trace.program.error_flag not in self.written:
             return False
         around = set()
         while trace is not None:
@@ -222,7 +223,7 @@ class RecordedCall:
             if storage in arrays:
                 arrays[storage].set_value(value)
             else:
-                trace.write(storage, self._renumbered(trace, value) if storage is trace.root.error_flag else value)
+                trace.write(storage, self._renumbered(trace, value) if storage is trace.program.error_flag else value)
         made: dict[int, TracedArray] = {}
         result = pytree.unflatten(self.structure, [self._returned(trace, leaf, form, results, made) for leaf in self.leaves])
         note_all_made(result)
@@ -243,13 +244,13 @@ class RecordedCall:
 
     def _renumbered(self, trace: Trace, flag: hlo.Instruction) -> hlo.Instruction:
         """The error flag behind the call: errors have this call's lines in their tracebacks."""
-        messages = trace.root.error_messages
+        messages = trace.program.error_messages
         if self._is_new or len(self.messages) > _MOST_MESSAGES:
             self._is_new = False
             return flag
         places, further = places_of_users(), len(messages) - self.begin
         messages += [(kind, text, (*places, *lines[self.depth :])) for kind, text, lines in self.messages]
-        is_raised = hlo.and_(hlo.eq(trace.read(trace.root.error_flag), 0), hlo.ne(flag, 0))
+        is_raised = hlo.and_(hlo.eq(trace.read(trace.program.error_flag), 0), hlo.ne(flag, 0))
         return hlo.select(is_raised, hlo.add(flag, further), flag)
 
 

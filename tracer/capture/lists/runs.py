@@ -382,7 +382,7 @@ def require_capacity(length: Any, capacity: int, place: str | None) -> None:
 
 def guessed(place: str, guess: int) -> int:
     """The capacity for lists at this place, larger where it has turned out too small."""
-    return require_trace().root.guessed_bounds.setdefault(place, guess)
+    return require_trace().program.guessed_bounds.setdefault(place, guess)
 
 
 def place_of() -> str:

@@ -40,11 +40,11 @@ class LoopAliases:
         self._put_into_lists: set[Storage] = set()  # arrays that a round has made
         self._reachable: set[Storage] = set()
         self._elements: set[Any] = set()  # slots with a list that is an element of another one, too
-        self._copies = dict(outer.root.copies)
+        self._copies = dict(outer.program.copies)
 
     def begin(self) -> None:
         """To be called before the loop is recorded once more."""
-        self.outer.root.copies = dict(self._copies)
+        self.outer.program.copies = dict(self._copies)
 
     def enter(self, key: Any, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]) -> None:
         """Connect the arrays among a slot's numbers with what they may be; ``held`` is what these are put together to."""
@@ -155,7 +155,7 @@ class LoopAliases:
 
     def note_elements(self, ends: Sequence[tuple[Place, Any]]) -> bool:
         """Take down which slots hold a list behind a round that has become an element of another one; whether that is new."""
-        copies, missing = self.outer.root.copies, False
+        copies, missing = self.outer.program.copies, False
         for place, end in ends:
             if isinstance(place, Contents) and id(place.holder) in copies:
                 missing |= id(place.holder) not in self._copies

@@ -107,7 +107,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
         if count > _MOST_ROUNDS:
             raise
         failure = error
-    trace.root.long_loops[body.__code__, count] = False
+    trace.program.long_loops[body.__code__, count] = False
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
         return _one_by_one(_Rounds(rows), body, orelse, names)
@@ -118,7 +118,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
 
 
 def _note_unrolled(body: Block, what: str) -> None:
-    current_trace().root.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
+    current_trace().program.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
 
 
 class _Rounds:
@@ -170,7 +170,7 @@ def _over_choice(iterable: Choice, place: int, body: Block, orelse: Block | None
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again."""
     count = len(rows)
-    decided = trace.root.long_loops
+    decided = trace.program.long_loops
     if (body.__code__, count) not in decided:
         size = _size_of_one(trace, rows, body, names)
         if size == 0:  # of what is known here, which may be traced the next time
@@ -392,14 +392,14 @@ def _attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: N
     """Run this; where it raises, all places hold what they held before."""
     places = local_names(functions, (*names[0], *names[1]))
     before = [(place, place.get()) for place in places]
-    root = current_trace().root
-    messages, flag, copies = len(root.error_messages), root.error_flag, dict(root.copies)
+    program = current_trace().program
+    messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
     with journal() as entries:
         try:
             return run()
         except Exception:
-            del root.error_messages[messages:]
-            root.error_flag, root.copies = flag, copies
+            del program.error_messages[messages:]
+            program.error_flag, program.copies = flag, copies
             put_back(entries)
             entries.clear()
             for place, value in before:

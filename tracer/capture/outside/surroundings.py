@@ -41,7 +41,8 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import LeakedArrayError, TracerError
 from ...recording.intervals import SMALL, number_form_key
 from ...recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
-from ...recording.trace import Capture, Trace
+from ...recording.program import Capture
+from ...recording.trace import Trace
 from . import streams
 from .arguments import ArgumentContainers
 from .kinds import OUTSIDE_CONTAINERS, container_for
@@ -325,7 +326,7 @@ class Surroundings:
             self.guard(Readable(path, value, array_form_key))
             if path.key in self.policy.known:
                 self.guard(SameContents(path, value))
-                self.trace.known_values[capture.parameter] = np.array(value, value.dtype.newbyteorder("="), order="C")
+                self.trace.program.known_values[capture.parameter] = np.array(value, value.dtype.newbyteorder("="), order="C")
             self._handles[id(value)] = TracedArray(capture.storage, capture.parameter.shape, is_scalar=False)
         elif capture.path.key != path.key:
             self.guard(SameAs(path, capture.path))
@@ -340,9 +341,9 @@ class Surroundings:
         element_type = hlo.element_type_of(np.dtype(NUMBERS[type(value)]) if is_plain else value.dtype)
         capture = self.trace.captured_number(value, element_type, NUMBERS.get(type(value)), path)
         if type(value) is int:
-            self.trace.python_integers.add(capture.parameter)
-            self.trace.python_numbers.add(capture.parameter)
-            self.trace.intervals[capture.parameter] = SMALL
+            self.trace.program.python_integers.add(capture.parameter)
+            self.trace.program.python_numbers.add(capture.parameter)
+            self.trace.program.intervals[capture.parameter] = SMALL
         return TracedArray(capture.storage, hlo.Shape(element_type), is_plain, True)
 
     def _container(self, value: Any, path: Path) -> Any:
@@ -453,10 +454,8 @@ class Surroundings:
 
     def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
         """The keys of the paths at which these parameters of the program are found; not of those that are arguments."""
-        wanted = set(parameters)
-        found = [
-            capture for capture in self.trace.captures.values() if capture.parameter in wanted and capture.path is not None
-        ]
+        wanted, captures = set(parameters), self.trace.program.captures.values()
+        found = [capture for capture in captures if capture.parameter in wanted and capture.path is not None]
         return frozenset(capture.path.key for capture in found)
 
     def place(self, capture: Capture) -> None:
@@ -496,4 +495,4 @@ class Surroundings:
 def current_surroundings() -> Surroundings | None:
     """Those of the trace that this thread records; None where there is none, or it has none."""
     trace = current_trace()
-    return None if trace is None else trace.root.surroundings
+    return None if trace is None else trace.program.surroundings

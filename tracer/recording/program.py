@@ -1,0 +1,98 @@
+"""What is known of a whole program while it is recorded: all of its traces share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import hlo
+from ...hlo.source_lines import belongs_to_a_library, raising_line
+from ...hlo.tracebacks import Place
+
+if TYPE_CHECKING:
+    from .errors import ConcretizationError
+    from .trace import Storage, Trace
+
+# What a code of the error flag stands for: an exception's type and its message, or an exception as it is, and the user's lines.
+ErrorMessage = tuple[type[Exception] | Exception, str, Sequence[Place]]
+
+
+class Program:
+    """What the traces of one program share: that of the function, and those of its loops, branches and calls."""
+
+    def __init__(self) -> None:
+        self.captures: dict[int, Capture] = {}  # by id
+        self.replaced_captures: list[Capture] = []
+        self.error_flag: Storage | None = None
+        self.error_messages: list[ErrorMessage] = []
+        self.error_handling = np.geterr()  # as it was outside of the function
+        self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
+        self.may_err = False  # whether what `np.geterr()` says decides what the program does
+        self.open_tries = 0  # try statements with handlers whose bodies are being recorded
+        self.host_functions: list[Any] = []  # what the program calls, to be kept while it may run
+        self.generators: dict[tuple, Any] = {}  # those of random numbers from outside, by the keys of their paths
+        self.unproven: BaseException | None = None  # the UnprovenInterval that was raised
+        self.argument_names: dict[hlo.Instruction, str] = {}  # of its parameters
+        self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # see recording/intervals.py
+        self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # for `sources`
+        self.guessed_bounds: dict[str, int] = {}  # of sizes, by the user's line; see `OtherKind`, too
+        self.asked_kinds: dict[str, int] = {}  # how often a kind of numbers has been guessed, by place
+        self.python_integers: set[hlo.Instruction] = set()  # parameters
+        self.python_numbers: set[hlo.Instruction] = set()  # parameters that may become static
+        self.recorded_calls: dict[tuple, Any] = {}  # what calls have recorded (functions/recorded_calls.py)
+        self.calls_of_users: Any = None  # for capture/calls/repeated_calls.py
+        self.concretizations: list[ConcretizationError] = []  # NumPy replaces some of them by errors of its own
+        self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
+        self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
+        self.surroundings: Any = None  # what is read from outside (tracer.outside)
+        self.long_loops: dict[tuple, bool] = {}  # for capture/loops/unrolling.py
+        self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
+        self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
+        self.returned: list[Any] = []  # those of which a function that has not ended will return copies
+
+    def replaced_concretization(self, error: Exception) -> ConcretizationError | None:
+        """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.
+
+        It is the last one, if it was raised for the line at which the error was, and did not pass through the user's code.
+        """
+        if not self.concretizations or not isinstance(error, (TypeError, ValueError)):
+            return None
+        found = self.concretizations[-1]
+        first, last = found.__traceback__, raising_line(error)
+        # Before CPython 3.12 an exception that C code drops has no traceback yet.
+        passed_user_code = first is not None and not belongs_to_a_library(first.tb_frame.f_code.co_filename)
+        if last is None or passed_user_code or found.location is None:
+            return None
+        at_one_line = (last.tb_frame.f_code.co_filename, last.tb_lineno) == (found.location.file, found.location.line)
+        return found if at_one_line else None
+
+
+class Capture:
+    """A concrete array or number that the traced function met, and the hidden parameter that stands for it.
+
+    ``convert`` makes what the program takes of what is found at a call, None where that is the same. The snapshot serves to
+    see whether an array is changed while the function is traced. ``path`` (of `tracer.outside`) says where it is found then.
+    """
+
+    __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path")
+
+    def __init__(self, array: Any, storage: Storage, convert: Callable[[Any], Any] | None = None, path: Any = None) -> None:
+        self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
+        self.snapshot = _sample(array) if isinstance(array, np.ndarray) else np.asarray(array)
+        self.path = path
+
+    def is_unchanged(self) -> bool:
+        """Whether the array still holds what it held when it was captured (large arrays: in a sample of their elements)."""
+        return not isinstance(self.array, np.ndarray) or self.snapshot.tobytes() == _sample(self.array).tobytes()
+
+    @property
+    def snapshot_is_whole(self) -> bool:
+        return self.snapshot.shape == self.array.shape
+
+
+def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:
+    if array.size <= size:
+        return array.copy()
+    return array[np.unravel_index(np.linspace(0, array.size - 1, size).astype(np.intp), array.shape)]
