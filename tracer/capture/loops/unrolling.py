@@ -38,6 +38,8 @@ from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
+# Rounds that may leave the loop have the next one inside of them, up to this number.
+_MOST_NESTED = 16
 # Where a loop cannot be captured it is unrolled, up to this number of rounds.
 _MOST_ROUNDS = 20_000
 
@@ -319,27 +321,56 @@ def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
     return None if orelse is None else orelse()
 
 
-def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, names: Names) -> Any:
+def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, names: Names, nested: int = 0) -> Any:
     """Round after round; behind one that the program may leave, the others are on one side of a branch."""
     for element in elements:
         outcome = body(element)
         if outcome is None or outcome is CONTINUE:
             continue
         if isinstance(outcome, Mixed):
-            if outcome.possible <= {END_CODE, CONTINUE_CODE}:
+            if not _may_leave(outcome):
                 continue
-            return _if_it_goes_on(outcome, lambda: _one_by_one(elements, body, orelse, names), names, (body, orelse))
+            if nested == _MOST_NESTED:
+                return _in_turn(outcome, elements, body, orelse, names)
+            remaining = partial(_one_by_one, elements, body, orelse, names, nested + 1)
+            return _if_it_goes_on(outcome, remaining, names, (body, orelse))
         return None if outcome is BREAK else outcome
     if isinstance(elements, (ListItems, _Rounds)) and elements.rest is not None:
         return _over(elements.rest, body, orelse, names)
     return None if orelse is None else orelse()
 
 
+def _in_turn(outcome: Any, elements: Iterator[Any], body: Block, orelse: Block | None, names: Names) -> Any:
+    """The rounds behind one that was left in this way, each in a branch of its own."""
+    for element in elements:
+        if not _may_leave(outcome):
+            outcome = body(element)
+        elif _may_go_on(outcome):
+            outcome = _unless_left(outcome, partial(body, element), names, (body,))
+        else:
+            break
+    if not _may_go_on(outcome):
+        return _behind_loop(outcome)
+    rest = partial(_one_by_one, elements, body, orelse, names)  # none but those that are a loop of their own
+    return _if_it_goes_on(outcome, rest, names, (body, orelse)) if _may_leave(outcome) else rest()
+
+
+def _may_go_on(outcome: Any) -> bool:
+    return not possible_codes(outcome).isdisjoint((END_CODE, CONTINUE_CODE))
+
+
+def _may_leave(outcome: Any) -> bool:
+    return not possible_codes(outcome) <= {END_CODE, CONTINUE_CODE}
+
+
 def _if_it_goes_on(outcome: Mixed, remaining: Block, names: Names, sharing: Sequence[Block | None]) -> Any:
     """The remaining rounds, unless this one has left the loop; the way behind it."""
+    return _behind_loop(_unless_left(outcome, remaining, names, sharing))
+
+
+def _unless_left(outcome: Mixed, remaining: Block, names: Names, sharing: Sequence[Block | None]) -> Any:
     rest = outcome.without(END_CODE, CONTINUE_CODE)
-    goes_on = _is_one_of(outcome, END_CODE, CONTINUE_CODE)
-    return _behind_loop(decide(goes_on, (remaining, lambda: rest), names, sharing))
+    return decide(_is_one_of(outcome, END_CODE, CONTINUE_CODE), (remaining, lambda: rest), names, sharing)
 
 
 def _is_one_of(outcome: Mixed, *codes: int) -> TracedArray:
