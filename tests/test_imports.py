@@ -42,6 +42,7 @@ ALLOWED = {
         "tracer.calls.again",
         "tracer.calls.host_call",
         "tracer.calls.leaves",
+        "tracer.calls.library_effects",
         "tracer.calls.outside_state",
         "tracer.calls.random_generators",
         "tracer.control_flow",

@@ -11,15 +11,19 @@ import contextvars
 import datetime
 import functools
 import gc
+import glob
 import io
 import locale
+import logging
 import os
 import pathlib
 import platform
 import random
 import secrets
+import shutil
 import socket
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -35,6 +39,7 @@ from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace, set_current_trace
 from ..recording.errors import StaleCapture, TracerError
+from .again import once
 from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
 from .random_generators import from_outside, method_of_generator
@@ -46,7 +51,10 @@ _READ = {
     time.process_time_ns, time.thread_time, time.thread_time_ns, os.getpid, os.getppid, os.getloadavg, threading.get_ident,
     np.load, np.loadtxt, np.genfromtxt, np.fromfile,
 }  # fmt: skip
-_RETURN_NOTHING = {time.sleep, np.save, np.savetxt}
+_RETURN_NOTHING = {
+    time.sleep, np.save, np.savetxt, os.makedirs, os.mkdir, os.remove, os.rename, os.replace, os.rmdir, os.unlink,
+    shutil.rmtree,
+}  # fmt: skip
 _MAKE_SEEDS = {
     np.random.SeedSequence, np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
 }  # fmt: skip
@@ -54,21 +62,23 @@ _MAKE_GENERATORS = {np.random.default_rng, np.random.Generator, np.random.Random
 # What these return is looked at before each call, as everything is that is read from outside.
 _LOOKED_AT = {
     os.getenv, os.getcwd, os.listdir, os.path.exists, os.path.isfile, os.path.isdir, os.path.getsize, os.path.getmtime,
-    os.path.abspath, os.path.realpath, socket.gethostname, platform.node, sys.getrecursionlimit, np.geterr, np.get_printoptions,
-    locale.getlocale, gc.isenabled, pathlib.Path.cwd, pathlib.Path.home,
+    os.path.abspath, os.path.realpath, os.path.islink, os.path.lexists, os.path.getctime, os.path.expanduser,
+    os.path.expandvars, glob.glob, shutil.which, tempfile.gettempdir, socket.gethostname, platform.node, sys.getrecursionlimit,
+    np.geterr, np.get_printoptions, locale.getlocale, gc.isenabled, pathlib.Path.cwd, pathlib.Path.home,
 }  # fmt: skip
 # The same for methods, of objects whose others (None: all others) are refused.
 _LOOKED_AT_METHODS: dict[type, tuple[set[str], set[str] | None]] = {
     type(os.environ): ({"get", "__getitem__", "__contains__"}, None),
     contextvars.ContextVar: ({"get"}, None),
+    logging.Logger: ({"isEnabledFor", "getEffectiveLevel", "hasHandlers"}, set()),
     pathlib.Path: (
         {"read_text", "read_bytes", "exists", "is_file", "is_dir", "resolve", "absolute"},
         {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "replace", "rmdir", "iterdir", "glob", "stat"},
     ),
 }  # fmt: skip
 _REFUSED = {
-    builtins.input, os.urandom, os.putenv, os.chdir, secrets.token_bytes, secrets.token_hex, secrets.randbelow, secrets.choice,
-    secrets.randbits, uuid.uuid1, uuid.uuid4, time.ctime, time.localtime, time.gmtime, time.strftime,
+    builtins.input, sys.getsizeof, os.urandom, os.putenv, os.chdir, secrets.token_bytes, secrets.token_hex, secrets.randbelow,
+    secrets.choice, secrets.randbits, uuid.uuid1, uuid.uuid4, time.ctime, time.localtime, time.gmtime, time.strftime,
 }  # fmt: skip
 # Functions of np.random that are no methods, but call these of the generator behind it.
 _OF_NUMPY = {np.random.seed: "seed", np.random.ranf: "random_sample", np.random.sample: "random_sample"}
@@ -98,6 +108,10 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return functools.partial(_refuse, function)
     if isinstance(holder, np.random.BitGenerator):
         return functools.partial(_refuse, function)
+    if writes_to_standard_stream(function):
+        return functools.partial(_write, "stdout" if holder is sys.stdout else "stderr")
+    if holder is not None and (holder is sys.stdout or holder is sys.stderr) and function.__name__ == "flush":
+        return functools.partial(_flush, "stdout" if holder is sys.stdout else "stderr")
     if isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY):
         return functools.partial(_refuse, function)
     try:
@@ -119,6 +133,12 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     if function in _MAKE_GENERATORS:
         return functools.partial(make_generator, function)
     return functools.partial(_refuse, function) if function in _REFUSED else None
+
+
+def writes_to_standard_stream(function: Any) -> bool:
+    """Whether this is the method by which the standard output or error is written to."""
+    holder = getattr(function, "__self__", None)
+    return holder is not None and (holder is sys.stdout or holder is sys.stderr) and function.__name__ == "write"
 
 
 def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -174,6 +194,20 @@ def _contents(file: Any, mode: str, *args: Any, **kwargs: Any) -> str | bytes:
 
 def _do(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     call_when_run(function, None, args, kwargs)
+
+
+def _write(name: str, text: str) -> Any:
+    """What a standard stream writes: to what it is at the call."""
+
+    def write(text: str) -> int:
+        once(getattr(sys, name).write, text)
+        return len(text)
+
+    return call_when_run(write, int, (text,))
+
+
+def _flush(name: str) -> None:
+    call_when_run(lambda: getattr(sys, name).flush(), None)
 
 
 def _refuse(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

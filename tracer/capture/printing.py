@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import once
-from .calls.dispatch import TEXT_METHODS, implements
+from .calls.dispatch import SAYING, TEXT_METHODS, implements
 from .texts import Deferred, TextMethod, call_later, concrete, is_open
 
 
@@ -24,6 +25,22 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
         once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
     call_later(print_now, *values)
+
+
+def _log_function(function: Callable[..., None]) -> Callable[..., None]:
+    def log_now(args: tuple, kwargs: dict) -> None:
+        once(function, *args, **kwargs)
+
+    log_now.__name__ = function.__name__
+    return lambda *args, **kwargs: call_later(log_now, args, kwargs)
+
+
+# Loggers are told at every call, too, what the values are then.
+for _level in ("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"):
+    for _holder in (logging, logging.Logger, logging.LoggerAdapter):
+        if hasattr(_holder, _level):
+            SAYING.add(getattr(_holder, _level))
+            implements(getattr(_holder, _level))(_log_function(getattr(_holder, _level)))
 
 
 def _text_function(builtin: Callable[..., str]) -> Callable:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...calls.again import is_repeating, once
-from ...calls.outside_state import look
+from ...calls.library_effects import require_no_effect
+from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import name_of_method
 from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
@@ -39,6 +40,8 @@ from .repeated_calls import repeated
 
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
+# Those that say something outside, which is not said again where Python makes a call again. `printing` adds to it.
+SAYING: set[Any] = {print, next}
 # Those of them that look at what may be None themselves.
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # The same for methods of str: they take the method, its arguments and those by name.
@@ -122,8 +125,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             elif meaning is not None:
                 inner = meaning
             elif places.may_be_put_back() and not _leaves_no_traces(function):
+                require_no_effect(function)
                 raise _not_captured(function)
             else:
+                require_no_effect(function)
                 args, kwargs = _seen_in(args, kwargs)
                 if of_numpy(inner):
                     return call_numpy(function, args, kwargs)
@@ -180,6 +185,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = _call_method(kind)
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
+    require_no_effect(function)
     if places.may_be_put_back() and not _leaves_no_traces(function):
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
@@ -294,12 +300,15 @@ def _cached(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call where Python makes a call again that the program has made."""
-    if function is print or function is next:
-        return once(function, *args, **kwargs)
-    if type(function) is types.MethodType:
+    kind = type(function)
+    if kind is types.MethodType and not writes_to_standard_stream(function):
         return _called_again(function.__func__, (function.__self__, *args), kwargs)
-    if type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename):
+    if kind is types.FunctionType and is_of_the_user(function.__code__.co_filename):
         function = captured(function)
+    elif kind is types.MethodType or kind is types.BuiltinFunctionType and writes_to_standard_stream(function):
+        return once(function, *args, **kwargs)
+    elif (kind is types.FunctionType or kind is types.BuiltinFunctionType) and function in SAYING:
+        return once(function, *args, **kwargs)
     return function(*args, **kwargs)
 
 
@@ -393,6 +402,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)
+            require_no_effect(kind)
             if kind is decimal.Decimal:
                 look(_decimal_context)
         made = kind(*args, **kwargs)
