@@ -59,7 +59,7 @@ def _acts_outside(function: Any) -> bool:
     verdict = _verdict(type(holder).__module__)
     if verdict == _OF_OBJECTS:
         trace = current_trace()
-        return isinstance(holder, threading.Thread) or trace is not None and id(holder) not in trace.root.made_objects
+        return isinstance(holder, threading.Thread) or trace is not None and id(holder) not in trace.program.made_objects
     return verdict == _ALWAYS
 
 
