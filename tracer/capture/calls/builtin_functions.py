@@ -206,7 +206,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         if not iterable.is_dynamic and not len(iterable):
             return 0
         return np.sum(iterable, axis=0, dtype=(0 + np.zeros((), iterable.dtype)).dtype)
-    if isinstance(iterable, Generated) and iterable.opened():
+    if isinstance(iterable, Generated) and iterable.is_captured():
         return folded(iterable, start, lambda one, other: one + other)
     if is_open_set(iterable):
         numbers = view_of_set(iterable, any_order=True).listed()
@@ -229,7 +229,7 @@ def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
 def any_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return bool_(np.any(iterable))
-    if isinstance(iterable, Generated) and iterable.opened():
+    if isinstance(iterable, Generated) and iterable.is_captured():
         return folded(iterable, False, lambda _, value: bool_(value), bool_)
     items = _elements((iterable,), any_order=True)
     if is_open_list(items):
@@ -241,7 +241,7 @@ def any_(iterable: Any) -> Any:
 def all_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
         return bool_(np.all(iterable))
-    if isinstance(iterable, Generated) and iterable.opened():
+    if isinstance(iterable, Generated) and iterable.is_captured():
         return folded(iterable, True, lambda _, value: bool_(value), not_)
     items = _elements((iterable,), any_order=True)
     if is_open_list(items):

@@ -1,22 +1,28 @@
-"""Comprehensions over what the program decides about: the number of elements, or which of them there are."""
+"""Comprehensions that become loops: the program decides how many elements there are, or their values take long to record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
+from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from .. import places
 from ..branches import decide, truth
 from ..distribution import condition
+from ..forms import may_be_shared
 from ..lists.access import unpacked
 from ..lists.runs import is_open_list
 from ..outcomes import BREAK
 from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
 from .iteration import ListRows, Rows, is_captured, rows_of
-from .unrolling import for_, size_of_a_round
+from .unrolling import LARGEST_UNROLLED, for_, over_long, size_of_a_round
+
+# So few values are made one by one, however long that takes.
+_FEWEST_ROUNDS = 4
 
 
 class Loop:
@@ -57,9 +63,18 @@ class Loop:
 
             return take_one() if self.test is None else if_holds(self.test(*given), take_one)
 
-        for_(self.iterable, body, None, NO_NAMES)
+        if isinstance(self.function, FunctionType):
+            body.__wrapped__ = self.function
+        if self._is_long():
+            over_long(rows_of(self.iterable), body, None, NO_NAMES)
+        else:
+            for_(self.iterable, body, None, NO_NAMES)
 
-    def is_open(self) -> bool:
+    def is_captured(self) -> bool:
+        """Whether a loop of the program makes the values; otherwise Python goes over the elements."""
+        return self._is_open() or self._is_long()
+
+    def _is_open(self) -> bool:
         """Whether the program decides how many values there are."""
         if type(self.iterable) is TracedGenerator:
             return True
@@ -81,10 +96,43 @@ class Loop:
             given = _unpacked(item, self.pattern)
             if self.test is not None:
                 found = truth(condition(self.test(*given))) is None
-            found = found or self.is_outer and self.function(*given).is_open()
+            found = found or self.is_outer and self.function(*given).is_captured()
 
         size_of_a_round(current_trace(), probe, (self.function,), NO_NAMES)
         return found
+
+    def _is_long(self) -> bool:
+        """Whether the values are a known number, take long to record one by one, and may be rows of arrays."""
+        rows = rows_of(self.iterable)
+        if rows is None or not isinstance(rows.length, int) or not isinstance(self.function, FunctionType):
+            return False
+        trace, count = current_trace(), rows.length
+        decided, key = trace.program.long_loops, (self.function.__code__, count)
+        if count >= _FEWEST_ROUNDS and key not in decided:
+            size = size_of_a_round(trace, lambda: self._record(rows.element(0)), (self.function,), NO_NAMES)
+            decided[key] = size is not None and size * count > LARGEST_UNROLLED
+        return decided.get(key, False)
+
+    def _record(self, item: Any) -> None:
+        """A round whose values could be rows; raises TypeError where they could not, or it is not known how many there are."""
+        if self.test is not None:
+            raise TypeError
+        value = self.function(*_unpacked(item, self.pattern))
+        if self.is_outer:
+            for inner in value.iterable:
+                value._record(inner)
+        elif not _may_be_a_row(value):
+            raise TypeError
+
+
+def _may_be_a_row(value: Any) -> bool:
+    """Whether a row of an array can stand for it: a number, or an array without another name, that is not known, or some."""
+    leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple))[0]
+    if not all(isinstance(leaf, TracedArray) and leaf.known_value is None for leaf in leaves):
+        return False
+    storages = [leaf.root_storage for leaf in leaves if may_be_shared(leaf)]
+    are_own = all(storage.trace is current_trace() and not storage.may_be_another for storage in storages)
+    return are_own and len(set(storages)) == len(storages)
 
 
 _NONE = object()
@@ -123,7 +171,7 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
         return whole(iterable)
     iterable = begun(iterable)
     loop = Loop(iterable, *parts)
-    found = places.collected(loop.run) if loop.is_open() else whole(iterable)
+    found = places.collected(loop.run) if loop.is_captured() else whole(iterable)
     places.note_made(found)
     return found
 
@@ -134,17 +182,17 @@ class Generated(TracedGenerator):
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
         super().__init__(lambda: whole(loop.iterable) if self.found is None else iter(self.found), loop.push)
         self.loop = loop
-        self.is_open: bool | None = None
+        self._is_captured: bool | None = None
         self.found: list[Any] | None = None
 
-    def opened(self) -> bool:
-        """Whether the program decides how many values there are."""
-        if self.is_open is None:
-            self.is_open = not self.has_begun and self.loop.is_open()
-        return self.is_open
+    def is_captured(self) -> bool:
+        """Whether the values are made by a loop of the program."""
+        if self._is_captured is None:
+            self._is_captured = not self.has_begun and self.loop.is_captured()
+        return self._is_captured
 
     def rows(self) -> Rows | None:
-        if not self.opened():
+        if not self.is_captured():
             return None
         if self.found is None:
             self.found = places.collected(self.loop.run)

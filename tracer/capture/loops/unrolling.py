@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -103,13 +104,19 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     if count <= 1 or not _is_long(trace, rows, body, names):
         _note_unrolled(body, f"{count} rounds, unrolled as they are short")
         return _one_by_one(_Rounds(rows), body, orelse, names)
+    return over_long(rows, body, orelse, names)
+
+
+def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    """A loop whose rounds, of a known number, are captured if they can be."""
+    count = len(rows)
     try:
         return _attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
     except Exception as error:
         if count > _MOST_ROUNDS:
             raise
         failure = error
-    trace.program.long_loops[body.__code__, count] = False
+    current_trace().program.long_loops[code_of(body), count] = False
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
         return _one_by_one(_Rounds(rows), body, orelse, names)
@@ -120,7 +127,13 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
 
 
 def _note_unrolled(body: Block, what: str) -> None:
-    current_trace().program.unrolled_loops.setdefault((body.__code__.co_filename, body.__code__.co_firstlineno), what)
+    code = code_of(body)
+    current_trace().program.unrolled_loops.setdefault((code.co_filename, code.co_firstlineno), what)
+
+
+def code_of(body: Block) -> CodeType:
+    """The user's code that a block is made of."""
+    return getattr(body, "__wrapped__", body).__code__
 
 
 class _Rounds:
@@ -172,13 +185,13 @@ def _over_choice(iterable: Choice, place: int, body: Block, orelse: Block | None
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again."""
     count = len(rows)
-    decided = trace.program.long_loops
-    if (body.__code__, count) not in decided:
+    decided, key = trace.program.long_loops, (code_of(body), count)
+    if key not in decided:
         size = _size_of_one(trace, rows, body, names)
         if size == 0:  # of what is known here, which may be traced the next time
             return False
-        decided[body.__code__, count] = size is None or size * count > LARGEST_UNROLLED
-    return decided[body.__code__, count]
+        decided[key] = size is None or size * count > LARGEST_UNROLLED
+    return decided[key]
 
 
 def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | None:
