@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import HINTS, ConcretizationError, TracerError
+from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .branches import MOST_ALTERNATIVES
@@ -70,7 +71,7 @@ def changed(holder: Any, index: Any) -> Any:
     is_chosen = isinstance(index, TracedArray) and index.known_value is None
     if not is_chosen or not _has_containers(holder) or len(holder) < 2:
         return getitem(holder, index)
-    return Choice(list_access.row_at(holder, index, "list index out of range"), list(holder))
+    return _one_of(holder, index)
 
 
 def _has_containers(holder: Any) -> bool:
@@ -80,10 +81,19 @@ def _has_containers(holder: Any) -> bool:
 
 
 def _item_of_list(holder: Any, index: Any) -> Any:
-    found = list_access.get(holder, index)
+    try:
+        found = list_access.get(holder, index)
+    except CarryTypeError:
+        if is_open_list(holder) or isinstance(index, slice) or not 0 < len(holder) <= MOST_ALTERNATIVES:
+            raise
+        return _one_of(holder, index)  # elements of several kinds: itself, whichever it is
     if isinstance(index, slice):
         places.note_made(found)
     return found
+
+
+def _one_of(holder: Sequence[Any], index: TracedArray) -> Choice:
+    return Choice(list_access.row_at(holder, index, f"{list_access.kind_of(holder)} index out of range"), list(holder))
 
 
 def _part_of_text(text: str, start: int | None, stop: int | None, step: int | None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..recording import pytree
+from .choices import Choice, Maybe
 
 
 class First:
@@ -18,10 +19,17 @@ class First:
 
 
 class Other:
-    """The container with this mark at another place, the last of which lets go of it."""
+    """The container with this mark at another place."""
 
-    def __init__(self, mark: object, is_last: bool) -> None:
-        self.mark, self.is_last = mark, is_last
+    def __init__(self, mark: object) -> None:
+        self.mark = mark
+
+
+class Behind:
+    """A value in front of which containers are made that it may hold; where it is the last one, what lets go of these marks."""
+
+    def __init__(self, firsts: list[First], value: Any, last_of: tuple[object, ...] = ()) -> None:
+        self.firsts, self.value, self.last_of = firsts, value, last_of
 
 
 class _Thread(threading.local):
@@ -37,14 +45,16 @@ def _remembered(mark: object, parts: list[Any]) -> Any:
     return parts[0]
 
 
-def _found(place: tuple[object, bool], _: list[Any]) -> Any:
-    mark, is_last = place
-    return _thread.made.pop(mark) if is_last else _thread.made[mark]
+def _behind(last_of: tuple[object, ...], parts: list[Any]) -> Any:
+    for mark in last_of:
+        _thread.made.pop(mark, None)
+    return parts[-1]
 
 
 # A call puts the container together at the first place, and finds it at the others.
 pytree.register_pytree(First, lambda one: ((one.value,), one.mark), _remembered)
-pytree.register_pytree(Other, lambda one: ((), (one.mark, one.is_last)), _found)
+pytree.register_pytree(Other, lambda one: ((), one.mark), lambda mark, _: _thread.made[mark])
+pytree.register_pytree(Behind, lambda one: ((*one.firsts, one.value), one.last_of), _behind)
 
 
 def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
@@ -69,21 +79,34 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     if all(number == 1 for number in counts.values()):
         return values
     marks: dict[int, object] = {}
+    early: list[First] = []  # what no call makes at its first place that takes another way
 
-    def marked(value: Any) -> Any:
+    def marked(value: Any, may_be_left_out: bool = False) -> Any:
         apart = None if is_leaf(value) else pytree.taken_apart(value)
         if apart is None:
             return value
         if id(value) in marks:
-            counts[id(value)] -= 1
-            return Other(marks[id(value)], counts[id(value)] == 1)
+            return Other(marks[id(value)])
         is_shared = counts[id(value)] > 1
         if is_shared:
             marks[id(value)] = object()
-        made = pytree.put_together(type(value), apart[0], [marked(part) for part in apart[1]])
-        return First(marks[id(value)], made) if is_shared else made
+        some_alone = not is_shared and (may_be_left_out or type(value) in (Choice, Maybe))
+        made = pytree.put_together(type(value), apart[0], [marked(part, some_alone) for part in apart[1]])
+        if not is_shared:
+            return made
+        first = First(marks[id(value)], made)
+        if not may_be_left_out:
+            return first
+        early.append(first)
+        return Other(first.mark)
 
-    return [marked(value) for value in values]
+    found = []
+    for value in values:
+        made = marked(value)
+        found.append(Behind(early, made) if early else made)
+        early = []
+    found[-1] = Behind([], found[-1], tuple(marks.values()))
+    return found
 
 
 def _can_be_changed(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """Containers in a list or a dict are changed where the program decides which one it is."""
 
 import numpy as np
+import phlox
 import pytest
 
 from .test_keys import check
@@ -84,6 +85,46 @@ def two_deep(x):
         table[value % 2][value % 3 % 2].append(value)
     del table[x[0] % 2][0]
     return table
+
+
+@program
+def rows_of_other_lengths(x):
+    table = [[x[0]], [x[1], x[2]], [x[3], x[4], x[5]]]
+    row = table[x[6] % 3]
+    table[1][0] = x[7]
+    row.append(x[0])
+    return row, table, sum(row), row[-1], (x[:2], x[3:7])[x[5] % 2].sum()
+
+
+@program
+def one_of_several_that_are_results(x):
+    a, b, c = [x[0]], [x[1], x[2]], [x[:3], {"k": [1]}]
+    chosen = [a, b, c][x[3] % 3]
+    return chosen, c, (a, chosen), [b, c]
+
+
+@program
+def a_triangle(x, n=4):
+    rows = []
+    for i in range(n):
+        row = [x[i]]
+        for j in range(1, i + 1):
+            row.append(row[j - 1] + rows[i - 1][j - 1])
+        rows.append(row)
+    return rows, [len(row) for row in rows]
+
+
+def test_results_that_are_one_object():
+    def several(x):
+        a, b, c = [x[0]], [x[1], x[2]], {"k": x[3]}
+        chosen = [a, b, c][x[3] % 3]
+        return chosen, [a, b], c, (chosen, c)
+
+    compiled = phlox.jit(several)
+    for number in (0, 1, 2, 1):
+        chosen, lists, last, again = compiled(np.array([5, 6, 7, number]))
+        assert chosen is [*lists, last][number] is again[0]
+        assert again[1] is last
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

@@ -76,7 +76,7 @@ def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
     return number_of(position)
 
 
-def _kind_of(holder: Sequence[Any]) -> str:
+def kind_of(holder: Sequence[Any]) -> str:
     return "list" if isinstance(holder, list) else "string" if isinstance(holder, str) else "tuple"
 
 
@@ -89,7 +89,7 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
-    position = row_at(items, index, f"{_kind_of(holder)} index out of range")
+    position = row_at(items, index, f"{kind_of(holder)} index out of range")
     return element(settled(items), position)
 
 

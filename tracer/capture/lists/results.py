@@ -15,7 +15,7 @@ from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
 from ..keys.views import entries_of
-from ..shared_containers import First, Other
+from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
@@ -58,7 +58,7 @@ register_maker(ContainerResult, lambda making: making)
 
 def with_results(tree: Any) -> Any:
     """The tree, with what becomes a list of the right length, where there are such lists."""
-    leaves, structure = pytree.flatten(tree, lambda value: isinstance(value, (First, Other)) or _is_replaced(value))
+    leaves, structure = pytree.flatten(tree, lambda value: isinstance(value, (Behind, First, Other)) or _is_replaced(value))
     found = list(map(_as_result, leaves))
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
@@ -66,6 +66,8 @@ def with_results(tree: Any) -> Any:
 def _as_result(leaf: Any) -> Any:
     if type(leaf) is First:
         return First(leaf.mark, with_results(leaf.value))
+    if type(leaf) is Behind:
+        return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
         return leaf.exact
     return _result(leaf) if _is_replaced(leaf) else leaf

@@ -18,7 +18,7 @@ from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
-from ...recording.errors import SizeBeyondBound, TracerError
+from ...recording.errors import CarryTypeError, SizeBeyondBound, TracerError
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from ..copies import note_copies
@@ -396,7 +396,7 @@ def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
     """One run of all elements, of the type that is theirs together, or of one that holds it."""
     kind = kind or type_of_items(items)
     if kind is None:
-        raise ValueError("a list without elements has no type")
+        raise CarryTypeError("a list is read where it is empty: its elements have no type. Fix: make it with its first one")
     pieces = _pieces(items)
     if not pieces:
         return empty(kind, 0)

@@ -215,13 +215,21 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
-    """Run this; where types cannot be reconciled, the number of rounds may be one that can be made static."""
+    """Run this; where types cannot be reconciled, the number of rounds may be one that can be made static.
+
+    Of loops inside of each other it is the number that is computed from less.
+    """
     try:
         return run()
-    except CarryTypeError as error:
+    except (CarryTypeError, ConcretizationError) as error:
+        is_inner = isinstance(error, ConcretizationError)
+        if is_inner and not isinstance(error.__cause__, CarryTypeError):
+            raise
         concrete = ConcretizationError(number, "as a number of rounds")
+        if is_inner and not (concrete.sources and (error.sources is None or concrete.sources < error.sources)):
+            raise
         concrete.args = error.args
-        raise concrete from error
+        raise concrete from (error.__cause__ if is_inner else error)
 
 
 def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
