@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -96,7 +97,8 @@ for _name in (
 def without_maybes(arguments: Any) -> Any:
     """The arguments with values for those that may be None; the call raises TypeError where one is."""
     if type(arguments) in (tuple, list):
-        return type(arguments)(map(without_maybes, arguments))
+        parts = list(map(without_maybes, arguments))
+        return arguments if all(map(operator.is_, parts, arguments)) else type(arguments)(parts)
     return arguments.required() if isinstance(arguments, Maybe) else arguments
 
 

@@ -142,10 +142,13 @@ def or_(value: Any, *later: Later) -> Any:
     return value if holds else or_(later[0](), *later[1:])
 
 
+_ORDERS = {"lt", "le", "gt", "ge"}
+
+
 def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
     """``a < b < c``: each operand is evaluated once, and none behind a comparison that does not hold."""
     other = later[0]()
-    found = vars(operator)[names[0]](value, other)
+    found = ordered(names[0], value, other) if names[0] in _ORDERS else vars(operator)[names[0]](value, other)
     if len(later) == 1:
         return found
     return and_(found, lambda: compare(names[1:], other, *later[1:]))
@@ -265,8 +268,21 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
 
 
 def ordered(name: str, first: Any, second: Any) -> Any:
-    """``first <= second``, and other comparisons of sets."""
-    return sets.compared(name, first, second) if sets.are_sets(first, second) else vars(operator)[name](first, second)
+    """``first <= second``, and other comparisons of sets, tuples and lists."""
+    if sets.are_sets(first, second):
+        return sets.compared(name, first, second)
+    if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
+        return _in_lexical_order(name, first, second)
+    return vars(operator)[name](first, second)
+
+
+def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) -> Any:
+    """The first elements that differ decide, or the lengths."""
+    if not first or not second:
+        return vars(operator)[name](len(first), len(second))
+    one, other = first[0], second[0]
+    is_equal = True if one is other else equal(one, other)
+    return choose(is_equal, lambda: _in_lexical_order(name, first[1:], second[1:]), lambda: _as_bool(ordered(name, one, other)))
 
 
 def times(value: Any, other: Any) -> Any:

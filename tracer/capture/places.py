@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..recording.current_trace import current_trace
+from ..recording.errors import TracerError
 from ..recording.trace import Trace
 from .entries import contents_of, elements_of_set, is_open_dict
 
@@ -216,6 +217,18 @@ def where_made(value: Any) -> Trace | None:
     if found is None or kind.__new__ is not object.__new__ or not hasattr(value, "__dict__"):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
+
+
+def require_made_here(iterable: Any) -> None:
+    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was."""
+    if type(iterable).__module__ not in ("builtins", "itertools") or not isinstance(iterable, Iterator):
+        return
+    found = current_trace().root.made_objects.get(id(iterable))
+    if found is not None and found[1] is not current_trace():
+        raise TracerError(
+            "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
+            "it. Fix: make it there, or count positions (i += 1, and values[i])"
+        )
 
 
 def note_all_made(value: Any) -> None:

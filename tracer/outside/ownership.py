@@ -20,11 +20,13 @@ _LIBRARIES = tuple(
 _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line", "debug")
 _OWN_FOLDERS = tuple([f"{_PACKAGE / folder}{os.sep}" for folder in _FOLDERS])
-# Of NumPy, what is written in terms of other functions of it is followed as the user's own functions are; it stays as it is.
+# What stays as it is, but is followed as the user's own functions are: what NumPy has written in terms of other functions, and
+# phlox in the place of functions of the standard library.
 _NUMPY = os.path.dirname(os.path.realpath(np.__file__))
 _FOLLOWED = (
     os.path.join(_NUMPY, "polynomial", ""),
     *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
+    str(_PACKAGE / "tracer" / "capture" / "library" / ""),
 )
 _stays: dict[str, bool] = {}
 _is_followed: dict[str, bool] = {}

@@ -21,7 +21,8 @@ _CHANGING = {
     "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove",
     "reverse", "rotate", "setdefault", "sort", "update",
 }  # fmt: skip
-_MAY_BE_SETS = (ast.Name, ast.Attribute, ast.Call, ast.Set, ast.SetComp)
+# Sets, tuples and lists, whose order is none of numbers.
+_MAY_BE_CONTAINERS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp, ast.Tuple, ast.List)
 
 
 def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
@@ -165,7 +166,7 @@ class Expressions(ast.NodeTransformer):
                 return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
             if isinstance(node.ops[0], ast.Eq | ast.NotEq):
                 return helper("equal" if isinstance(node.ops[0], ast.Eq) else "differ", node, node.left, node.comparators[0])
-            if all(isinstance(side, _MAY_BE_SETS) for side in (node.left, node.comparators[0])):
+            if all(isinstance(side, _MAY_BE_CONTAINERS) for side in (node.left, node.comparators[0])):
                 return helper("ordered", node, ast.Constant(_COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0])
             return node
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):

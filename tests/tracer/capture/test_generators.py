@@ -470,7 +470,52 @@ def grid(x):
     return out
 
 
+def first_of_many(x):
+    none = next((v for v in x if v > 100), None)
+    place = next((i for i, v in enumerate(x) if v > 2), len(x))
+    return (
+        next(rising(x)),
+        next(up(x), -1.0),
+        none is None,
+        place,
+        x[:place].sum(),
+        [next((v for v in x if v > k), k) for k in x],
+    )
+
+
+def first_of_none(x):
+    return next(v for v in x if v > 6)
+
+
+def groups_in_a_list(x):
+    def runs(values):
+        begin = 0
+        while begin < len(values):
+            end = begin + 1
+            while end < len(values) and (values[end] > 0) == (values[begin] > 0):
+                end += 1
+            yield values[begin], end
+            begin = end
+
+    found = []
+    for value, end in runs(x):
+        found.append((value, end))
+    return found
+
+
+def iterator_of_a_round(x):
+    total = 0.0
+    for v in x:
+        numbers = iter((v, 2 * v))
+        total = 0.5 * total + next(numbers) - next(numbers, 1) * np.sin(v) * np.cos(v) + next(numbers, 3)
+    return total
+
+
 PROGRAMS = [
+    first_of_many,
+    first_of_none,
+    groups_in_a_list,
+    iterator_of_a_round,
     exhausted_in_the_first_round,
     exhausted,
     expression_that_is_exhausted,
@@ -540,7 +585,26 @@ def made_outside_of_the_branch(x):
     return total
 
 
-@pytest.mark.parametrize("program", [gone_on_with, made_outside_of_the_branch])
+def asked_in_a_branch(x):
+    values, total = up(x), 0.0
+    if x[0] > 0:
+        total += next(values)
+    return total
+
+
+@pytest.mark.parametrize("program", [gone_on_with, made_outside_of_the_branch, asked_in_a_branch])
 def test_what_cannot_be_gone_on_with_is_an_error(program):
     with pytest.raises(TracerError, match="make a list of it before"):
         jit(program)(np.array([0.5, -1.5, 2.5, 3.5]))
+
+
+def test_an_iterator_asked_in_a_branch_is_an_error():
+    def chosen(x):
+        numbers, total = iter([1.0, 2.0, 3.0, 4.0]), 0.0
+        for v in x:
+            if v > 1:
+                total += next(numbers) * v
+        return total
+
+    with pytest.raises(TracerError, match="count positions"):
+        jit(chosen)(np.array([0.5, -1.5, 2.5, 3.5]))

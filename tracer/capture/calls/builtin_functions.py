@@ -25,7 +25,7 @@ from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, mapped, sorted_list, total, truths
 from ..lists.runs import is_open_list, length_of, type_of_items
-from ..loops.comprehensions import Generated, folded, generated
+from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
 from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from ..outside.containers import OutsideList
@@ -82,7 +82,9 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
             ListRows(one) if part is None and isinstance(one, (list, tuple)) else part for part, one in zip(parts, iterables)
         ]
     if None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
-        return zip(*iterables, strict=strict)
+        made = zip(*iterables, strict=strict)
+        places.note_made(made)
+        return made
     return Zip(parts)
 
 
@@ -108,7 +110,41 @@ def ndindex(*shape: Any) -> Any:
 
 @implements(next)
 def next_(iterator: Any, *default: Any) -> Any:
-    return iterator.following(*default) if isinstance(iterator, OutsideIterator) else next(iterator, *default)
+    if isinstance(iterator, OutsideIterator):
+        return iterator.following(*default)
+    if isinstance(iterator, TracedGenerator) and is_open_generator(iterator):
+        return _first_of(iterator, *default)
+    places.require_made_here(iterator)
+    return next(iterator, *default)
+
+
+@implements(iter)
+def iter_(*args: Any) -> Any:
+    made = iter(*args)
+    places.note_made(made)
+    return made
+
+
+def _first_of(generator: TracedGenerator, *default: Any) -> Any:
+    """The first value of a generator that nobody can ask for a second one."""
+    found: Any = None
+    is_there: Any = False
+
+    def take(value: Any) -> bool:
+        nonlocal found, is_there
+        places.note_nonlocal(lambda: (found, is_there))
+        found, is_there = value, True
+        return True
+
+    with places.own_variables(lambda: (found, is_there)):
+        generator.push(take)
+    found = found.value if type(found) is Maybe and found.absent is None else found
+    if default:
+        return choose(is_there, lambda: found, lambda: default[0])
+    if not isinstance(is_there, TracedArray):
+        return found if is_there else next(iter(()))
+    require_trace().add_raise(not_(is_there).instruction(require_trace()), StopIteration())
+    return found
 
 
 @implements(map)

@@ -264,7 +264,10 @@ class CapturedLoop:
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
         outcome = returning(outcome, with_contents(returned_value(outcome), held))
-        changed = {key: (place, before, with_contents(end, held)) for key, (place, before, end) in changed.items()}
+        changed = {  # what still holds the object that it held is a place of its own, and so are that one's contents
+            key: (place, before, end if end is before else with_contents(end, held))
+            for key, (place, before, end) in changed.items()
+        }
         if failed is not None:
             with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
                 self._look_for_more(slots, ends, changed, None)

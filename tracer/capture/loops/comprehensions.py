@@ -9,6 +9,7 @@ from typing import Any
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
+from ...recording.errors import ConcretizationError
 from .. import places
 from ..branches import decide, truth
 from ..distribution import condition
@@ -204,6 +205,25 @@ def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any)
     if current_trace() is None:
         return whole(iterable)
     return Generated(whole, Loop(iterable, *parts))
+
+
+def is_open_generator(generator: TracedGenerator) -> bool:
+    """Whether the program decides on the way to a generator's first value, so that nobody can ask for one after the other."""
+    if isinstance(generator, Generated):
+        return generator.opened()
+    if generator.has_begun:
+        return False
+    is_open = False
+
+    def probe() -> None:
+        nonlocal is_open
+        try:
+            next(generator.pulled(), None)
+        except ConcretizationError:
+            is_open = True
+
+    size_of_a_round(current_trace(), probe, (), NO_NAMES)
+    return is_open
 
 
 def folded(values: Generated, start: Any, step: Callable[[Any, Any], Any], ends: Callable[[Any], Any] | None = None) -> Any:

@@ -22,13 +22,14 @@ Take = Callable[[Any], Any]
 class TracedGenerator(Lazy):
     """A generator that has not begun: it may be asked for one value after the other, or give all of them to a function.
 
+    pulled: an iterator that can be asked.
     push: calls this function with each value, and ends once that returns something true, which may be traced.
     """
 
     followed_class = types.GeneratorType
 
     def __init__(self, pull: Callable[[], Iterator[Any]], push: Callable[[Take], Any]) -> None:
-        self._pull, self._push = pull, push
+        self.pulled, self._push = pull, push
         self._iterator: Iterator[Any] | None = None
         self._trace = current_trace()
         self._is_pushed = self._is_left = False
@@ -46,13 +47,17 @@ class TracedGenerator(Lazy):
                 if take(value):
                     return
             return
-        if current_trace() is not self._trace:
-            raise TracerError(
-                "a generator that is made outside of a loop or a branch that depends on traced values is gone over in it. Fix: "
-                "make it there, or make a list of it before (list(...))"
-            )
+        self._require_made_here("gone over")
         self._is_pushed = True
         self._push(watched)
+
+    def _require_made_here(self, what: str) -> None:
+        """Nobody can put it back to where it was before a loop or a branch, which may be recorded again, or done many times."""
+        if current_trace() is not self._trace:
+            raise TracerError(
+                f"a generator that is made outside of a loop or a branch that depends on traced values is {what} in it. Fix: "
+                "make it there, or make a list of it before (list(...))"
+            )
 
     @property
     def has_begun(self) -> bool:
@@ -77,8 +82,10 @@ class TracedGenerator(Lazy):
                 "a generator is gone on with behind a loop over it that was left. Fix: make a list of it before (list(...)), "
                 "or take the first values by next(...)"
             )
+        if not self._is_pushed:
+            self._require_made_here("asked for a value")
         if self._iterator is None:
-            self._iterator = iter(()) if self._is_pushed else self._pull()
+            self._iterator = iter(()) if self._is_pushed else self.pulled()
         return self._iterator
 
     def send(self, value: Any) -> Any:

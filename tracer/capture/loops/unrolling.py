@@ -32,7 +32,17 @@ from ..outcomes import (
     returned_value,
     statements,
 )
-from ..places import UNBOUND, Names, are_containers_changed, journal, local_names, note_nonlocal, own_variables, put_back
+from ..places import (
+    UNBOUND,
+    Names,
+    are_containers_changed,
+    journal,
+    local_names,
+    note_nonlocal,
+    own_variables,
+    put_back,
+    require_made_here,
+)
 from .captured_loop import Aliased, CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
@@ -59,6 +69,7 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
         if trace is not None:
+            require_made_here(iterable)
             _note_unrolled(body, f"unrolled, over the elements of a {type(iterable).__name__}")
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
         return _one_by_one(elements, body, orelse, names)

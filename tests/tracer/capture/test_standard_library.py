@@ -1,0 +1,229 @@
+"""heapq, bisect, itertools and functools on what the program computes, compared with Python: results, types, order, exceptions."""
+
+import bisect
+import functools
+import heapq
+import itertools
+import operator
+
+import numpy as np
+import pytest
+
+from .test_keys import check
+
+CALLS = [(np.array(values),) for values in ([3.0, 1.5, 3.0, 2.5, 1.0, 3.5, 7.0, 0.5], np.arange(8.0), [5.0] * 8)]
+PROGRAMS = []
+
+
+def program(function):
+    PROGRAMS.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+# --- heapq ---
+
+
+@program
+def heap_sort(x):
+    heap = []
+    for value in x:
+        heapq.heappush(heap, value)
+    return [heapq.heappop(heap) for _ in range(len(heap))], heap
+
+
+@program
+def greatest_of_a_stream(x):
+    heap = []
+    for place, value in enumerate(x):
+        if len(heap) < 3:
+            heapq.heappush(heap, (value, place))
+        elif value > heap[0][0]:
+            heapq.heapreplace(heap, (value, place))
+        least = heapq.heappushpop(heap, (value + 1, -place))
+    return heap, sorted(heap, reverse=True), least
+
+
+@program
+def heap_of_known_length(x):
+    heap = list(x)
+    heapq.heapify(heap)
+    least = heapq.heappop(heap)
+    return least, heap, heapq.heappushpop(heap, x[2]), heap[0], heapq.heapreplace(heap, x[0]), heap
+
+
+@program
+def events(x):
+    queue, log = [(x[0], 0, "arrives")], []
+    while queue and len(log) < 12:
+        time, number, kind = heapq.heappop(queue)
+        log.append((time, number))
+        if kind == "arrives":
+            heapq.heappush(queue, (time + x[number], number, "leaves"))
+            if number < 7:
+                heapq.heappush(queue, (time + 0.5 * x[number + 1], number + 1, "arrives"))
+    return log, len(queue)
+
+
+@program
+def merged_in_a_heap(x):
+    """Of equal elements the order tells how they moved."""
+    heap = [(value % 2, place) for place, value in enumerate(x)]
+    heapq.heapify(heap)
+    for _ in range(3):
+        heapq.heappush(heap, heapq.heappop(heap))
+    return heap
+
+
+@program
+def smallest_and_largest(x):
+    some = [value for value in x if value > 1]
+    return (
+        heapq.nsmallest(3, x), heapq.nlargest(2, some), heapq.nsmallest(2, some, key=lambda value: -value),
+        heapq.nlargest(20, some), heapq.nsmallest(0, x),
+    )  # fmt: skip
+
+
+@program
+def nothing_left(x):
+    heap = []
+    for value in x:
+        if value > 1:
+            heapq.heappush(heap, value)
+    taken = 0.0
+    for _ in range(8):
+        taken += heapq.heappop(heap)
+    return taken
+
+
+# --- bisect ---
+
+
+@program
+def places(x):
+    ordered, limits = sorted(x.tolist()), [1, 2.5, 3]
+    return (
+        bisect.bisect(ordered, x[2]), bisect.bisect_left(ordered, x[2]), [bisect.bisect(limits, value) for value in x],
+        bisect.bisect_right(np.sort(x), 3.0, 1, 6), bisect.bisect_left([-v for v in limits], -x[3], key=lambda v: v),
+    )  # fmt: skip
+
+
+@program
+def kept_in_order(x):
+    window, medians = [], []
+    for place, value in enumerate(x):
+        bisect.insort(window, value)
+        if place >= 3:
+            del window[bisect.bisect_left(window, x[place - 3])]
+        medians.append(window[len(window) // 2])
+    return medians, window
+
+
+@program
+def records_in_order(x):
+    records = []
+    for place, value in enumerate(x):
+        if value != 1:
+            bisect.insort_left(records, (place, value), key=lambda record: record[1])
+    return records
+
+
+# --- itertools and functools ---
+
+
+@program
+def running(x):
+    some = [value for value in x if value > 1]
+    return (
+        list(itertools.accumulate(x)), list(itertools.accumulate(some, max)), list(itertools.accumulate(some, initial=x[1])),
+        list(itertools.accumulate((value * 2 for value in x if value < 3), lambda a, b: a * 0.5 + b)),
+    )  # fmt: skip
+
+
+@program
+def left_early(x):
+    count = 0
+    for total in itertools.accumulate(x):
+        if total > 8:
+            break
+        count += 1
+    return count, total
+
+
+@program
+def reduced(x):
+    some = [value for value in x if value > 1]
+    return (
+        functools.reduce(lambda a, b: a * 0.9 + b, x), functools.reduce(max, some, 0.5), functools.reduce(operator.mul, some, 1.0),
+        functools.reduce(lambda a, b: a - b, (value for value in some)), functools.reduce(lambda a, b: a + b, [1, 2], x[0]),
+    )  # fmt: skip
+
+
+@program
+def reduced_from_nothing(x):
+    return functools.reduce(lambda a, b: a + b, [value for value in x if value > 4])
+
+
+@program
+def neighbours(x):
+    some = [value for value in x if value > 1]
+    rises = 0
+    for before, value in itertools.pairwise(x):
+        if value > before:
+            rises += 1
+    return rises, [b - a for a, b in itertools.pairwise(some)], list(itertools.pairwise(v for v in x if v < 4))
+
+
+@program
+def combined(x):
+    some = [value for value in x if value > 2]
+    best, closest = np.inf, None
+    for i, j in itertools.combinations(range(8), 2):
+        if abs(x[i] - x[j]) < best:
+            best, closest = abs(x[i] - x[j]), (i, j)
+    return (
+        best, closest, [a * b for a, b in itertools.combinations(some, 2)], sum(a * b - c for a, b, c in itertools.combinations(x, 3)),
+        [a - b for a, b in itertools.product(some, some[:2])], len(list(itertools.product(some, repeat=3))),
+        [list(pair) for pair in itertools.combinations(x[:3], 1)],
+    )  # fmt: skip
+
+
+@program
+def grid(x):
+    table = np.zeros((6, 7))
+    for i, j in itertools.product(range(6), range(7)):
+        table[i, j] = x[i] * x[j] if i != j else -1
+    return table
+
+
+@program
+def parts(x):
+    some, others = [value for value in x if value > 2], [value for value in x if value <= 2]
+    total = 0.0
+    for value in itertools.chain(some, others, (1.0, x[0])):
+        total = 0.5 * total + value
+    return (
+        total, list(itertools.islice(some, 2)), list(itertools.islice(x, 1, None, 3)), list(itertools.islice(some, 1, 3)),
+        list(itertools.chain.from_iterable([some, others])), list(itertools.islice((v for v in x if v > 1), 1, 4, 2)),
+    )  # fmt: skip
+
+
+@program
+def chosen(x):
+    return (
+        list(itertools.takewhile(lambda value: value < 3.2, x)), list(itertools.dropwhile(lambda value: value > 2, x)),
+        list(itertools.filterfalse(lambda value: value > 2, x)), list(itertools.compress(x, x > 2)),
+        list(itertools.starmap(lambda a, b: a - b, zip(x, x[1:]))), [i for i in itertools.takewhile(lambda i: x[i] < 3, range(8))],
+    )  # fmt: skip
+
+
+@program
+def groups(x):
+    runs = []
+    for is_great, group in itertools.groupby(x, lambda value: value > 2):
+        runs.append((is_great, sum(1 for _ in group)))
+    return runs, [(key, len(list(group))) for key, group in itertools.groupby(np.sort(x) // 2)]
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_standard_library(function):
+    check(function, CALLS)

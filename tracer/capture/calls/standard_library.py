@@ -1,0 +1,187 @@
+"""Functions of the standard library that look at traced values, or that the program calls: what is in `..library` is followed."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import heapq
+import itertools
+import math
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...outside.ownership import is_of_the_user
+from ...recording.array import TracedArray
+from ...recording.operands import has_traced
+from .. import places
+from ..copies import require_own
+from ..library import bisection, heaps, iterators
+from ..loops.comprehensions import is_open_generator
+from ..loops.generators import TracedGenerator
+from ..loops.iteration import Rows, is_captured, rows_of
+from .dispatch import TAKE_MAYBES, call, implements
+
+# Of what is known, so many elements are gone over one by one.
+_FEW = 32
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether the program computes something of what is gone over, or how much it is."""
+    return isinstance(value, (TracedArray, TracedGenerator)) or is_captured(value) or has_traced(value)
+
+
+def _is_followed(value: Any) -> bool:
+    """Whether a function may look at what the program computes."""
+    function = value.func if isinstance(value, functools.partial) else value
+    return isinstance(function, (types.FunctionType, types.MethodType)) and is_of_the_user(function.__code__.co_filename)
+
+
+def _sequence(iterable: Any) -> Any:
+    """What can be asked for its elements by their positions."""
+    if isinstance(iterable, TracedGenerator):
+        return iterable.elements()
+    return rows_of(iterable) if isinstance(iterable, Rows) or is_captured(iterable) else call(list, iterable)
+
+
+# --- lists that are changed, or looked into ---
+
+
+def _of_a_list(original: Callable, followed: Callable, is_change: bool) -> None:
+    """``followed`` in the place of a function whose first argument is a list."""
+
+    def implementation(holder: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_traced, (holder, *args))) or any(map(_is_followed, kwargs.values())):
+            return call(followed, holder, *args, **kwargs)
+        if is_change:
+            require_own(holder)
+            places.note(places.Contents(holder))
+        return original(holder, *args, **kwargs)
+
+    implements(original)(implementation)
+    TAKE_MAYBES.add(original)
+
+
+for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop"):
+    _of_a_list(getattr(heapq, _name), getattr(heaps, _name), True)
+for _name in ("insort_left", "insort_right"):
+    _of_a_list(getattr(bisect, _name), getattr(bisection, _name), True)
+for _name in ("bisect_left", "bisect_right"):
+    _of_a_list(getattr(bisect, _name), getattr(bisection, _name), False)
+
+
+def _of_elements(original: Callable, followed: Callable) -> None:
+    def implementation(n: int, iterable: Any, key: Callable | None = None) -> list[Any]:
+        concerns_traced = _is_traced(iterable) or _is_followed(key) or isinstance(n, TracedArray)
+        return (functools.partial(call, followed) if concerns_traced else original)(n, iterable, key)
+
+    implements(original)(implementation)
+
+
+_of_elements(heapq.nsmallest, heaps.nsmallest)
+_of_elements(heapq.nlargest, heaps.nlargest)
+
+
+# --- folds ---
+
+
+@implements(functools.reduce)
+def reduce(function: Callable, iterable: Any, *initial: Any) -> Any:
+    if not _is_followed(function) and not _is_traced((iterable, *initial)) and not is_captured(iterable):
+        return functools.reduce(function, iterable, *initial)
+    if initial:
+        return call(iterators.reduce_from, function, iterable, *initial)
+    return call(iterators.reduce, function, _sequence(iterable))
+
+
+@implements(itertools.accumulate)
+def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = None) -> Any:
+    if not _is_followed(func) and not _is_traced(iterable) and not _is_traced(initial):
+        return itertools.accumulate(iterable, func, initial=initial)
+    func = operator.add if func is None else func
+    if initial is not None:
+        return call(iterators.accumulate_from, initial, iterable, func)
+    if isinstance(iterable, TracedGenerator):
+        return call(iterators.accumulate_of, iterable, func)
+    return call(iterators.accumulate, _sequence(iterable), func)
+
+
+# --- iterators ---
+
+
+@implements(itertools.pairwise)
+def pairwise(iterable: Any, /) -> Any:
+    if isinstance(iterable, TracedGenerator):
+        return call(iterators.pairwise_of, iterable)
+    return call(iterators.pairwise, _sequence(iterable)) if _is_traced(iterable) else itertools.pairwise(iterable)
+
+
+_COMBINATIONS = {1: iterators.single_combinations, 2: iterators.pairs, 3: iterators.triples}
+
+
+@implements(itertools.combinations)
+def combinations(iterable: Any, r: int) -> Any:
+    if r in _COMBINATIONS and (_is_captured(iterable) or isinstance(iterable, range) and math.comb(len(iterable), r) > _FEW):
+        return call(_COMBINATIONS[r], _sequence(iterable))
+    return itertools.combinations(iterable, r)
+
+
+_PRODUCTS = {2: iterators.product_of_two, 3: iterators.product_of_three}
+
+
+@implements(itertools.product)
+def product(*iterables: Any, repeat: int = 1) -> Any:
+    iterables *= repeat
+    ranges = [iterable for iterable in iterables if isinstance(iterable, range)]
+    are_many = len(ranges) == len(iterables) and math.prod(map(len, ranges)) > _FEW
+    if len(iterables) in _PRODUCTS and (are_many or any(map(_is_captured, iterables))):
+        return call(_PRODUCTS[len(iterables)], *map(_sequence, iterables))
+    return itertools.product(*iterables)
+
+
+def _is_captured(iterable: Any) -> bool:
+    return isinstance(iterable, TracedGenerator) or is_captured(iterable)
+
+
+@implements(itertools.chain)
+def chain(*iterables: Any) -> Any:
+    return call(iterators.chain, *iterables) if any(map(_is_captured, iterables)) else itertools.chain(*iterables)
+
+
+@implements(itertools.chain.from_iterable)
+def from_iterable(iterables: Any, /) -> Any:
+    return call(iterators.from_iterable, iterables) if _is_captured(iterables) else chain(*iterables)
+
+
+@implements(itertools.islice)
+def islice(iterable: Any, *bounds: Any) -> Any:
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    start, step = 0 if start is None else start, 1 if step is None else step
+    if isinstance(iterable, TracedGenerator) and is_open_generator(iterable):
+        return call(iterators.islice_of, iterable, start, stop, step)
+    if is_captured(iterable) or has_traced((start, stop, step)) and not isinstance(iterable, Iterator):
+        return call(iterators.islice, _sequence(iterable), start, stop, step)
+    return itertools.islice(iterable, start, stop, step)
+
+
+def _with_function(original: Callable, followed: Callable) -> None:
+    """``followed`` in the place of an iterator that takes a function, and what it is called with."""
+
+    def implementation(function: Any, iterable: Any, /) -> Any:
+        if _is_followed(function) or _is_traced(function) or _is_traced(iterable):
+            return call(followed, function, iterable)
+        return original(function, iterable)
+
+    implements(original)(implementation)
+
+
+for _name in ("takewhile", "dropwhile", "filterfalse", "starmap", "compress"):
+    _with_function(getattr(itertools, _name), getattr(iterators, _name))
+
+
+@implements(itertools.groupby)
+def groupby(iterable: Any, key: Callable | None = None) -> Any:
+    if _is_followed(key) or _is_traced(iterable):
+        return call(iterators.groupby, _sequence(iterable), key)
+    return itertools.groupby(iterable, key)
