@@ -484,7 +484,10 @@ def first_of_many(x):
 
 
 def first_of_none(x):
-    return next(v for v in x if v > 6)
+    try:
+        return next(v for v in x if v > 6)
+    except StopIteration:
+        return "none"
 
 
 def groups_in_a_list(x):

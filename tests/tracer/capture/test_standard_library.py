@@ -1,4 +1,4 @@
-"""heapq, bisect, itertools and functools on what the program computes, compared with Python: results, types, order, exceptions."""
+"""heapq, bisect, itertools and functools on what the program computes: results, types, order and exceptions of Python."""
 
 import bisect
 import functools
@@ -78,9 +78,12 @@ def merged_in_a_heap(x):
 def smallest_and_largest(x):
     some = [value for value in x if value > 1]
     return (
-        heapq.nsmallest(3, x), heapq.nlargest(2, some), heapq.nsmallest(2, some, key=lambda value: -value),
-        heapq.nlargest(20, some), heapq.nsmallest(0, x),
-    )  # fmt: skip
+        heapq.nsmallest(3, x),
+        heapq.nlargest(2, some),
+        heapq.nsmallest(2, some, key=lambda value: -value),
+        heapq.nlargest(20, some),
+        heapq.nsmallest(0, x),
+    )
 
 
 @program
@@ -102,9 +105,12 @@ def nothing_left(x):
 def places(x):
     ordered, limits = sorted(x.tolist()), [1, 2.5, 3]
     return (
-        bisect.bisect(ordered, x[2]), bisect.bisect_left(ordered, x[2]), [bisect.bisect(limits, value) for value in x],
-        bisect.bisect_right(np.sort(x), 3.0, 1, 6), bisect.bisect_left([-v for v in limits], -x[3], key=lambda v: v),
-    )  # fmt: skip
+        bisect.bisect(ordered, x[2]),
+        bisect.bisect_left(ordered, x[2]),
+        [bisect.bisect(limits, value) for value in x],
+        bisect.bisect_right(np.sort(x), 3.0, 1, 6),
+        bisect.bisect_left([-v for v in limits], -x[3], key=lambda v: v),
+    )
 
 
 @program
@@ -134,9 +140,11 @@ def records_in_order(x):
 def running(x):
     some = [value for value in x if value > 1]
     return (
-        list(itertools.accumulate(x)), list(itertools.accumulate(some, max)), list(itertools.accumulate(some, initial=x[1])),
+        list(itertools.accumulate(x)),
+        list(itertools.accumulate(some, max)),
+        list(itertools.accumulate(some, initial=x[1])),
         list(itertools.accumulate((value * 2 for value in x if value < 3), lambda a, b: a * 0.5 + b)),
-    )  # fmt: skip
+    )
 
 
 @program
@@ -153,9 +161,12 @@ def left_early(x):
 def reduced(x):
     some = [value for value in x if value > 1]
     return (
-        functools.reduce(lambda a, b: a * 0.9 + b, x), functools.reduce(max, some, 0.5), functools.reduce(operator.mul, some, 1.0),
-        functools.reduce(lambda a, b: a - b, (value for value in some)), functools.reduce(lambda a, b: a + b, [1, 2], x[0]),
-    )  # fmt: skip
+        functools.reduce(lambda a, b: a * 0.9 + b, x),
+        functools.reduce(max, some, 0.5),
+        functools.reduce(operator.mul, some, 1.0),
+        functools.reduce(lambda a, b: a - b, (value for value in some)),
+        functools.reduce(lambda a, b: a + b, [1, 2], x[0]),
+    )
 
 
 @program
@@ -181,10 +192,14 @@ def combined(x):
         if abs(x[i] - x[j]) < best:
             best, closest = abs(x[i] - x[j]), (i, j)
     return (
-        best, closest, [a * b for a, b in itertools.combinations(some, 2)], sum(a * b - c for a, b, c in itertools.combinations(x, 3)),
-        [a - b for a, b in itertools.product(some, some[:2])], len(list(itertools.product(some, repeat=3))),
+        best,
+        closest,
+        [a * b for a, b in itertools.combinations(some, 2)],
+        sum(a * b - c for a, b, c in itertools.combinations(x, 3)),
+        [a - b for a, b in itertools.product(some, some[:2])],
+        len(list(itertools.product(some, repeat=3))),
         [list(pair) for pair in itertools.combinations(x[:3], 1)],
-    )  # fmt: skip
+    )
 
 
 @program
@@ -202,18 +217,25 @@ def parts(x):
     for value in itertools.chain(some, others, (1.0, x[0])):
         total = 0.5 * total + value
     return (
-        total, list(itertools.islice(some, 2)), list(itertools.islice(x, 1, None, 3)), list(itertools.islice(some, 1, 3)),
-        list(itertools.chain.from_iterable([some, others])), list(itertools.islice((v for v in x if v > 1), 1, 4, 2)),
-    )  # fmt: skip
+        total,
+        list(itertools.islice(some, 2)),
+        list(itertools.islice(x, 1, None, 3)),
+        list(itertools.islice(some, 1, 3)),
+        list(itertools.chain.from_iterable([some, others])),
+        list(itertools.islice((v for v in x if v > 1), 1, 4, 2)),
+    )
 
 
 @program
 def chosen(x):
     return (
-        list(itertools.takewhile(lambda value: value < 3.2, x)), list(itertools.dropwhile(lambda value: value > 2, x)),
-        list(itertools.filterfalse(lambda value: value > 2, x)), list(itertools.compress(x, x > 2)),
-        list(itertools.starmap(lambda a, b: a - b, zip(x, x[1:]))), [i for i in itertools.takewhile(lambda i: x[i] < 3, range(8))],
-    )  # fmt: skip
+        list(itertools.takewhile(lambda value: value < 3.2, x)),
+        list(itertools.dropwhile(lambda value: value > 2, x)),
+        list(itertools.filterfalse(lambda value: value > 2, x)),
+        list(itertools.compress(x, x > 2)),
+        list(itertools.starmap(lambda a, b: a - b, zip(x, x[1:]))),
+        [i for i in itertools.takewhile(lambda i: x[i] < 3, range(8))],
+    )
 
 
 @program
