@@ -62,6 +62,9 @@ class EmittedModule:
 
     def native_function(self, target: str, signature: ir.FunctionType) -> ir.Function:
         """The native function of this custom-call target, as the code calls it."""
+        for name, known in self.native_calls.items():
+            if known == target:
+                return self.llvm.globals[name]
         name = f"native_call.{len(self.native_calls)}"
         self.native_calls[name] = target
         return ir.Function(self.llvm, signature, name)

@@ -19,12 +19,17 @@ from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
+from .linear_algebra import emit_loop_call, is_empty, loop_call, scratch_bytes
 from .random_draws import draw_bytes, emit_draw
 from .regions.compaction import compaction
 from .regions.small_solve import is_small, rows_bytes, small_solve
 
 
-@emits_host_calls(custom_call=lambda instruction: rows_bytes(instruction) or draw_bytes(instruction))
+def _scratch_bytes(instruction: Instruction) -> int:
+    return rows_bytes(instruction) or draw_bytes(instruction) or scratch_bytes(instruction)
+
+
+@emits_host_calls(custom_call=_scratch_bytes)
 def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":
@@ -40,10 +45,24 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
     if instruction.opcode == "custom-call" and is_small(instruction):
         is_doubtful = small_solve(frame, instruction, operands, outputs)
         with frame.builder.if_then(is_doubtful, likely=False):
-            _call_python(frame, instruction, operands, outputs)
+            _call_numpy(frame, instruction, operands, outputs)
     else:
-        _call_python(frame, instruction, operands, outputs)
+        _call_numpy(frame, instruction, operands, outputs)
     return frame.loaded(outputs)
+
+
+def _call_numpy(frame: Frame, instruction: Instruction, operands: list[Array], outputs: list[Array | None]) -> None:
+    call = loop_call(instruction) if instruction.opcode == "custom-call" else None
+    if call is None:
+        _call_python(frame, instruction, operands, outputs)
+    elif not call.sizes:
+        emit_loop_call(frame, call, operands, outputs, frame.scratch(instruction))
+    else:
+        with frame.builder.if_else(is_empty(frame, call, operands), likely=False) as (nothing, something):
+            with nothing:
+                _call_python(frame, instruction, operands, outputs)
+            with something:
+                emit_loop_call(frame, call, operands, outputs, frame.scratch(instruction))
 
 
 def _call_python(frame: Frame, instruction: Instruction, operands: list[Array], outputs: list[Array | None]) -> None:

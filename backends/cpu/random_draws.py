@@ -17,9 +17,9 @@ from ..llvm.arrays import Array
 from ..llvm.branches import UNLIKELY, chosen, replaced_if
 from ..llvm.index import Affine
 from ..llvm.loops import carried_loop, while_loop
-from ..llvm.memory import element_address, stack_memory
+from ..llvm.memory import element_address, fill_memory, stack_memory
 from ..llvm.module import declaration
-from ..llvm.types import DOUBLE, I1, I8, I32, I64, POINTER, memory_type, scalar_register_type
+from ..llvm.types import DOUBLE, I1, I32, I64, POINTER, memory_type, scalar_register_type
 from .frame import Frame, Leaf, Values
 from .legacy_draws import legacy_number
 
@@ -76,7 +76,7 @@ class _Drawing:
             return output if shape.rank else output.load(b, (), 1)
         with b.if_else(stopped, likely=False) as (nothing, something):
             with nothing:
-                self._fill_with(output.pointer, 0, output.shape.byte_size)
+                fill_memory(b, output.pointer, 0, output.shape.byte_size)
             with something:
                 self._fill(output, self._bitgen(self.handle), parameters, self.frame.scratch(instruction))
         return output if shape.rank else output.load(b, (), 1)
@@ -84,10 +84,6 @@ class _Drawing:
     def _bitgen(self, handle: ir.Value) -> ir.Value:
         """What NumPy's functions take; Python's generators are their handle."""
         return self.b.load(handle, typ=POINTER) if self.draw.kind == "numpy.random.RandomState" else handle
-
-    def _fill_with(self, memory: ir.Value, byte: int, size: int) -> None:
-        memset = declaration(self.b.module, "llvm.memset.p0.i64", _VOID, [POINTER, I8, I64, I1])
-        self.b.call(memset, [memory, I8(byte), I64(size), I1(0)])
 
     def _fill(self, output: Array, bitgen: ir.Value, parameters: list[Leaf], scratch: ir.Value | None) -> None:
         b, size = self.b, output.shape.size
@@ -149,7 +145,7 @@ class _Drawing:
     def _choose(self, output: Array, bitgen: ir.Value, population: ir.Value, memory: ir.Value) -> None:
         """Different integers, by Floyd's method; the memory holds those that have been chosen, where a hash says."""
         b, size, slots = self.b, output.shape.size, _slots(output.shape.size)
-        self._fill_with(memory, 0xFF, 8 * slots)
+        fill_memory(b, memory, 0xFF, 8 * slots)
         first, free, mask = b.sub(population, I64(size)), I64(-1), I64(slots - 1)
 
         def slot_of(number: ir.Value) -> ir.Value:
@@ -220,12 +216,7 @@ class _Drawing:
 
     def _function(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
         """A C function; one that takes a bool has a parameter that says so."""
-        module = self.frame.module
-        target = FUNCTIONS + name
-        symbol = next((symbol for symbol, known in module.native_calls.items() if known == target), None)
-        if symbol is not None:
-            return self.frame.llvm.globals[symbol]
-        function = module.native_function(target, ir.FunctionType(result, arguments))
+        function = self.frame.module.native_function(FUNCTIONS + name, ir.FunctionType(result, arguments))
         for argument in function.args:
             if isinstance(argument.type, ir.IntType) and argument.type.width < 32:
                 argument.add_attribute("zeroext")

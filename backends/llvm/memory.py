@@ -62,3 +62,9 @@ def copy_memory(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, size:
         size = I64(size)
     function = declaration(builder.module, "llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
     builder.call(function, [target, source, size, I1(0)])
+
+
+def fill_memory(builder: ir.IRBuilder, target: ir.Value, byte: int, size: int) -> None:
+    """Make this many bytes this one."""
+    function = declaration(builder.module, "llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, I1])
+    builder.call(function, [target, I8(byte), I64(size), I1(0)])

@@ -176,3 +176,91 @@ def test_a_matrix_is_singular_where_numpy_says_so(size):
     np.testing.assert_array_equal(inverse(nan), np.linalg.inv(nan))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(inverse(infinite).diagonal(), np.linalg.inv(infinite).diagonal())
+
+
+LEADING = {
+    "det": np.linalg.det,
+    "slogdet": lambda x: tuple(np.linalg.slogdet(x)),
+    "inv": np.linalg.inv,
+    "eigh": lambda x: np.linalg.eigh(symmetric(x)).eigenvalues,
+    "eigvalsh": lambda x: np.linalg.eigvalsh(symmetric(x)),
+    "eigvals": lambda x: np.sort(np.linalg.eigvals(symmetric(x))),
+    "svd": lambda x: tuple(map(np.abs, np.linalg.svd(x[:2]))),
+    "svd, reduced": lambda x: tuple(map(np.abs, np.linalg.svd(x[:2], full_matrices=False))),
+    "svdvals": lambda x: np.linalg.svd(x, compute_uv=False),
+    "qr": lambda x: tuple(map(np.abs, np.linalg.qr(x[:, 1:]))),
+    "qr, triangle": lambda x: np.abs(np.linalg.qr(x[1:], mode="r")),
+    "lstsq": lambda x: np.linalg.lstsq(x[:, 1:], x[:, 0], rcond=None),
+    "lstsq of matrices": lambda x: np.linalg.lstsq(x[:, 1:], x[:, :2], rcond=0.1),
+    "solve": lambda x: np.linalg.solve(x, x[:, 0]),
+    "pinv": lambda x: np.linalg.pinv(x[:, 1:]),
+    "cond": np.linalg.cond,
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_leading_parts_whose_sizes_are_known_at_run_time(name):
+    """No element behind the sizes counts, and no call goes to Python."""
+    function = LEADING[name]
+    leading = jit(lambda x, n: function(x[:n, :n]))
+    x = matrices(7, 7)
+    for size in (7, 3, 5, 4):
+        found, expected = leading(x, size), function(x[:size, :size])
+        for one, other in zip(*(value if isinstance(value, tuple) else (value,) for value in (found, expected)), strict=True):
+            assert np.shape(one) == np.shape(other)
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128, np.int64])
+@pytest.mark.parametrize("name", LEADING)
+def test_no_call_goes_to_python(name, dtype):
+    x = (10 * matrices(4, 4, dtype=dtype if dtype is not np.int64 else np.float64)).astype(dtype)
+    compiled = jit(LEADING[name]).lower(x).compile()
+    assert not compiled.executable.program.host_calls
+    expected, found = LEADING[name](x), compiled(x)
+    for one, other in zip(*(value if isinstance(value, tuple) else (value,) for value in (found, expected)), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-3 if np.dtype(one.dtype).itemsize in (4, 8) else 1e-8, atol=1e-4)
+
+
+@by_backend
+@pytest.mark.parametrize(("rows", "columns"), [(5, 3), (3, 5), (4, 4), (1, 3), (3, 1)])
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+def test_every_form_of_qr(mode, rows, columns, backend):
+    x = matrices(2, rows, columns)
+    found, expected = (
+        function(x) for function in (jit(lambda x: np.linalg.qr(x, mode), backend=backend), lambda x: np.linalg.qr(x, mode))
+    )
+    for one, other in zip(*(value if isinstance(value, tuple) else (value,) for value in (found, expected)), strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_what_was_invalid_before_is_no_error_of_linear_algebra():
+    @jit
+    def inverse_behind(x, a):
+        return np.linalg.inv(a), x * 0
+
+    with np.errstate(all="ignore"):
+        inverse, nothing = inverse_behind(np.array([np.inf, 1.0]), np.diag(np.arange(1.0, 51)))
+    np.testing.assert_allclose(inverse, np.diag(1 / np.arange(1.0, 51)))
+    assert np.isnan(nothing[0])
+
+
+def test_failures_of_loops_are_those_of_numpy():
+    regular, singular = matrices(60, 60), np.zeros((60, 60))
+    inverse = jit(np.linalg.inv)
+    for a in (regular, singular, regular, np.full((60, 60), np.nan)):
+        try:
+            expected = np.linalg.inv(a)
+        except np.linalg.LinAlgError as error:
+            with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+                inverse(a)
+        else:
+            np.testing.assert_allclose(inverse(a), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_right_hand_side_may_be_one_for_all_matrices():
+    a, b = matrices(6, 3, 3), matrices(3, 2)
+    np.testing.assert_allclose(jit(lambda a, b: np.linalg.solve(a, b))(a, b), np.linalg.solve(a, b))
+    np.testing.assert_allclose(jit(lambda a, b: np.linalg.solve(b, a))(a[..., :2], a[0]), np.linalg.solve(a[0], a[..., :2]))

@@ -90,8 +90,10 @@ def qr(a, mode="reduced"):
 
 @implements_dynamic(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
-    tolerances, keywords = decompositions.tolerances_of_pinv(rcond, rtol)
-    return _on_matrix("pinv", as_array(a), *tolerances, hermitian=bool(hermitian), **keywords)
+    a = as_array(a)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    return decompositions.from_singular_values(a, rcond, hermitian, rtol)
 
 
 def _finite_square(a: DynamicArray) -> tuple[Trace, DynamicArray, Any]:
@@ -128,11 +130,12 @@ def eig(a):
 @implements_dynamic(np.linalg.cond)
 def cond(x, p=None):
     x = as_array(x)
+    if decompositions.is_ratio_of_singular_values(p):
+        return decompositions.ratio_of_singular_values(x, p)
     trace = require_trace(x)
     described = [np.zeros(x.bounds.dimensions[:-2], np.linalg.svdvals(np.zeros((0, 1, 1), x.dtype)).dtype)]
     changing = [(0, d) for d in range(x.ndim - 2) if x.bounds.is_dynamic(d)]
-    order = decompositions.order_of_cond(p)
-    return decompositions.call_numpy("linalg.cond", [x.padded(trace)], _sizes(trace, [x]), described, changing, p=order)[0]
+    return decompositions.call_numpy("linalg.cond", [x.padded(trace)], _sizes(trace, [x]), described, changing, p=str(p))[0]
 
 
 @implements_dynamic(np.linalg.lstsq)

@@ -1,4 +1,4 @@
-"""Solving and decomposing with LAPACK: compiled code calls NumPy's own functions back."""
+"""Solving and decomposing with LAPACK: compiled code calls what NumPy's own functions are written in terms of."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def call_numpy(
     of results and the dimensions whose sizes are.
     """
     operands, results = list(arrays), list(described)
+    if name.startswith("linalg."):
+        matrices = 2 if name in ("linalg.solve", "linalg.lstsq") else 1
+        kind = np.result_type(np.float64, *[one.dtype for one in operands[:matrices]])
+        operands[:matrices] = [one if one.dtype == kind else one.astype(kind) for one in operands[:matrices]]
+        results = [np.empty(np.shape(one), _in_double(one.dtype)) for one in results]
     if sizes:
         trace = require_trace(*arrays)
         actual = hlo.concatenate(*(hlo.reshape(size, (1,)) for *_, size in sizes), dimensions=(0,))
@@ -68,6 +73,9 @@ def call_numpy(
         backend_config=json.dumps(keywords) if keywords else "",
     )
     found = list(found) if isinstance(found, tuple) else [found]
+    found[: len(described)] = [
+        one if one.dtype == like.dtype else one.astype(like.dtype) for one, like in zip(found, described)
+    ]
     trace = require_trace(*found)
     if message is not None:
         trace.add_error_flag(found.pop().instruction(trace), np.linalg.LinAlgError, message)
@@ -77,6 +85,11 @@ def call_numpy(
             size = {place[1]: hlo.convert(actual[number].instruction(trace), hlo.S32)}
             found[place[0]] = dynamic(trace, found[place[0]].recorded(trace), size)
     return tuple(found)
+
+
+def _in_double(dtype: np.dtype) -> np.dtype:
+    """The type in which NumPy computes what is of this one."""
+    return np.result_type(dtype, np.float64) if dtype.kind in "fc" else dtype
 
 
 def _parts(value: Any) -> tuple[np.ndarray, ...]:
@@ -131,17 +144,21 @@ def qr(a, mode="reduced"):
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     a = as_traced(a)
-    tolerances, keywords = tolerances_of_pinv(rcond, rtol)
-    sample = np.linalg.pinv(np.zeros((0, *a.shape[-2:]) if a.ndim >= 2 else a.shape, a.dtype))
-    return _call("pinv", a, *tolerances, sample=sample, hermitian=bool(hermitian), **keywords)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    return from_singular_values(a, rcond, hermitian, rtol)
 
 
-def tolerances_of_pinv(rcond: Any, rtol: Any) -> tuple[list[TracedArray], dict[str, Any]]:
-    """The tolerance as an operand, if there is one, and keywords."""
+def from_singular_values(a: TracedArray, rcond: Any, hermitian: bool, rtol: Any) -> TracedArray:
+    """The pseudo-inverse; singular values count as 0 that are smaller than this part of the largest one."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    given = rcond if rtol is np._NoValue else rtol
-    return tolerance(given), {"rtol": None} if rtol is None else {}
+    given = 1e-15 if rcond is None and rtol is np._NoValue else rtol if rcond is None else rcond
+    given = np.maximum(a.shape[-2], a.shape[-1]) * np.finfo(a.dtype).eps if given is None else given
+    u, values, vt = np.linalg.svd(np.conjugate(a), full_matrices=False, hermitian=bool(hermitian))
+    is_large = values > as_traced(given)[..., np.newaxis] * np.max(values, axis=-1, keepdims=True, initial=0)
+    inverses = np.where(is_large, 1 / np.where(is_large, values, 1), 0)
+    return np.matmul(np.swapaxes(vt, -1, -2), inverses[..., np.newaxis] * np.swapaxes(u, -1, -2))
 
 
 # --- eigenvalues ---
@@ -205,16 +222,28 @@ def guessed_to_hold(what: str, condition: TracedArray) -> bool:
 @implements(np.linalg.cond)
 def cond(x, p=None):
     x = as_traced(x)
-    sample = np.zeros((0,), np.linalg.svdvals(np.zeros((0, 1, 1), x.dtype)).dtype)
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
-    return _call("cond", x, sample=sample, p=order_of_cond(p))
+    if is_ratio_of_singular_values(p):
+        return ratio_of_singular_values(x, p)
+    sample = np.zeros((0,), np.linalg.svdvals(np.zeros((0, 1, 1), x.dtype)).dtype)
+    return _call("cond", x, sample=sample, p=str(p))
 
 
-def order_of_cond(p: Any) -> str:
+def is_ratio_of_singular_values(p: Any) -> bool:
+    """Whether this is so of a condition number in this norm. Raises ValueError for what is no norm."""
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
-    return "2" if p is None else str(p)
+    return p in (None, 2, -2)
+
+
+def ratio_of_singular_values(x: TracedArray, p: Any) -> TracedArray:
+    values = np.linalg.svd(x, compute_uv=False)
+    one, other = (0, -1) if p != -2 else (-1, 0)
+    with np.errstate(all="ignore"):
+        ratio = values[..., one] / values[..., other]
+    is_infinite = np.isnan(ratio) & ~np.isnan(x).any(axis=(-2, -1))
+    return np.where(is_infinite, ratio.dtype.type(np.inf), ratio)[()]
 
 
 # --- least squares ---
