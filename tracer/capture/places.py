@@ -223,7 +223,7 @@ def require_made_here(iterable: Any) -> None:
     """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was."""
     if type(iterable).__module__ not in ("builtins", "itertools") or not isinstance(iterable, Iterator):
         return
-    found = current_trace().root.made_objects.get(id(iterable))
+    found = current_trace().program.made_objects.get(id(iterable))
     if found is not None and found[1] is not current_trace():
         raise TracerError(
             "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
