@@ -1,4 +1,4 @@
-"""Functions of the standard library that look at traced values, or that the program calls: those of `..library` are followed."""
+"""The standard library's functions that look at traced values, or that the program calls: those of `..library` are followed."""
 
 from __future__ import annotations
 
