@@ -1,5 +1,6 @@
 """What functions and objects of libraries do outside happens at each call, or is an error, and never while tracing alone."""
 
+import contextlib
 import csv
 import io
 import logging
@@ -112,6 +113,20 @@ def test_folders_are_made_and_removed_at_each_call(tmp_path):
         os.rmdir(other)
 
 
+LOCK = threading.Lock()
+
+
+def under_a_lock(x):
+    with LOCK:
+        return x + 1
+
+
+def redirected(x):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        print(x)
+    return text.getvalue()
+
+
 QUEUE, EVENT, WRITER = queue.Queue(), threading.Event(), csv.writer(io.StringIO())
 
 
@@ -129,6 +144,7 @@ QUEUE, EVENT, WRITER = queue.Queue(), threading.Event(), csv.writer(io.StringIO(
         lambda x: subprocess.Popen(["true"]),
         lambda x: os.stat("/"),
         lambda x: LOG.setLevel(0),
+        redirected,
     ],
 )
 def test_what_would_happen_once_only_is_an_error(effect):
@@ -137,6 +153,12 @@ def test_what_would_happen_once_only_is_an_error(effect):
         with pytest.raises(phlox.TracerError, match="phlox.host_call"):
             jit(function)(X)
     assert (QUEUE.qsize(), EVENT.is_set(), LOG.level) == before
+
+
+def test_a_lock_is_to_be_taken_around_the_call():
+    with pytest.raises(phlox.TracerError, match="global LOCK, a lock, .* Take the lock around the call"):
+        jit(under_a_lock)(X)
+    assert not LOCK.locked()
 
 
 def test_host_calls_do_it():

@@ -5,6 +5,7 @@ While it is traced they would do so once, and not at each call: they are refused
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -32,6 +33,8 @@ _PURE = frozenset({
     os.cpu_count, os.fsdecode, os.fsencode, os.fspath, os.get_exec_path, os.strerror, shutil.get_terminal_size,
     subprocess.list2cmdline,
 })  # fmt: skip
+# What lasts for as long as something is traced.
+_FOR_A_WHILE = frozenset({contextlib.redirect_stdout, contextlib.redirect_stderr, getattr(contextlib, "chdir", None)})
 _of_module: dict[str, int] = {}
 
 
@@ -53,7 +56,8 @@ def _acts_outside(function: Any) -> bool:
         if holder is None or type(holder) is types.ModuleType:
             return _verdict(function.__module__) == _ALWAYS and function not in _PURE
     elif isinstance(function, type):
-        return _verdict(function.__module__) == _ALWAYS and not issubclass(function, (BaseException, os.PathLike))
+        is_one = _verdict(function.__module__) == _ALWAYS and not issubclass(function, (BaseException, os.PathLike))
+        return is_one or function in _FOR_A_WHILE
     else:
         holder = function
     verdict = _verdict(type(holder).__module__)

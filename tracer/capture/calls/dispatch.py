@@ -124,6 +124,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
+            elif inner.__code__ is _DISPATCHING_METHODS:
+                raise _not_followed(functools.singledispatchmethod)
             elif places.may_be_put_back() and not _leaves_no_traces(function):
                 require_no_effect(function)
                 raise _not_captured(function)
@@ -132,6 +134,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 args, kwargs = _seen_in(args, kwargs)
                 if of_numpy(inner):
                     return call_numpy(function, args, kwargs)
+                if inner.__code__ is _DISPATCHING:
+                    return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
+                inner = _wrapping_captured(inner)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -176,6 +181,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if (surroundings := current_surroundings()) is not None:
             first, keywords = surroundings.applied(function)
         return call(function.func, *first, *args, **{**keywords, **kwargs})
+    if kind is _DISPATCHING_METHODS:
+        raise _not_followed(functools.singledispatchmethod)
+    if kind is operator.methodcaller or kind is operator.attrgetter:
+        return _called_on(function, *args)
     if function is globals:
         return sys._getframe(1).f_globals
     if kind is _WITH_CACHE:
@@ -195,6 +204,16 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
     return each_within(lambda given: function(*given, **kwargs), args)
+
+
+def _called_on(caller: Any, holder: Any) -> Any:
+    """A call of what `operator.methodcaller` or `operator.attrgetter` has made."""
+    made, given = caller.__reduce__()
+    if type(caller) is operator.attrgetter:
+        found = [functools.reduce(lambda value, part: call(getattr, value, part), name.split("."), holder) for name in given]
+        return tuple(found) if len(found) > 1 else found[0]
+    name, *args = (*made.args, *given) if type(made) is functools.partial else given
+    return call(call(getattr, holder, name), *args, **getattr(made, "keywords", {}))
 
 
 def _with_arrays(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
@@ -281,14 +300,55 @@ def _holds_open_list(value: Any) -> bool:
     return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
 
 
+_CALL_OTHERS = frozenset({functools.partial, operator.methodcaller, operator.attrgetter})
+_DISPATCHING = functools.singledispatch(len).__code__
+_dispatching_method = functools.singledispatchmethod(len).__get__(0, int)
+_DISPATCHING_METHODS = getattr(_dispatching_method, "__code__", type(_dispatching_method))  # from Python 3.14 on a class
+
+
+def _not_followed(function: Any) -> TracerError:
+    return TracerError(f"functools.{function.__name__} is not followed while a function is traced; decide by isinstance")
+
+
 def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """The arguments of a library's function, with functions of the user's, which it may call, captured."""
     return tuple(map(_seen, args)), {name: _seen(value) for name, value in kwargs.items()}
 
 
 def _seen(value: Any) -> Any:
-    is_one = type(value) is types.FunctionType and is_of_the_user(value.__code__.co_filename)
-    return captured(value) if is_one else value
+    if not callable(value):
+        return value
+    kind = type(value)
+    if kind is types.FunctionType:
+        return captured(value) if is_of_the_user(value.__code__.co_filename) else value
+    if kind is types.MethodType:
+        inner = value.__func__
+        is_one = type(inner) is types.FunctionType and is_of_the_user(inner.__code__.co_filename)
+        return types.MethodType(captured(inner), value.__self__) if is_one else value
+    if kind in _CALL_OTHERS:
+        return functools.partial(call, value)
+    method = None if isinstance(value, type) else _call_method(kind)
+    is_one = type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename)
+    return functools.partial(captured(method), value) if is_one else value
+
+
+def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
+    """A function of a library, and around those of the user's that it holds, as `contextlib.contextmanager` makes it."""
+    cells = function.__closure__ or ()
+    seen = []
+    for cell in cells:
+        try:
+            value = cell.cell_contents
+        except ValueError:  # it is empty
+            return function
+        seen.append(_seen(value) if type(value) is types.FunctionType or type(value) is types.MethodType else value)
+    if all(one is cell.cell_contents for one, cell in zip(seen, cells)):
+        return function
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(map(types.CellType, seen))
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _cached(function: Any, args: tuple, kwargs: dict) -> Any:

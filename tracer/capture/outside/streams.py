@@ -1,4 +1,4 @@
-"""What a traced function sees of iterators, files and the environment outside: what they give is asked for at each call."""
+"""What a traced function sees of iterators, files, locks and the environment outside: what they are at each call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import functools
 import io
 import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -66,10 +67,32 @@ class OutsideIterator:
         )
 
 
+class OutsideLock:
+    """A lock: what is set outside is set when the call is over, and no lock that the function takes would be held then."""
+
+    def __init__(self, original: Any, path: Path) -> None:
+        self._original, self._path = original, path
+
+    def __enter__(self) -> None:
+        raise TracerError(
+            f"{self._path.text}, a {type(self._original).__name__}, is used by the traced function: what it sets outside is "
+            "set when the call is over. Take the lock around the call"
+        )
+
+    def __exit__(self, *error: Any) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        getattr(self._original, name)
+        return self.__enter__()
+
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
+
+
 def seen(value: Any, path: Path) -> Any:
     """What stands for such an object, None for another one."""
     if value is os.environ:
         return OutsideEnvironment()
     if isinstance(value, io.IOBase) or hasattr(type(value), "__next__") and isinstance(value, Iterator):
         return OutsideIterator(value, path)
-    return None
+    return OutsideLock(value, path) if isinstance(value, _LOCKS) else None
