@@ -1,5 +1,8 @@
 """np.errstate in traced functions: what raises FloatingPointError, with NumPy's text."""
 
+import contextvars
+import threading
+
 import numpy as np
 import pytest
 from jitted_calls import compiled
@@ -119,3 +122,47 @@ def test_handling_that_changes_within_a_function():
     assert jit(f)(np.zeros(1))[0] == np.inf
     with pytest.raises(FloatingPointError, match="^divide by zero encountered in divide$"):
         jit(f)(np.full(1, -1.0))
+
+
+def test_what_is_in_force_in_this_thread():
+    f, zero, ones = jit(lambda x: 1 / x), np.zeros(1), np.ones(1)
+    begun, strict, quiet = threading.Barrier(2), [], []
+
+    def with_errors():
+        with np.errstate(divide="raise"):
+            f(ones)  # a native entry for this state
+            for _ in range(20):
+                begun.wait()
+                try:
+                    strict.append(f(zero))
+                except FloatingPointError:
+                    strict.append("raised")
+                begun.wait()
+
+    def without():
+        with np.errstate(divide="ignore"):
+            f(ones)
+            for _ in range(20):
+                np.geterr()  # who looked last must not matter
+                begun.wait()
+                begun.wait()
+                quiet.append(f(zero)[0])
+
+    threads = [threading.Thread(target=target) for target in (with_errors, without)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert strict == ["raised"] * 20 and quiet == [np.inf] * 20
+
+
+def test_what_is_in_force_in_this_context():
+    f, zero, ones = jit(lambda x: 1 / x), np.zeros(1), np.ones(1)
+    with np.errstate(divide="ignore"):
+        context = contextvars.copy_context()
+        context.run(np.seterr, divide="raise")
+        context.run(f, ones)
+        assert f(ones)[0] == 1 and np.geterr()["divide"] == "ignore"
+        with pytest.raises(FloatingPointError):
+            context.run(f, zero)
+        assert f(zero)[0] == np.inf

@@ -43,7 +43,7 @@ outside:
 next_word:
   %word = phi ptr [ %words, %outside ], [ %word_after, %compare_word ]
   %words_done = icmp eq ptr %word, %words_end
-  br i1 %words_done, label %arguments, label %compare_word
+  br i1 %words_done, label %outside_of_thread, label %compare_word
 compare_word:
   %word_at = load ptr, ptr %word
   %expected_at = getelementptr i64, ptr %word, i64 1
@@ -52,6 +52,23 @@ compare_word:
   %same_word = icmp eq i64 %found_word, %expected_word
   %word_after = getelementptr i64, ptr %word, i64 2
   br i1 %same_word, label %next_word, label %no
+
+outside_of_thread:
+  ; Context variables, each with what it has to be in this thread.
+  %variables = field ptr %entry, Entry_variables
+  %variables_end = field ptr %entry, Entry_variables_end
+  br label %next_variable
+next_variable:
+  %variable_at = phi ptr [ %variables, %outside_of_thread ], [ %variable_after, %compare_variable ]
+  %variables_done = icmp eq ptr %variable_at, %variables_end
+  br i1 %variables_done, label %arguments, label %compare_variable
+compare_variable:
+  %variable = load ptr, ptr %variable_at
+  %wanted_at = getelementptr ptr, ptr %variable_at, i64 1
+  %wanted = load ptr, ptr %wanted_at
+  %is_wanted = call i1 @variable_is(ptr %variable, ptr %wanted)
+  %variable_after = getelementptr ptr, ptr %variable_at, i64 2
+  br i1 %is_wanted, label %next_variable, label %no
 
 arguments:
   %guards = field ptr %entry, Entry_arguments

@@ -85,9 +85,13 @@ def bind_entry(
     words = outside.words_of(facts)
     if words is None:
         raise ValueError("bind_entry requires facts that memory can tell")
-    builder.references.extend(outside.held_for(facts))
+    variables = outside.variables_of(facts)
+    # Another object could come to stand where they did.
+    builder.references.extend([*facts, *variables])
     apart = _kept_apart(signature, around)
-    record = builder.entry(signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words)
+    record = builder.entry(
+        signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words, variables
+    )
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)

@@ -20,6 +20,7 @@ FUNCTIONS = (
     *places.FUNCTIONS,
     *finishing.FUNCTIONS,
     *rows.FUNCTIONS,
+    "PyContextVar_Get",
     "PyObject_GetAttr",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",

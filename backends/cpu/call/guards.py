@@ -34,6 +34,19 @@ no:
   ret i1 false
 }
 
+; Whether a context variable is this object, None where it is not set.
+define internal i1 @variable_is(ptr %variable, ptr %wanted) {
+  %found_at = alloca ptr
+  store ptr null, ptr %found_at
+  %get = load ptr, ptr @PyContextVar_Get
+  %none_object = load ptr, ptr @none
+  %status = call i32 %get(ptr %variable, ptr %none_object, ptr %found_at)
+  %found = load ptr, ptr %found_at
+  %same = icmp eq ptr %found, %wanted
+  call void @drop(ptr %found)
+  ret i1 %same
+}
+
 ; Whether an ndarray has the flags, rank, dtype and dimensions of a guard.
 define internal i1 @array_fits(ptr %guard, ptr %array) {
 start:

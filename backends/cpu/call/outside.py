@@ -1,5 +1,7 @@
 """What stands outside of a call, as words of memory that have to hold what they held: globals, closure variables, functions.
 
+What a context variable is depends on the thread and its context: the interpreter is asked.
+
 The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict
 stays where it is as long as the dict points to it.
 
@@ -31,12 +33,10 @@ _GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, valu
 # PyFunctionObject: func_code, func_defaults, func_kwdefaults; func_globals, func_closure
 FUNCTION_PARTS = (48, 56, 64)
 _FUNCTION_GLOBALS, _FUNCTION_CLOSURE = 16, 72
-# PyContextVar { PyObject_HEAD; var_name; var_default; var_cached; ... }
-_VARIABLE_CACHED = 32
 
 
 def words_of(facts: Iterable[Fact]) -> list[Word] | None:
-    """The words that tell whether the facts still hold, each once; None where memory cannot tell it."""
+    """The words that tell whether the facts still hold, each once, but for variables; None where memory cannot tell it."""
     words: dict[Word, None] = {}
     for kind, *details in facts:
         if not _layout_is_known():
@@ -98,22 +98,14 @@ def function_parts(function: types.FunctionType) -> list[Word]:
     return [(offset, _word(id(function) + offset)) for offset in offsets]
 
 
-def _variable_words(variable: contextvars.ContextVar) -> list[Word] | None:
-    """Where the value that was set or looked up last stands: another one there means that the variable may have changed."""
-    value = variable.get(None)  # stands there then
-    expected = 0 if value is None else id(value)
-    found = (id(variable) + _VARIABLE_CACHED, _word(id(variable) + _VARIABLE_CACHED))
-    return [found] if found[1] == expected else None
-
-
-def held_for(facts: Iterable[Fact]) -> list[Any]:
-    """Objects that must live as long as the words of the facts count: another one could come to stand where they did."""
-    variables = [details[0] for kind, *details in facts if kind == "variable"]
-    return [*facts, *[variable.get(None) for variable in variables]]
+def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, Any]]:
+    """The variables among the facts, and what they are now."""
+    return [(details[0], details[0].get(None)) for kind, *details in facts if kind == "variable"]
 
 
 _WORDS = {
-    "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words, "variable": _variable_words,
+    "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
+    "variable": lambda variable: [],
 }  # fmt: skip
 
 
@@ -131,11 +123,6 @@ def _layout_is_known() -> bool:
     if [word for _, word in function_parts(function)] != [id(part) for part in parts]:
         return False
     if _cell_words(function.__closure__[0], cell_value) is None:
-        return False
-    variable = contextvars.ContextVar("variable")
-    context = contextvars.copy_context()
-    context.run(variable.set, cell_value)
-    if context.run(_variable_words, variable) is None:
         return False
     for holder in ({f"name{number}": object() for number in range(20)}, {1: object(), "name1": object()}):
         for key, value in holder.items():

@@ -9,6 +9,7 @@ import types
 from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -136,8 +137,8 @@ class Entry(ctypes.Structure):
 
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
     if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
-    `outside` tells. apart: what must not share memory. errors: where the codes of errors stand in the frame; found_error: what
-    is called with such a code, null where Python takes the call.
+    `outside` tells; variables: context variables, and what they have to be. apart: what must not share memory. errors: where
+    the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call.
     """
 
     _fields_ = [
@@ -173,6 +174,8 @@ class Entry(ctypes.Structure):
         ("keyword_names", c_void_p),
         ("words", c_void_p),
         ("words_end", c_void_p),
+        ("variables", c_void_p),
+        ("variables_end", c_void_p),
     ]
 
 
@@ -354,6 +357,9 @@ class Builder:
         start = self.memory((type(records[0]) * len(records))(*records))
         return start, start + len(records) * ctypes.sizeof(records[0])
 
+    def _pairs(self, words: Sequence[tuple[int, int]]) -> int:
+        return self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
+
     def entry(
         self,
         signature: CallSignature,
@@ -364,9 +370,11 @@ class Builder:
         results: list[Result],
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
+        variables: Sequence[tuple[Any, Any]],
     ) -> Entry:
         """The record of the whole; its fields hash, error and found_error are left empty."""
-        words_at = self.memory((c_uint64 * max(2 * len(words), 1))(*[part for word in words for part in word]))
+        words_at = self._pairs(words)
+        variables_at = self._pairs([(id(variable), id(value)) for variable, value in variables])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
         taken = []
@@ -414,6 +422,8 @@ class Builder:
             keyword_names=self.object_array([sys.intern(name) for name in signature.keyword_names]),
             words=words_at,
             words_end=words_at + 16 * len(words),
+            variables=variables_at,
+            variables_end=variables_at + 16 * len(variables),
             **tables,
         )
 
