@@ -7,11 +7,13 @@ import ast
 from .expressions import SET_OPERATORS, Expressions, helper, index_expression, later, located
 from .names import bound_names
 
+_SEQUENCES = (ast.Tuple, ast.List)
+
 
 def unpacked(targets: list[ast.expr], value: ast.expr) -> ast.expr:
     """The value of an assignment, which helpers look at where it is unpacked."""
     for target in targets:
-        if isinstance(target, ast.Tuple | ast.List) and not isinstance(value, ast.Tuple | ast.List):
+        if isinstance(target, _SEQUENCES) and not isinstance(value, _SEQUENCES):
             stars = [place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
             before = ast.Constant(stars[0] if stars else len(target.elts))
             behind = ast.Constant(len(target.elts) - stars[0] - 1 if stars else None)
@@ -67,7 +69,7 @@ class Assignments:
             kept = located(ast.Assign([ast.Name(name, ast.Store())], value), place)
             set_ = helper("setattr", target, holder, ast.Constant(target.attr), ast.Name(name, ast.Load()))
             return [kept, located(ast.Expr(set_), place)]
-        if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(target, _SEQUENCES):
             names = [self.temporary() for _ in target.elts]
             parts: list[ast.expr] = []
             for name, element in zip(names, target.elts):
@@ -128,6 +130,8 @@ class Assignments:
 
     def _noted_globals(self, statement: ast.stmt) -> list[ast.stmt]:
         """Tell the helpers which global names the statement sets."""
+        if not self.global_names:
+            return []
         names = sorted(bound_names([statement]) & self.global_names)
         here = later(located(ast.Constant(None), statement))
         return [located(ast.Expr(helper("note_global", statement, ast.Constant(name), here)), statement) for name in names]
@@ -153,6 +157,6 @@ class Assignments:
 
 
 def _binds_names_only(target: ast.expr) -> bool:
-    if isinstance(target, ast.Tuple | ast.List):
+    if isinstance(target, _SEQUENCES):
         return all(map(_binds_names_only, target.elts))
     return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import ast
 
-from .names import as_function
+from .names import as_function, marked_nodes, nodes_of_scope
 
 _ITERABLE = "_phlox_iterable"
 # What may be evaluated when the names that it uses have gone on to the next element, or binds names around it.
-_LATER = (ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+_LATER = frozenset({ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr})
 Comprehension = ast.ListComp | ast.GeneratorExp
 
 
 def can_be_captured(node: Comprehension) -> bool:
     parts = [node.elt, *[test for one in node.generators for test in one.ifs], *[one.iter for one in node.generators[1:]]]
-    late = any(isinstance(inner, _LATER) for part in parts for inner in ast.walk(part))
-    targets = [inner for one in node.generators for inner in ast.walk(one.target)]
-    plain = all(isinstance(inner, ast.Name | ast.Tuple | ast.Store) for inner in targets)
+    late = any(type(inner) in _LATER for inner in marked_nodes(parts))
+    targets = nodes_of_scope([one.target for one in node.generators])
+    plain = all(isinstance(inner, ast.Name | ast.Tuple) for inner in targets)
     names = [name for one in node.generators for name in _names(one.target)]
     return plain and not late and not any(one.is_async for one in node.generators) and len(set(names)) == len(names)
 

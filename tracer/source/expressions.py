@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .comprehensions import can_be_captured, parts_of
-from .names import as_function, binds_within_expression, children, fields_of
+from .names import FIELDS, PART, binds_within_expression, children
 
-_METHODS: dict[type, Callable[[Any, Any], Any]] = {}
 HELPERS = "_phlox"  # the free variable that holds the helpers
 _COMPARISONS = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "is_", ast.IsNot: "is_not",
@@ -21,64 +20,92 @@ _CHANGING = {
     "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove",
     "reverse", "rotate", "setdefault", "sort", "update",
 }  # fmt: skip
+_MAY_BE_LISTS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+_NO_LISTS = (ast.Constant, ast.BinOp, ast.UnaryOp)
 # Sets, tuples and lists, whose order is none of numbers.
 _MAY_BE_CONTAINERS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp, ast.Tuple, ast.List)
 
 
 def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
     """A call of a helper, at this place in the source."""
-    function = ast.Attribute(ast.Name(HELPERS, ast.Load()), name, ast.Load())
-    return located(ast.Call(function, list(arguments), []), place)
+    position = _position(place)
+    of_helpers = _node(ast.Name, {"id": HELPERS, "ctx": _LOAD, **position})
+    function = _node(ast.Attribute, {"value": of_helpers, "attr": name, "ctx": _LOAD, **position})
+    for argument in arguments:
+        if "lineno" not in vars(argument):
+            _locate(argument, position)
+    return _node(ast.Call, {"func": function, "args": list(arguments), "keywords": [], **position})
+
+
+_LOAD = ast.Load()
+_LEAVES = frozenset({ast.Constant, ast.Name, ast.arg})
+
+
+def _node(kind: type, held: dict[str, Any]) -> Any:
+    made = kind.__new__(kind)
+    made.__dict__ = held
+    return made
 
 
 def located(node: ast.AST, place: ast.AST) -> ast.AST:
     """The node and what is new in it, at this place in the source; of a compound statement, at its first line."""
+    _locate(node, _position(place))
+    return node
+
+
+def _position(place: ast.AST) -> dict[str, int]:
     found = vars(place)
     line, last_line = found["lineno"], found["end_lineno"]
     column, last_column = found["col_offset"], found["end_col_offset"]
-    if last_line != line and isinstance(place, ast.stmt) and "body" in found:
+    if last_line != line and "body" in found and isinstance(place, ast.stmt):
         last_line, last_column = line, column + 1
-    position = {"lineno": line, "end_lineno": last_line, "col_offset": column, "end_col_offset": last_column}
+    return {"lineno": line, "end_lineno": last_line, "col_offset": column, "end_col_offset": last_column}
+
+
+def _locate(node: ast.AST, position: dict[str, int]) -> None:
     vars(node).update(position)
-    pending = children(node)
-    while pending:
-        child = pending.pop()
-        if "lineno" not in vars(child):
-            vars(child).update(position)
-            pending += children(child)
-    return node
+    if type(node) not in _LEAVES:
+        for child in children(node):
+            if "lineno" not in vars(child):
+                _locate(child, position)
 
 
 def later(expression: ast.expr) -> ast.Lambda:
     """The expression as a function without parameters."""
-    return located(as_function([], expression), expression)
+    position = _position(expression)
+    arguments = ast.arguments([], [], _node(ast.arg, {"arg": PART, **position}), [], [], None, [])
+    return _node(ast.Lambda, {"args": arguments, "body": expression, **position})
 
 
-class Expressions(ast.NodeTransformer):
+class Expressions:
     """Writes the expressions of one function anew; statements are not entered.
 
     unbound: the names, as nodes, that may be unbound where they are read. first_parameter: what ``super()`` takes.
+    has_bindings: whether any of the expressions binds names, or suspends.
     """
 
-    def __init__(self, unbound: set[ast.Name], first_parameter: str | None) -> None:
-        self.unbound, self.first_parameter = unbound, first_parameter
+    def __init__(self, unbound: set[ast.Name], first_parameter: str | None, has_bindings: bool) -> None:
+        self.unbound, self.first_parameter, self.has_bindings = unbound, first_parameter, has_bindings
 
-    def visit(self, node: ast.AST) -> Any:
-        """As NodeTransformer's, which looks for the method's name each time."""
-        kind = type(node)
-        if kind not in _METHODS:
-            _METHODS[kind] = getattr(Expressions, f"visit_{kind.__name__}", Expressions.generic_visit)
-        return _METHODS[kind](self, node)
+    def binds(self, *expressions: ast.expr) -> bool:
+        return self.has_bindings and any(map(binds_within_expression, expressions))
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """As NodeTransformer's, but for contexts and operators; no part of an expression is left out."""
+    def visit(self, node: Any) -> Any:
+        """What stands in the place of a node."""
+        return _METHODS[type(node)](self, node)
+
+    def visit_parts(self, node: Any) -> Any:
+        """The node itself, with what stands in the places of its parts."""
         held = vars(node)
-        for name in fields_of(type(node)):
+        for name in FIELDS[type(node)]:
             value = held.get(name)
             if type(value) is list:
-                value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+                value[:] = [item and _METHODS[type(item)](self, item) for item in value]
             elif isinstance(value, ast.AST):
-                held[name] = self.visit(value)
+                held[name] = _METHODS[type(value)](self, value)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -93,10 +120,10 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
             holder, name = self.visit_changed(node.func.value), ast.Constant(node.func.attr)
             node.func = ast.Constant(None)
-            self.generic_visit(node)
+            self.visit_parts(node)
             node.func = helper("getattr", node, holder, name)
         else:
-            self.generic_visit(node)
+            self.visit_parts(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return node
         function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
@@ -110,8 +137,8 @@ class Expressions(ast.NodeTransformer):
         return helper("changed", node, holder, index_expression(index))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        whole = not any(binds_within_expression(value) for value in node.values[1:])
-        self.generic_visit(node)
+        whole = not self.binds(*node.values[1:])
+        self.visit_parts(node)
         if not whole:
             return node
         first, *others = node.values
@@ -119,18 +146,18 @@ class Expressions(ast.NodeTransformer):
 
     def visit_test(self, node: ast.expr) -> ast.expr:
         """A condition: of the operands of ``and`` and ``or`` only the truth counts, which a list need not outlive."""
-        if not isinstance(node, ast.BoolOp) or any(map(binds_within_expression, node.values)):
+        if not isinstance(node, ast.BoolOp) or self.binds(*node.values):
             return self.visit(node)
-        may_be_lists = [isinstance(value, ast.Name | ast.Attribute | ast.Subscript | ast.Call) for value in node.values]
+        may_be_lists = [isinstance(value, _MAY_BE_LISTS) for value in node.values]
         values = [self.visit_test(value) for value in node.values]
         values = [helper("tested", value, value) if is_one else value for value, is_one in zip(values, may_be_lists)]
         return helper("and_" if isinstance(node.op, ast.And) else "or_", node, values[0], *map(later, values[1:]))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
-        may_be_a_list = isinstance(node.op, ast.Add | ast.Mult) and _may_be_a_list(node)
+        may_be_a_list = isinstance(node.op, (ast.Add, ast.Mult)) and _may_be_a_list(node)
         may_be_a_text = isinstance(node.op, ast.Mult) and (may_be_a_list or _is_text(node.left) or _is_text(node.right))
-        self.generic_visit(node)
+        self.visit_parts(node)
         if isinstance(node.op, ast.Mod):
             return helper("mod", node, node.left, node.right)
         if may_be_a_text:
@@ -140,42 +167,40 @@ class Expressions(ast.NodeTransformer):
         return helper("made", node, node) if may_be_a_list else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         return helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        whole = not binds_within_expression(node.body) and not binds_within_expression(node.orelse)
-        if not whole:
-            return self.generic_visit(node)
+        if self.binds(node.body, node.orelse):
+            return self.visit_parts(node)
         node.test, node.body, node.orelse = self.visit_test(node.test), self.visit(node.body), self.visit(node.orelse)
         return helper("choose", node, node.test, later(node.body), later(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        whole = not any(binds_within_expression(value) for value in node.comparators)
-        self.generic_visit(node)
+        whole = not self.binds(*node.comparators)
+        self.visit_parts(node)
         if len(node.ops) == 1:
-            if isinstance(node.ops[0], ast.In):
-                return helper("contains", node, node.left, node.comparators[0])
-            if isinstance(node.ops[0], ast.NotIn):
-                return helper("not_", node, helper("contains", node, node.left, node.comparators[0]))
-            if isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_none(node.comparators[0]):
-                found = helper("is_none", node, node.left)
-                return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
-            if isinstance(node.ops[0], ast.Is | ast.IsNot):
-                found = helper("is_", node, node.left, node.comparators[0])
-                return found if isinstance(node.ops[0], ast.Is) else helper("not_", node, found)
-            if isinstance(node.ops[0], ast.Eq | ast.NotEq):
-                return helper("equal" if isinstance(node.ops[0], ast.Eq) else "differ", node, node.left, node.comparators[0])
-            if all(isinstance(side, _MAY_BE_CONTAINERS) for side in (node.left, node.comparators[0])):
-                return helper("ordered", node, ast.Constant(_COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0])
-            return node
+            return self._comparison(node, type(node.ops[0]), node.left, node.comparators[0])
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
             return node
         names = ast.Tuple([ast.Constant(_COMPARISONS[type(operator)]) for operator in node.ops], ast.Load())
         return helper("compare", node, names, node.left, *map(later, node.comparators))
 
+    def _comparison(self, node: ast.Compare, kind: type, left: ast.expr, right: ast.expr) -> ast.expr:
+        if kind in (ast.In, ast.NotIn):
+            found = helper("contains", node, left, right)
+            return found if kind is ast.In else helper("not_", node, found)
+        if kind in (ast.Is, ast.IsNot):
+            found = helper("is_none", node, left) if _is_none(right) else helper("is_", node, left, right)
+            return found if kind is ast.Is else helper("not_", node, found)
+        if kind in (ast.Eq, ast.NotEq):
+            return helper("equal" if kind is ast.Eq else "differ", node, left, right)
+        if isinstance(left, _MAY_BE_CONTAINERS) and isinstance(right, _MAY_BE_CONTAINERS):
+            return helper("ordered", node, ast.Constant(_COMPARISONS[kind]), left, right)
+        return node
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         return helper("getitem", node, node.value, index_expression(node.slice))
@@ -193,11 +218,11 @@ class Expressions(ast.NodeTransformer):
         return located(whole, part.value)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
+        node.value = self.visit(node.value)
         return helper("getattr", node, node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
 
     def visit_List(self, node: ast.List) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         for element in node.elts:
@@ -206,7 +231,7 @@ class Expressions(ast.NodeTransformer):
         return helper("made", node, node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         if all(isinstance(key, ast.Constant) for key in node.keys):
             return helper("made", node, node)
         pairs: list[ast.expr] = []
@@ -218,16 +243,16 @@ class Expressions(ast.NodeTransformer):
         return helper("dict_of", node, located(ast.Tuple(pairs, ast.Load()), node))
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         return helper("set_of", node, _spread(ast.Tuple(node.elts, ast.Load()), node.elts))
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
-        self.generic_visit(node)
+        self.visit_parts(node)
         return _spread(node, node.elts) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
-        self.generic_visit(node)
+        self.visit_parts(node)
         self.unbound = outside
         return node
 
@@ -260,6 +285,15 @@ class Expressions(ast.NodeTransformer):
         return helper("dict_of", node, self.visit(located(ast.ListComp(pair, node.generators), node)))
 
 
+class _Methods(dict[type, Callable[[Expressions, Any], Any]]):
+    def __missing__(self, kind: type) -> Callable[[Expressions, Any], Any]:
+        self[kind] = getattr(Expressions, f"visit_{kind.__name__}", Expressions.visit_parts)
+        return self[kind]
+
+
+_METHODS = _Methods()
+
+
 def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
     """The tuple or the call whose elements or arguments these are: those with a star by way of a helper."""
     for element in elements:
@@ -273,7 +307,7 @@ def _all_of(tests: list[ast.expr]) -> ast.expr:
 
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
-    return not any(isinstance(side, ast.Constant | ast.BinOp | ast.UnaryOp) for side in (node.left, node.right))
+    return not isinstance(node.left, _NO_LISTS) and not isinstance(node.right, _NO_LISTS)
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -286,7 +320,7 @@ def _is_none(node: ast.expr) -> bool:
 
 def index_expression(index: ast.expr) -> ast.expr:
     """What stands between the brackets, as an expression: slices as calls."""
-    if isinstance(index, ast.Tuple):
+    if isinstance(index, ast.Tuple) and any(isinstance(part, (ast.Slice, ast.Tuple)) for part in index.elts):
         return located(ast.Tuple([index_expression(part) for part in index.elts], ast.Load()), index)
     if isinstance(index, ast.Slice):
         bounds = [ast.Constant(None) if bound is None else bound for bound in (index.lower, index.upper, index.step)]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 
 from .expressions import helper, located
-from .names import all_arguments, copied, nodes_of_scope
+from .names import DEFINITIONS, all_arguments, children, copied, found_in, marked_nodes
 
 _TAKE = "_phlox_take"
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 def is_generator(function: ast.FunctionDef) -> bool:
-    return any(isinstance(node, _YIELDS) for node in nodes_of_scope(function.body))
+    return any(isinstance(node, _YIELDS) for node in marked_nodes(function.body))
 
 
 def split(function: ast.FunctionDef, prefix: str) -> list[ast.FunctionDef]:
@@ -54,7 +54,7 @@ def _pushing(statements: list[ast.stmt]) -> list[ast.stmt] | None:
 
 
 def _pushed(statement: ast.stmt) -> list[ast.stmt] | None:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(statement, DEFINITIONS):
         return [statement]
     value = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(value, ast.Yield) and not _has_yield(value.value):
@@ -73,7 +73,7 @@ def _pushed(statement: ast.stmt) -> list[ast.stmt] | None:
                 if inner is None:
                     return None
     inner = ast.stmt | ast.excepthandler | ast.match_case
-    parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, inner)]
+    parts = [part for part in children(statement) if not isinstance(part, inner)]
     return None if any(map(_has_yield, parts)) else [statement]
 
 
@@ -83,4 +83,4 @@ def _taken(value: ast.expr, place: ast.stmt) -> ast.stmt:
 
 
 def _has_yield(node: ast.AST | None) -> bool:
-    return node is not None and any(isinstance(one, _YIELDS) for one in nodes_of_scope([node]))
+    return node is not None and any(isinstance(one, _YIELDS) for one in found_in(node).marked)

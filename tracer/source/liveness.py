@@ -7,11 +7,23 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from .names import LOOPS, bound_names, nodes_of_scope, parts_of, read_names
+from .names import (
+    COMPOUND,
+    DEFINITIONS,
+    LOOPS,
+    TRIES,
+    WITHS,
+    bound_names,
+    found_in,
+    marked_nodes,
+    nodes_of_scope,
+    parts_of,
+    read_names,
+)
 
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
-_COMPOUND = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
+_NAMING = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class Liveness:
     def _block(self, statements: Sequence[ast.stmt], after: Names, exits: _Exits, is_tried: bool = False) -> Names:
         live = set(after)  # a set of its own: as large as a function is long, it is not copied at each of its statements
         for statement in reversed(statements):
-            if is_tried or statement is statements[-1] or isinstance(statement, _COMPOUND):
+            if is_tried or statement is statements[-1] or type(statement) in COMPOUND:
                 self._behind[statement], self._exits[statement] = frozenset(live), exits
             if type(statement) is ast.Assign or type(statement) is ast.Expr:
                 live -= _plain_targets(getattr(statement, "targets", ()))
@@ -61,9 +73,9 @@ class Liveness:
 
     def _statement(self, statement: ast.stmt, after: Names, exits: _Exits) -> Names:
         if isinstance(statement, ast.Return):
-            return _reads(statement.value) | self.always
+            return _reads(statement) | self.always
         if isinstance(statement, ast.Raise):
-            return _reads(statement.exc, statement.cause) | exits.raised
+            return _reads(statement) | exits.raised
         if isinstance(statement, ast.Break):
             return exits.broken
         if isinstance(statement, ast.Continue):
@@ -73,23 +85,23 @@ class Liveness:
             return _reads(statement.test) | sides
         if isinstance(statement, LOOPS):
             return self._loop(statement, after, exits)
-        if isinstance(statement, ast.With | ast.AsyncWith):
+        if isinstance(statement, WITHS):
             inside = self._block(statement.body, after, replace(exits, raised=exits.raised | after))
             return _reads(*statement.items) | inside - _plain_targets([item.optional_vars for item in statement.items])
-        if isinstance(statement, ast.Try | ast.TryStar):
+        if isinstance(statement, TRIES):
             return self._try(statement, after, exits)
         if isinstance(statement, ast.Match):
             found = after | _reads(statement.subject)
             for case in statement.cases:
                 found |= _reads(case.pattern, case.guard) | self._block(case.body, after, exits)
             return found
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(statement, DEFINITIONS):
             return after - {statement.name} | frozenset(read_names([statement]))
         if isinstance(statement, ast.Delete):
-            return after | _NOTHING.union(name.id for name in ast.walk(statement) if isinstance(name, ast.Name))
+            return after | _reads(statement) | found_in(statement).bound
         if isinstance(statement, ast.AugAssign):
             target = {statement.target.id} if isinstance(statement.target, ast.Name) else set()
-            return after | _reads(statement.target, statement.value) | target
+            return after | _reads(statement) | target
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])
         return after - _plain_targets(targets) | _reads(statement)
 
@@ -128,7 +140,7 @@ def _plain_targets(targets: Iterable[ast.expr | None]) -> Names:
     for target in targets:
         if isinstance(target, ast.Name):
             found.add(target.id)
-        elif isinstance(target, ast.Tuple | ast.List):
+        elif isinstance(target, (ast.Tuple, ast.List)):
             found |= _plain_targets(target.elts)
         elif isinstance(target, ast.Starred):
             found |= _plain_targets([target.value])
@@ -172,9 +184,12 @@ class Bindings:
         return frozenset(so_far)
 
     def _read(self, bound: AbstractSet[str], *nodes: ast.AST | None) -> None:
-        for node in nodes_of_scope([node for node in nodes if node is not None]):
-            if type(node) is ast.Name and node.id in self.names and node.id not in bound and type(node.ctx) is ast.Load:
-                self.unbound_reads.add(node)
+        for root in nodes:
+            if root is None or found_in(root).read & self.names <= bound:
+                continue
+            for node in nodes_of_scope([root]):
+                if type(node) is ast.Name and node.id in self.names and node.id not in bound and type(node.ctx) is ast.Load:
+                    self.unbound_reads.add(node)
 
     def _statement(self, statement: ast.stmt, bound: Names) -> Names | None:
         if isinstance(statement, ast.If):
@@ -182,12 +197,12 @@ class Bindings:
             return _both(self.block(statement.body, bound), self.block(statement.orelse, bound))
         if isinstance(statement, LOOPS):
             return self._loop(statement, bound)
-        if isinstance(statement, ast.With | ast.AsyncWith):
+        if isinstance(statement, WITHS):
             self._read(bound, *statement.items)
             targets = frozenset(bound_names([item.optional_vars for item in statement.items if item.optional_vars]))
             inside = self.block(statement.body, bound | targets)
             return bound | targets if inside is None else inside
-        if isinstance(statement, ast.Try | ast.TryStar):
+        if isinstance(statement, TRIES):
             return self._try(statement, bound)
         if isinstance(statement, ast.Match):
             self._read(bound, statement.subject)
@@ -196,10 +211,10 @@ class Bindings:
                 self._read(bound, case.guard)
                 ends = _both(ends, self.block(case.body, bound | bound_names([case.pattern])))
             return ends
-        if isinstance(statement, ast.Return | ast.Raise):
+        if isinstance(statement, (ast.Return, ast.Raise)):
             self._read(bound, statement)
             return None
-        if isinstance(statement, ast.Break | ast.Continue):
+        if isinstance(statement, (ast.Break, ast.Continue)):
             if isinstance(statement, ast.Break):
                 self._broken[-1].append(bound)
             return None
@@ -213,14 +228,14 @@ class Bindings:
         targets = [part for part in getattr(statement, "targets", [getattr(statement, "target", None)]) if part is not None]
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
             return bound
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+        if isinstance(statement, _NAMING):
             return bound | bound_names([statement])
         return bound | _plain_targets(targets)
 
     def _deleted_in(self, statements: Sequence[ast.stmt]) -> Names:
         if not self.deleted:
             return _NOTHING
-        return frozenset(bound_names([one for part in statements for one in ast.walk(part) if isinstance(one, ast.Delete)]))
+        return frozenset(bound_names([node for node in marked_nodes(statements) if isinstance(node, ast.Delete)]))
 
     def _loop(self, loop: ast.stmt, bound: Names) -> Names | None:
         endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)

@@ -8,10 +8,14 @@ from typing import Any
 
 PART = "_phlox_part"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SUSPENDING = frozenset({ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith})
-_BINDING = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await})
+_BINDING = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.comprehension})
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+WITHS = (ast.With, ast.AsyncWith)
+TRIES = (ast.Try, ast.TryStar)
+COMPOUND = frozenset({*LOOPS, *WITHS, *TRIES, ast.If, ast.Match})
+_JUMPS = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
 
 
 class NotCapturable(Exception):
@@ -29,22 +33,23 @@ _WITHOUT_NODES = frozenset({
     "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "module", "op", "ops", "rest",
     "simple", "type_comment",
 })  # fmt: skip
-_fields: dict[type, tuple[str, ...]] = {ast.Constant: (), ast.Global: (), ast.Nonlocal: ()}
 
 
-def fields_of(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of nodes that may hold others, but for contexts and operators."""
-    found = _fields.get(kind)
-    if found is None:
-        found = _fields[kind] = tuple([name for name in kind._fields if name not in _WITHOUT_NODES])
-    return found
+class _Fields(dict[type, tuple[str, ...]]):
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        self[kind] = tuple([name for name in kind._fields if name not in _WITHOUT_NODES])
+        return self[kind]
+
+
+# By kinds of nodes, the fields that may hold others, but for contexts and operators.
+FIELDS = _Fields({ast.Constant: (), ast.Global: (), ast.Nonlocal: ()})
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """As `ast.iter_child_nodes`, but for contexts and operators, in a fraction of the time."""
     found: list[ast.AST] = []
     held = vars(node)
-    for name in _fields.get(type(node)) or fields_of(type(node)):
+    for name in FIELDS[type(node)]:
         value = held.get(name)
         if type(value) is list:
             found += value if None not in value else [item for item in value if item is not None]
@@ -105,126 +110,154 @@ def around_scope(node: ast.AST) -> list[ast.AST]:
     return children(node)
 
 
-def bound_names(roots: Iterable[ast.AST]) -> set[str]:
-    """The names that are assigned, deleted or otherwise bound in this scope; of statements, before they were written anew."""
-    names: set[str] = set()
-    for root in roots:
-        names |= _noted(root, _BOUND, _bound_names) if isinstance(root, ast.stmt) else _bound_names(root)
-    return names
+class Found:
+    """What a node says of names before it is written anew.
+
+    read: those that are read, in its scope and in those of comprehensions, lambdas, functions and classes inside. bound: those
+    that are assigned, deleted or otherwise bound in its scope. marked: the nodes of its scope that define functions and
+    classes, declare or delete names, suspend, or bind names within expressions.
+    """
+
+    __slots__ = ("read", "bound", "marked")
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+        self.bound: set[str] = set()
+        self.marked: list[ast.AST] = []
+
+    def add(self, other: Found) -> None:
+        self.read |= other.read
+        self.bound |= other.bound
+        self.marked += other.marked
 
 
-# Attributes of nodes, so that they are searched once.
-_BOUND, _READ = "names_bound", "names_read"
+_MARKED = _SUSPENDING | {*DEFINITIONS, ast.Lambda, ast.GeneratorExp, ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Delete}
+_BINDS: dict[type, Callable[[Any], list[str]]] = {
+    **dict.fromkeys((*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar), lambda node: [node.name or ""]),
+    **dict.fromkeys((ast.Import, ast.ImportFrom), lambda node: [(one.asname or one.name).split(".")[0] for one in node.names]),
+    ast.MatchMapping: lambda node: [node.rest or ""],
+}
+_STATEMENTS = frozenset(ast.stmt.__subclasses__())
+_SPECIAL = _MARKED | _BINDS.keys() | _STATEMENTS | {ast.comprehension}
+_FOUND = "found_names"  # an attribute of nodes, so that they are searched once
 
 
-def _noted(node: ast.AST, attribute: str, find: Callable[[ast.AST], set[str]]) -> set[str]:
-    found = vars(node).get(attribute)
+def found_in(root: ast.AST) -> Found:
+    """What a node says of names; noted on it, and on the statements and expressions of a compound statement."""
+    found = vars(root).get(_FOUND)
     if found is None:
-        found = find(node)
-        setattr(node, attribute, found)
+        found = vars(root)[_FOUND] = Found()
+        if type(root) in COMPOUND:
+            if type(root) in _MARKED:
+                found.marked.append(root)
+            for part in children(root):
+                found.add(found_in(part))
+        else:
+            _search(root, found)
     return found
 
 
-def _bound_names(root: ast.AST) -> set[str]:
-    names: set[str] = set()
-    in_comprehensions: set[ast.AST] = set()
+def _search(root: ast.AST, found: Found) -> None:
     pending = [root]
     while pending:
         node = pending.pop()
         kind = type(node)
         if kind is ast.Name:
-            if type(node.ctx) is not ast.Load and node not in in_comprehensions:
-                names.add(node.id)
-            continue
-        if kind is ast.Constant:
-            continue
-        if node is not root and isinstance(node, ast.stmt):
-            names |= _noted(node, _BOUND, _bound_names)
-            continue
-        if kind in _COMPREHENSIONS:
-            for generator in node.generators:
-                in_comprehensions.update(ast.walk(generator.target))
-        elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
-            names.add(node.name)
-        elif kind in (ast.Import, ast.ImportFrom):
-            names.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        elif kind in (ast.ExceptHandler, ast.MatchAs, ast.MatchStar) and node.name:
-            names.add(node.name)
-        elif kind is ast.MatchMapping and node.rest:
-            names.add(node.rest)
-        pending += around_scope(node)
-    return names
+            (found.read if type(node.ctx) is ast.Load else found.bound).add(node.id)
+        elif kind not in _SPECIAL:
+            pending += children(node)
+        elif kind in _STATEMENTS and node is not root:
+            found.add(found_in(node))
+        else:
+            pending += _note(node, found)
+
+
+def _note(node: ast.AST, found: Found) -> list[ast.AST]:
+    """What a node itself binds, or is; returns what else is to be searched."""
+    kind = type(node)
+    if kind is ast.comprehension:  # its targets are bound in it alone
+        found.read |= found_in(node.target).read
+        if node.is_async:
+            found.marked.append(node)
+        return [node.iter, *node.ifs]
+    if kind in _MARKED:
+        found.marked.append(node)
+    if kind in _BINDS:
+        found.bound.update(filter(None, _BINDS[kind](node)))
+    if isinstance(node, (*DEFINITIONS, ast.Lambda)):
+        for part in children(node):
+            found.read |= found_in(part).read
+    return around_scope(node)
+
+
+def bound_names(roots: Iterable[ast.AST]) -> set[str]:
+    """The names that are assigned, deleted or otherwise bound in this scope, as they were before anything was written anew."""
+    return set().union(*[found_in(root).bound for root in roots])
 
 
 def read_names(roots: Iterable[ast.AST]) -> set[str]:
-    """The names that are read, in this scope and in those of comprehensions, lambdas, functions and classes inside.
-
-    Of statements and expressions, before they were written anew.
-    """
-    names: set[str] = set()
-    for root in roots:
-        names |= _noted(root, _READ, _read_names)
-    return names
+    """The names that are read, in this scope and in those inside, as they were before anything was written anew."""
+    return set().union(*[found_in(root).read for root in roots])
 
 
-def _read_names(root: ast.AST) -> set[str]:
-    names, pending = set(), [root]
-    while pending:
-        node = pending.pop()
-        kind = type(node)
-        if kind is ast.Name:
-            if type(node.ctx) is ast.Load:
-                names.add(node.id)
-        elif kind is not ast.Constant:
-            pending += children(node)
-    return names
+def marked_nodes(roots: Iterable[ast.AST]) -> list[ast.AST]:
+    """See `Found`."""
+    return [node for root in roots for node in found_in(root).marked]
 
 
-def declared(nodes: Iterable[ast.AST], kind: type) -> set[str]:
-    """The names in the ``global`` or ``nonlocal`` statements among the nodes of a scope."""
-    return {name for node in nodes if isinstance(node, kind) for name in node.names}
+def declared(marked: Iterable[ast.AST], kind: type) -> set[str]:
+    """The names in the ``global`` or ``nonlocal`` statements among the marked nodes of a scope."""
+    return {name for node in marked if isinstance(node, kind) for name in node.names}
 
 
-def shared_names(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that functions and classes among the nodes of a scope read at any time, and those that they rebind."""
+def shared_names(marked: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that functions and classes among the marked nodes of a scope read at any time, and those that they rebind."""
     read, rebound = set(), set()
-    for node in nodes:
+    for node in marked:
         kind = type(node)
         if kind is ast.Lambda:
-            read |= read_names([node.body])
-        elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+            read |= found_in(node.body).read
+        elif kind in DEFINITIONS:
             read |= read_names(node.body)
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Nonlocal):
-                    rebound.update(inner.names)
+            rebound |= _rebound_by(node)
         elif kind is ast.GeneratorExp:
-            read |= read_names([node])
+            read |= found_in(node).read
     return read, rebound
 
 
-def suspends(nodes: Iterable[ast.AST]) -> bool:
-    """Whether there is a yield, or an await, among the nodes of a scope."""
-    return any(type(node) in _SUSPENDING for node in nodes)
+def _rebound_by(definition: Any) -> set[str]:
+    """The names of functions around it that a definition, or one inside of it, rebinds."""
+    marked = marked_nodes(definition.body)
+    return declared(marked, ast.Nonlocal).union(*[_rebound_by(node) for node in marked if isinstance(node, DEFINITIONS)])
+
+
+def suspends(marked: Iterable[ast.AST]) -> bool:
+    """Whether there is a yield, or an await, among the marked nodes of a scope."""
+    return any(type(node) in _SUSPENDING for node in marked)
 
 
 def binds_within_expression(root: ast.AST) -> bool:
     """Whether an expression cannot be put into a function of its own: it binds names, or suspends."""
-    for node in nodes_of_scope([root]):
-        kind = type(node)
-        if kind in _BINDING or kind is ast.comprehension and node.is_async:
-            return True
-    return False
+    return any(type(node) in _BINDING for node in found_in(root).marked)
+
+
+def has_bindings(marked: Iterable[ast.AST]) -> bool:
+    """Whether `binds_within_expression` holds for anything where these are the marked nodes."""
+    return any(
+        type(node) in _BINDING or type(node) is ast.Lambda and has_bindings(found_in(node.body).marked) for node in marked
+    )
 
 
 def ways_out(statements: Iterable[ast.stmt]) -> set[str]:
     """How control may leave the statements other than at their end: "return", "break", "continue"."""
     found: set[str] = set()
     for statement in statements:
-        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
-            found.add(type(statement).__name__.lower())
-        elif isinstance(statement, LOOPS):
+        kind = type(statement)
+        if kind in _JUMPS:
+            found.add(_JUMPS[kind])
+        elif kind in LOOPS:
             found |= ways_out(statement.body) - {"break", "continue"} | ways_out(statement.orelse)
-        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif kind in COMPOUND:
             found |= ways_out(parts_of(statement))
     return found
 
@@ -244,7 +277,7 @@ def never_ends(statements: list[ast.stmt]) -> bool:
     if not statements:
         return False
     last = statements[-1]
-    if isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise):
+    if isinstance(last, (*_JUMPS, ast.Raise)):
         return True
     if isinstance(last, ast.If):
         return never_ends(last.body) and never_ends(last.orelse)

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .expressions import located
-from .names import NotCapturable, binds_within_expression, bound_names, copied
+from .names import COMPOUND, NotCapturable, binds_within_expression, bound_names, copied
 from .patterns import as_branches
 
 _SUPPRESSES = "suppresses"  # an attribute of calls, whose names are known only with the function at hand
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def mark_suppress(function: ast.FunctionDef, names: dict[str, Any]) -> None:
@@ -33,7 +32,7 @@ def _value_of(name: ast.expr, names: dict[str, Any]) -> Any:
 
 
 def plainer(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements of one function, with those inside of compound ones."""
+    """The statements of one function, with those inside of compound ones, and of functions that are defined there."""
     made: list[ast.stmt] = []
     for statement in statements:
         made += as_branches(statement) if isinstance(statement, ast.Match) else [statement]
@@ -41,7 +40,11 @@ def plainer(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _plain(statement: ast.stmt) -> ast.stmt:
-    if isinstance(statement, _DEFINITIONS):
+    if isinstance(statement, ast.FunctionDef):
+        statement.body = plainer(statement.body)
+    if isinstance(statement, ast.ClassDef):
+        statement.body = [_plain(part) if isinstance(part, ast.FunctionDef) else part for part in statement.body]
+    if type(statement) not in COMPOUND:
         return statement
     if isinstance(statement, ast.While):
         _test_inside(statement)

@@ -8,16 +8,18 @@ import types
 from collections.abc import Iterator
 from functools import lru_cache
 
-from .names import NotCapturable, all_arguments
+from .names import NotCapturable, all_arguments, copied
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def definition_of(code: types.CodeType, module_globals: dict) -> Definition:
-    """The definition that this code was compiled from; shared, not to be changed. Raises NotCapturable."""
+    """The definition that this code was compiled from, for the caller to change. Raises NotCapturable."""
     lines = linecache.getlines(code.co_filename, module_globals)
     if not lines:
         raise NotCapturable(f"its source, {code.co_filename}, cannot be read")
+    if (own := _in_own_lines(code, lines)) is not None:
+        return own
     try:
         tables = _definitions("".join(lines))
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -26,7 +28,35 @@ def definition_of(code: types.CodeType, module_globals: dict) -> Definition:
     if len(found) != 1:
         what = "has changed since" if not found else f"has {len(found)} functions that look like it in one place"
         raise NotCapturable(f"{code.co_filename}:{code.co_firstlineno} {what}")
-    return found[0]
+    return copied(found[0])
+
+
+def _in_own_lines(code: types.CodeType, lines: list[str]) -> Definition | None:
+    """The definition, where its lines alone can be parsed: a file is much longer. None for lambdas.
+
+    The lines end before the first one that is indented no further. Where that is no new statement, but within a text or
+    brackets, they have no meaning by themselves.
+    """
+    first = code.co_firstlineno - 1
+    header = next((place for place in range(first, len(lines)) if lines[place].lstrip().startswith(("def ", "async "))), None)
+    if code.co_name == "<lambda>" or header is None:
+        return None
+    indentation = lines[header][: -len(lines[header].lstrip())]
+    end = header + 1
+    while end < len(lines) and _goes_on(lines[end], indentation):
+        end += 1
+    before = "\n" * first if not indentation else "\n" * (first - 1) + "if 1:\n"
+    try:
+        found = ast.parse(before + "".join(lines[first:end])).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    node, *others = found[0].body if indentation else found
+    return node if isinstance(node, Definition) and not others and _is_compiled_from(code, node) else None
+
+
+def _goes_on(line: str, indentation: str) -> bool:
+    inside = line.removeprefix(indentation).lstrip(" \t\f\n\r")
+    return not inside or inside[0] in "#)]}" or line.startswith((indentation + " ", indentation + "\t"))
 
 
 @lru_cache(maxsize=16)
@@ -48,6 +78,9 @@ def _is_compiled_from(code: types.CodeType, node: Definition) -> bool:
     given = [argument.arg for argument in all_arguments(node.args)]
     if len(given) > len(code.co_varnames) or len(node.args.kwonlyargs) != code.co_kwonlyargcount:
         return False
+    if not isinstance(node, ast.Lambda):  # the only function that begins in its line
+        lines = {line for *_, line in code.co_lines()} - {None, code.co_firstlineno}
+        return all(node.lineno <= line <= node.end_lineno for line in lines)
     start, stop = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     return all(start <= first and last <= stop for first, last in _spans(code))
 

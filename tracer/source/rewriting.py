@@ -6,9 +6,9 @@ import ast
 import types
 from typing import Any
 
-from .expressions import HELPERS
-from .names import PART, NotCapturable, children, copied, nodes_of_scope, suspends
-from .plainer import mark_suppress
+from .expressions import HELPERS, located
+from .names import PART, NotCapturable, children, marked_nodes, nodes_of_scope, suspends
+from .plainer import mark_suppress, plainer
 from .reading import definition_of
 from .statements import PREFIX, rewrite
 
@@ -58,13 +58,15 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
     """The new code, or why there is none."""
     code = function.__code__
     try:
-        node = copied(definition_of(code, function.__globals__))
-        _check(node, code)
+        node = definition_of(code, function.__globals__)
+        names = _names_in(code)
+        _check(node, names)
         if isinstance(node, ast.Lambda):
             node = _as_definition(node)
         _strip(node)
         hidden = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        mark_suppress(node, {name: value for name, value in function.__globals__.items() if name not in hidden})
+        mark_suppress(node, {name: function.__globals__.get(name) for name in names - hidden})
+        node.body = plainer(node.body)
         rewrite(node)
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)
@@ -81,12 +83,21 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
     return new
 
 
-def _check(node: ast.AST, code: types.CodeType) -> None:
+def _names_in(code: types.CodeType) -> set[str]:
+    """All names that a function and those inside use, of variables and of attributes."""
+    names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    return names.union(*[_names_in(one) for one in code.co_consts if isinstance(one, types.CodeType)])
+
+
+def _check(node: ast.AST, names: set[str]) -> None:
     if isinstance(node, ast.AsyncFunctionDef):
         raise NotCapturable("it is a coroutine")
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    nodes = nodes_of_scope(body)
-    for inner in nodes:
+    if isinstance(node, ast.Lambda) and suspends(marked_nodes(body)):
+        raise NotCapturable("it is a generator written as a lambda")
+    if names.isdisjoint(_LOOKS_AT_FRAMES | _DOES_SO_WITHOUT_ARGUMENTS):
+        return
+    for inner in nodes_of_scope(body):
         kind = type(inner)
         name = inner.id if kind is ast.Name else inner.attr if kind is ast.Attribute else None
         if name in _LOOKS_AT_FRAMES and (kind is ast.Name or name not in ("eval", "exec", "locals")):
@@ -94,8 +105,6 @@ def _check(node: ast.AST, code: types.CodeType) -> None:
         if kind is ast.Call and not inner.args and isinstance(inner.func, ast.Name):
             if inner.func.id in _DOES_SO_WITHOUT_ARGUMENTS:
                 raise NotCapturable(f"it uses {inner.func.id}(), which looks at the frame of the function")
-    if isinstance(node, ast.Lambda) and suspends(nodes):
-        raise NotCapturable("it is a generator written as a lambda")
 
 
 def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
@@ -130,23 +139,7 @@ def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     factory = ast.FunctionDef(_FACTORY, arguments, [inner], [], None)
     factory.type_params = []
-    module = ast.Module([ast.copy_location(factory, node)], [])
-    return _with_locations(module)
-
-
-def _with_locations(module: ast.Module) -> ast.Module:
-    """Nodes that have no place in the source yet are where what is around them is."""
-    nothing = {"lineno": 1, "end_lineno": 1, "col_offset": 0, "end_col_offset": 0}
-    pending: list[tuple[ast.AST, dict[str, int]]] = [(module, nothing)]
-    while pending:
-        node, around = pending.pop()
-        held = vars(node)
-        if "lineno" in held:
-            around = held
-        else:
-            held.update({name: around[name] for name in nothing})
-        pending += [(child, around) for child in children(node)]
-    return module
+    return ast.Module([located(factory, node)], [])
 
 
 _ATTRIBUTE_HELPERS = ("getattr", "setattr", "delattr")

@@ -15,20 +15,21 @@ from .expressions import HELPERS, Expressions, helper, later, located
 from .generators import is_generator, split
 from .liveness import Bindings, Liveness
 from .names import (
+    DEFINITIONS,
     NotCapturable,
     all_arguments,
     as_function,
-    binds_within_expression,
     bound_names,
     declared,
+    found_in,
+    has_bindings,
+    marked_nodes,
     never_ends,
-    nodes_of_scope,
     parts_of,
     shared_names,
     suspends,
     ways_out,
 )
-from .plainer import plainer
 
 PREFIX = "_phlox_"
 
@@ -37,22 +38,22 @@ class Statements(Assignments):
     """Writes the body of one function anew, in place, and those of functions that it defines."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
-        function.body = plainer(function.body)
         arguments = all_arguments(function.args)
         parameters = {argument.arg for argument in arguments}
         body = function.body
-        nodes = nodes_of_scope(body)
-        self.global_names, self.outer_names = declared(nodes, ast.Global), declared(nodes, ast.Nonlocal)
+        marked = marked_nodes(body)
+        self.global_names, self.outer_names = declared(marked, ast.Global), declared(marked, ast.Nonlocal)
         self.locals = (bound_names(body) | parameters) - self.global_names - self.outer_names
-        read, rebound = shared_names(nodes)
+        read, rebound = shared_names(marked)
         self.rebound_inside = rebound & self.locals
         always = (read & self.locals) | self.global_names | self.outer_names
         self.liveness = Liveness(body, always)
-        bindings = Bindings(body, parameters, self.locals - parameters, _deleted(nodes))
+        deleted = bound_names([node for node in marked if isinstance(node, ast.Delete)])
+        bindings = Bindings(body, parameters, self.locals - parameters, deleted)
         unbound, self.bound_behind = bindings.unbound_reads, bindings.behind
         first = [*function.args.posonlyargs, *function.args.args]
-        self.expressions = Expressions(unbound, first[0].arg if first else None)
-        self.is_generator = suspends(nodes)
+        self.expressions = Expressions(unbound, first[0].arg if first else None, has_bindings(marked))
+        self.is_generator = suspends(marked)
         self.parameters = parameters
         self.count = 0
         self.depth = 0
@@ -61,7 +62,8 @@ class Statements(Assignments):
 
     def rewrite(self) -> None:
         function = self.function
-        made = self.block(_without_declarations(function.body))
+        declares = self.global_names or self.outer_names
+        made = self.block(_without_declarations(function.body) if declares else function.body)
         first: list[ast.stmt] = []
         if self.global_names:
             first.append(ast.Global(sorted(self.global_names)))
@@ -153,11 +155,11 @@ class Statements(Assignments):
         method = getattr(self, f"_{type(statement).__name__.lower()}", None)
         if method is not None:
             return method(statement, rest)
-        return [self.expressions.generic_visit(statement)], True
+        return [self.expressions.visit_parts(statement)], True
 
     def _stays(self, statement: ast.stmt) -> bool:
         """Whether a compound statement cannot become functions: generators suspend, and jump, in their own frame."""
-        return self.is_generator and (suspends(nodes_of_scope([statement])) or bool(ways_out([statement])))
+        return self.is_generator and (suspends(found_in(statement).marked) or bool(ways_out([statement])))
 
     def _in_place(self, statement: ast.stmt) -> list[ast.stmt]:
         """A compound statement with its blocks where they are."""
@@ -360,7 +362,7 @@ class Statements(Assignments):
         return [statement], False
 
     def _raise(self, statement: ast.Raise, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        self.expressions.generic_visit(statement)
+        self.expressions.visit_parts(statement)
         if statement.exc is not None:
             statement.exc = helper("raised", statement.exc, statement.exc)
         return [statement], False
@@ -376,9 +378,9 @@ class Statements(Assignments):
 
     def _assert(self, statement: ast.Assert, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         message = statement.msg or ast.Constant(None)
-        if binds_within_expression(message) or binds_within_expression(statement.test):
-            return [self.expressions.generic_visit(statement)], True
-        self.expressions.generic_visit(statement)
+        if self.expressions.binds(message, statement.test):
+            return [self.expressions.visit_parts(statement)], True
+        self.expressions.visit_parts(statement)
         text = ast.Constant(None) if statement.msg is None else as_function([], statement.msg)
         statement.test = helper("asserted", statement.test, statement.test, text)
         return [statement], True
@@ -428,17 +430,13 @@ def _is_docstring(statement: ast.stmt) -> bool:
     )
 
 
-def _deleted(nodes: Iterable[ast.AST]) -> set[str]:
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
-
-
 def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The statements without ``global`` and ``nonlocal``, which go to the beginning of each function that they concern."""
     kept: list[ast.stmt] = []
     for statement in statements:
         if isinstance(statement, ast.Global | ast.Nonlocal):
             statement = located(ast.Pass(), statement)
-        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif not isinstance(statement, DEFINITIONS):
             for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
                 for name in ("body", "orelse", "finalbody"):
                     if isinstance(getattr(holder, name, None), list):

@@ -7,6 +7,7 @@ import types
 
 import pytest
 from phlox.tracer.capture import helpers
+from phlox.tracer.source.reading import definition_of
 from phlox.tracer.source.rewriting import reason_against, rewritten
 
 from . import constructs
@@ -144,3 +145,32 @@ def test_notes_on_the_nodes_of_the_syntax_tree_do_not_matter():
         assert reason_against(function) is None
     finally:
         del noted.parent
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    return 1\n\n\nrest = f()",
+        "def f(a,\n  b\n):\n    return a\nrest = 1",
+        "@decorated(\n    1\n)\n@decorated(2)\ndef f():\n    # here\n# there\n    return 1\nrest = 2",
+        "def f():\n    '''A text\nthat goes on\n'''\n    return 1",
+        "def f():\n    return max(1,\n2)",
+        "class C:\n    x = 1\n\n    def f(self):\n        def g(): return 1\n        return g\n\n    def h(self): pass",
+        "if True:\n\tdef f():\n\t\treturn 1\n\n\n\t# the end\n\n\trest = 1",
+        "def f(): return 1; rest = 2\ndef g(): pass",
+        "x = 1; f = lambda: (\n  x)",
+        "async def f():\n    return 1\nrest = 3",
+        "def f():\n    if x:\n        return 1\n    return \\\n2\nrest = 1",
+    ],
+)
+def test_a_definition_is_that_of_its_file(source):
+    file = f"<{source}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    codes, found = [compile(source, file, "exec")], []
+    while not found:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        found = [one for one in codes if one.co_name in ("f", "<lambda>")]
+    nodes = (node for node in ast.walk(ast.parse(source)) if getattr(node, "name", "") == "f" or isinstance(node, ast.Lambda))
+    [own] = nodes
+    assert ast.dump(definition_of(found[0], {}), include_attributes=True) == ast.dump(own, include_attributes=True)
