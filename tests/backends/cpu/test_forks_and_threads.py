@@ -13,7 +13,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not
 
 
 def test_thread_that_is_joined_while_its_function_is_traced():
-    @jit
+    @jit(control_flow="trace")  # threads are begun, and waited for, while it is traced
     def f(x):
         if x.shape == (3,):
             results = []
@@ -30,7 +30,7 @@ def test_thread_that_is_joined_while_its_function_is_traced():
 def test_many_threads_trace_and_one_compiles():
     barrier = threading.Barrier(6)
 
-    @jit
+    @jit(control_flow="trace")  # threads are begun, and waited for, while it is traced
     def f(x, n):
         if threading.current_thread() is not threading.main_thread():
             barrier.wait(30)  # all of them trace at once

@@ -300,7 +300,6 @@ def _holds_open_list(value: Any) -> bool:
     return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
 
 
-_CALL_OTHERS = frozenset({functools.partial, operator.methodcaller, operator.attrgetter})
 _DISPATCHING = functools.singledispatch(len).__code__
 _dispatching_method = functools.singledispatchmethod(len).__get__(0, int)
 _DISPATCHING_METHODS = getattr(_dispatching_method, "__code__", type(_dispatching_method))  # from Python 3.14 on a class
@@ -325,7 +324,9 @@ def _seen(value: Any) -> Any:
         inner = value.__func__
         is_one = type(inner) is types.FunctionType and is_of_the_user(inner.__code__.co_filename)
         return types.MethodType(captured(inner), value.__self__) if is_one else value
-    if kind in _CALL_OTHERS:
+    if kind is functools.partial:
+        return value if _seen(value.func) is value.func else functools.partial(call, value)
+    if kind is operator.methodcaller or kind is operator.attrgetter:
         return functools.partial(call, value)
     method = None if isinstance(value, type) else _call_method(kind)
     is_one = type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename)
