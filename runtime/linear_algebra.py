@@ -1,9 +1,9 @@
 """NumPy's linear algebra in memory: the loops of the generalized ufuncs that ``numpy.linalg`` is written in terms of.
 
-They take any strides, and a stack of matrices at once: `void loop(char **arrays, npy_intp *sizes, npy_intp *strides, void *)`.
-The sizes are how many matrices there are, then those of the letters of the ufunc's signature, in their order; the strides, in
-bytes, those from one matrix to the next for each array, then those within each. A loop that finds an error fills its results
-with NaN, and leaves the processor's flag for invalid operations set, and else as it was.
+They take any strides, and a stack of matrices at once: ``void loop(char **arrays, npy_intp *sizes, npy_intp *strides, void *)``
+with as many matrices as the first size says, and then the sizes of the letters of the ufunc's signature, in their order. The
+strides, in bytes, are those from one matrix to the next for each array, then those within each. A loop that finds an error
+fills its results with NaN, and leaves the processor's flag for invalid operations set, and else as it was.
 
 Where loops are found stands in ``numpy/ufuncobject.h``, and is tried on the ufuncs. Where it is not so, or the number of the
 flag is not known, `loop_of` has none, and programs call ``numpy.linalg`` in Python.

@@ -100,15 +100,15 @@ def tail_mask(lanes: int, count: int) -> ir.Constant:
 
 def combined_lanes(
     builder: ir.IRBuilder,
-    value: RegisterValue,
+    values: list[RegisterValue],
     lanes: int,
-    combine: Callable[[RegisterValue, RegisterValue, int], RegisterValue],
-) -> RegisterValue:
-    """The lanes of a vector combined into a scalar: ``combine(low, high, lanes)`` is asked for halves of halves."""
+    combine: Callable[[list[RegisterValue], list[RegisterValue], int], list[RegisterValue]],
+) -> list[RegisterValue]:
+    """The lanes of vectors combined into scalars: ``combine(low, high, lanes)`` is asked for halves of halves."""
     while lanes > 1:
         lanes //= 2
-        value = combine(_half(builder, value, 0), _half(builder, value, 1), lanes)
-    return value
+        values = combine(*([_half(builder, value, which) for value in values] for which in (0, 1)), lanes)
+    return values
 
 
 def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterValue:

@@ -21,7 +21,7 @@ from ...llvm.reductions import (
 from ...llvm.types import ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import combined_lanes, lanes_of, tail_mask
+from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -40,7 +40,7 @@ BLOCK_STEPS = 32
     init = f64[] parameter(1)
     ROOT least = f64[] reduce(x, init), dimensions={0}, to_apply=minimum_f64
     """,
-    # No identity is known: one after the other.
+    # No identity is known.
     """
     x = s32[4,33] parameter(0)
     init = s32[] parameter(1)
@@ -62,16 +62,62 @@ def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store
     with loop_nest(builder, [dimensions[d] for d in kept]) as outer:
         fixed = dict(zip(kept, outer))
         init = reduction.init_values
-        if identity is None or not reduction.reduced:
-
-            def one(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
-                full = tuple(index[d] for d in range(len(dimensions)))
-                return reduction.combine(builder, values, reduction.elements(builder, full, 1), 1)
-
-            totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init, one)
+        if not reduction.reduced:
+            index = tuple(fixed[d] for d in range(len(dimensions)))
+            totals = reduction.combine(builder, init, reduction.elements(builder, index, 1), 1)
+        elif identity is None:
+            totals = _row_of_elements(builder, target, reduction, fixed, init)
         else:
             totals = _vector_row(builder, target, reduction, fixed, init, identity)
         store(outer, totals, 1, None)
+
+
+def _row_of_elements(
+    builder: ir.IRBuilder, target: Target, reduction: Reduction, fixed: dict[int, Component], init: list[RegisterValue]
+) -> list[RegisterValue]:
+    """As _vector_row, where no identity is known: the partial results begin as elements, and init enters once a row."""
+    dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
+    size = dimensions[last]
+    lanes = whole_lanes(lanes_of(target, reduction, size), size)
+    vectors = min(PARTIAL_VECTORS, size // lanes)
+    group = vectors * lanes
+
+    def combine(partial: list[RegisterValue], others: list[RegisterValue], lanes: int = lanes) -> list[RegisterValue]:
+        return reduction.combine(builder, partial, others, lanes)
+
+    def row(index: dict[int, Component], totals: list[RegisterValue]) -> list[RegisterValue]:
+        def load(base: indices.Base, mask: ir.Value | None = None) -> list[RegisterValue]:
+            full = tuple(Affine(base, int(lanes > 1)) if d == last else index[d] for d in range(len(dimensions)))
+            return reduction.elements(builder, full, lanes, mask)
+
+        def load_group(base: indices.Base) -> list[list[RegisterValue]]:
+            return [load(indices.add_base(builder, base, number * lanes)) for number in range(vectors)]
+
+        def whole(base: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            partials = zip(_in_groups(carried, reduction.count), load_group(base))
+            return [value for partial, elements in partials for value in combine(partial, elements)]
+
+        done = size // group * group
+        first = [value for elements in load_group(0) for value in elements]
+        partials = _in_groups(carried_loop(builder, group, done, group, first, whole, "row"), reduction.count)
+        while len(partials) > 1:
+            pairs = zip(partials[::2], partials[1::2])
+            partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
+        (partial,) = partials
+        partial = carried_loop(
+            builder, done, size // lanes * lanes, lanes, partial, lambda base, partial: combine(partial, load(base)), "vector"
+        )
+        if size % lanes:
+            mask = tail_mask(lanes, size % lanes)
+            others = combine(partial, load(size // lanes * lanes, mask))
+            partial = [_select(builder, mask, new, old) for new, old in zip(others, partial)]
+        return combine(totals, combined_lanes(builder, partial, lanes, combine), 1)
+
+    return reduce_loops(builder, reduction, list(reduction.reduced[:-1]), fixed, init, row)
+
+
+def _in_groups(values: list[RegisterValue], count: int) -> list[list[RegisterValue]]:
+    return [values[start : start + count] for start in range(0, len(values), count)]
 
 
 def _vector_row(
@@ -160,8 +206,8 @@ def _vector_row(
     state = [neutral, zero] if compensated else [neutral]
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
-    total = combined_lanes(builder, total, lanes, lambda low, high, lanes: reduction.combine(builder, [low], [high], lanes)[0])
-    return reduction.combine(builder, init, [total], 1)
+    total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
+    return reduction.combine(builder, init, total, 1)
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

@@ -275,8 +275,8 @@ def _row_times_vector(
     while len(totals) > 1:
         totals = [emit_scalar_computation(b, sum_of, pair, rows.lanes)[0] for pair in zip(totals[::2], totals[1::2])]
     return combined_lanes(
-        b, totals[0], rows.lanes, lambda low, high, lanes: emit_scalar_computation(b, sum_of, [low, high], lanes)[0]
-    )
+        b, totals, rows.lanes, lambda low, high, lanes: emit_scalar_computation(b, sum_of, [*low, *high], lanes)
+    )[0]
 
 
 @samples(
