@@ -73,9 +73,9 @@ class Loop:
 
     def is_captured(self) -> bool:
         """Whether a loop of the program makes the values; otherwise Python goes over the elements."""
-        return self._is_open() or self._is_long()
+        return self.is_open() or self._is_long()
 
-    def _is_open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the program decides how many values there are."""
         if type(self.iterable) is TracedGenerator:
             return True
@@ -210,7 +210,7 @@ def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any)
 def is_open_generator(generator: TracedGenerator) -> bool:
     """Whether the program decides on the way to a generator's first value, so that nobody can ask for one after the other."""
     if isinstance(generator, Generated):
-        return generator.opened()
+        return not generator.has_begun and generator.loop.is_open()
     if generator.has_begun:
         return False
     is_open = False
