@@ -6,10 +6,14 @@ A program gets the address of a generator's state as a number, its *handle*. Tha
 That of Python's ``Random`` is the address of an MT19937: a position, in 32 bits, and 624 words. Where these lie in the objects
 is not said anywhere, so it is looked for, once, in objects whose state is known; where it is not found, or NumPy's extension
 modules do not show their functions (on Windows), `is_drawn_natively` is false, and programs call the methods in Python.
+
+NumPy's methods take a lock of the generator's, and let other threads run while they fill an array. A program that draws lets
+none run meanwhile, so it need not take the lock: that nobody else holds it is enough, which a word of the lock tells.
 """
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import ctypes.util
 import random
@@ -23,6 +27,8 @@ import numpy as np
 
 from .custom_calls import NativeTarget, register_family
 
+# The names under which programs find where the word is, and call what waits until nobody else holds the lock.
+PLACES_OF_LOCKS, WAIT = "numpy.random.c.places_of_locks", "numpy.random.c.wait"
 # The prefix of the names under which programs call NumPy's functions, and one of the C library.
 FUNCTIONS = "numpy.random.c."
 
@@ -87,7 +93,8 @@ def _in_generator() -> int | None:
     if _library() is None:
         return None
     generator = np.random.Generator(np.random.PCG64(1))
-    return _place(_words(generator), _bitgen(generator.bit_generator))
+    found = _place(_words(generator), _bitgen(generator.bit_generator))
+    return found if _has_places(generator, generator.bit_generator, found) else None
 
 
 def _in_random_state() -> int | None:
@@ -99,7 +106,8 @@ def _in_random_state() -> int | None:
     state.set_state({**known, "has_gauss": 1, "gauss": _LEFT_OVER})
     bitgen = _place(_words(state), _bitgen(bit_generator))
     left_over = int(np.float64(_LEFT_OVER).view(np.uint64))
-    return None if bitgen is None else _place(_words(state), [id(state) + bitgen, 1, left_over])
+    found = None if bitgen is None else _place(_words(state), [id(state) + bitgen, 1, left_over])
+    return found if _has_places(state, bit_generator, found) else None
 
 
 def _in_random() -> int | None:
@@ -115,6 +123,44 @@ _LOOKED_FOR: dict[type, Callable[[], int | None]] = {
     np.random.RandomState: _in_random_state,
     random.Random: _in_random,
 }
+
+# --- the locks ---
+
+KINDS_WITH_LOCKS = ("numpy.random.Generator", "numpy.random.RandomState")
+# How far behind the lock the word lies that is 0 where nobody holds it; for each kind, how far behind the handle the address
+# of the lock does.
+_places_of_locks = (ctypes.c_int64 * (1 + len(KINDS_WITH_LOCKS)))()
+
+
+def _has_places(generator: Any, bit_generator: np.random.BitGenerator, offset: int | None) -> bool:
+    """Whether the lock is found; its places are taken down."""
+    lock = bit_generator.lock
+    of_lock = _place(_words(generator), [id(lock)])
+    free = _words(lock)
+    with lock:
+        held = _words(lock)
+    changed = [at for at, (word, other) in enumerate(zip(free, held)) if not word and other and at > 1]
+    if offset is None or of_lock is None or not changed or _words(lock) != free:
+        return False
+    _places_of_locks[0] = _WORD * changed[0]
+    kind = f"numpy.random.{type(generator).__name__}"
+    _places_of_locks[1 + KINDS_WITH_LOCKS.index(kind)] = of_lock - offset
+    return True
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_uint64)
+def _wait(address: int) -> bool:
+    """Wait until nobody holds the lock; true where this thread does."""
+    lock = object_at(address)
+    if getattr(lock, "_is_owned", bool)():
+        return True
+    try:
+        with lock:
+            return False
+    except KeyboardInterrupt:  # for the handler that runs at the program's next look
+        _thread.interrupt_main()
+        return False
+
 
 # --- the functions ---
 
@@ -135,6 +181,10 @@ def function(name: str) -> Any:
 
 
 def _find(name: str) -> NativeTarget:
+    if name == PLACES_OF_LOCKS:
+        return NativeTarget(name, ctypes.addressof(_places_of_locks), _places_of_locks)
+    if name == WAIT:
+        return NativeTarget(name, ctypes.cast(_wait, ctypes.c_void_p).value or 0, _wait)
     found = function(name.removeprefix(FUNCTIONS))
     return NativeTarget(name, ctypes.cast(found, ctypes.c_void_p).value or 0, found)
 

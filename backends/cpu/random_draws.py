@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from ...hlo import Instruction
 from ...hlo.ops.random_calls import Draw, draw_of
-from ...runtime.bit_generators import FUNCTIONS
+from ...runtime.bit_generators import FUNCTIONS, KINDS_WITH_LOCKS, PLACES_OF_LOCKS, WAIT
 from ...runtime.random_draws import BINOMIAL_BYTES
 from ..llvm.arrays import Array
 from ..llvm.branches import UNLIKELY, chosen, replaced_if
@@ -64,6 +64,7 @@ class _Drawing:
 
     def result(self, instruction: Instruction, stopped: ir.Value, parameters: list[Leaf]) -> Leaf:
         b, shape = self.b, instruction.shape
+        self._wait_for_lock()
         if not shape.rank and not self.draw.is_bounded:
             if _is_false(stopped):
                 return self._drawn(self._bitgen(self.handle), parameters)
@@ -80,6 +81,35 @@ class _Drawing:
             with something:
                 self._fill(output, self._bitgen(self.handle), parameters, self.frame.scratch(instruction))
         return output if shape.rank else output.load(b, (), 1)
+
+    def _wait_for_lock(self) -> None:
+        """Until no other thread draws by NumPy. None begins to as long as this one keeps the interpreter's lock."""
+        if self.draw.kind not in KINDS_WITH_LOCKS:
+            return
+        b, places = self.b, self._function(PLACES_OF_LOCKS.removeprefix(FUNCTIONS), _VOID, [])
+        of_word, of_lock = (
+            b.load(b.gep(places, [I64(8 * at)], source_etype=ir.IntType(8)), typ=I64)
+            for at in (0, 1 + KINDS_WITH_LOCKS.index(self.draw.kind))
+        )
+        lock = b.load(b.gep(self.handle, [of_lock], source_etype=ir.IntType(8)), typ=POINTER)
+        word = b.gep(lock, [of_word], source_etype=ir.IntType(8))
+        replaced_if(b, self._is_held(word), [], lambda: self._waited(lock, word), UNLIKELY)
+
+    def _is_held(self, word: ir.Value) -> ir.Value:
+        return self.b.icmp_unsigned("!=", self.b.load(word, typ=I64), I64(0))
+
+    def _waited(self, lock: ir.Value, word: ir.Value) -> list:
+        def wait(lock: ir.Value, word: ir.Value) -> ir.Value:
+            with while_loop(self.b, [I1(0)], "wait") as loop:
+                (is_own,) = loop.values
+                loop.leave_unless(self.b.and_(self._is_held(word), self.b.not_(is_own)))
+                address = self.b.ptrtoint(lock, I64)
+                own = self._call(WAIT.removeprefix(FUNCTIONS), ir.IntType(8), [address])
+                loop.carry([self.b.icmp_unsigned("!=", own, ir.IntType(8)(0))])
+            return I1(0)
+
+        self.b.call(self.own_function("wait_for_lock", I1, [POINTER, POINTER], wait), [lock, word])
+        return []
 
     def _bitgen(self, handle: ir.Value) -> ir.Value:
         """What NumPy's functions take; Python's generators are their handle."""
