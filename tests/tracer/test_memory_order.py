@@ -42,7 +42,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, derandomize=True, max_examples=25)
 @given(arrays=operands())
 def test_strides(name, arrays):
     """Arguments are brought into the order that they have in NumPy inside of the function: compiled ones have no others."""

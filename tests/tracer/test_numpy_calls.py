@@ -272,7 +272,7 @@ def test_of_unknown_sizes(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("size", [0, 1, 2, 50])
+@pytest.mark.parametrize("size", [0, 1, pytest.param(2, marks=pytest.mark.slow), 50])
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64])
 def test_of_all_types_and_sizes(dtype, size):
     """Where NumPy raises, the same is raised."""
