@@ -9,6 +9,7 @@ from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
+from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress, announced, set_stage
 from ..arguments import parameter_leaves
@@ -51,7 +52,7 @@ class CpuBackend:
         """
         require_runnable(module)
         check_address_space(module)
-        with compilation_lock, Progress(module.name, "optimizing"):
+        with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
             return self._compiled(module)
 
     def _compiled(self, module: Module) -> CpuExecutable | PaddedExecutable:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
 from ...hlo.tracebacks import keep_frames_of_users
+from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..capture.calls.dispatch import captured_callable, reason_not_captured
@@ -167,7 +168,7 @@ class JittedFunctionBase:
         if specialization is None:
             call = Call(self._reader, args, kwargs, leaves, containers)
             objects = call.object_values()
-            with Progress(self.__name__, "tracing"):
+            with Progress(self.__name__, "tracing"), rare_collections():
                 known, specialization = self._prepare(call, objects)
         else:
             self._hits += 1
@@ -185,7 +186,7 @@ class JittedFunctionBase:
             variant = specialization.variants.get(same)
             if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
-                with Progress(self.__name__, "tracing"):
+                with Progress(self.__name__, "tracing"), rare_collections():
                     variant = self._variant(specialization, same, call, objects)
             return specialization.call_variant(variant, same, values, objects)
         except StaleCapture as stale:
