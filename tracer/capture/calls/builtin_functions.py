@@ -149,12 +149,13 @@ def _first_of(generator: TracedGenerator, *default: Any) -> Any:
 
 @implements(map)
 def map_(function: Callable, *iterables: Iterable) -> Any:
-    if len(iterables) > 1:
-        return map(lambda *items: call(function, *items), *iterables)
-    (iterable,) = iterables
-    return generated(
-        iterable, lambda one: map(functools.partial(call, function), one), None, None, functools.partial(call, function)
-    )
+    several = len(iterables) > 1
+
+    def called(item: Any) -> Any:
+        return call(function, *item) if several else call(function, item)
+
+    called.__wrapped__ = function
+    return generated(call(zip, *iterables) if several else iterables[0], lambda one: map(called, one), None, None, called)
 
 
 @implements(filter)

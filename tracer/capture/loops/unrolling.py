@@ -246,23 +246,26 @@ def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
 def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     """As `_captured`; where a round swaps arrays, two of them together are one round of the While, else they are copied.
 
-    Where it changes an array of the caller's, and then gives its name to another one, the first round is none of the While; if
-    that is not enough, taking one more round out of it after the other is not, either.
+    Where it changes an array of the caller's, and then gives its name to another one, or puts something into containers which
+    those behind it find there, the first round is none of the While; if that is not enough, taking one more round out of it
+    after the other is not, either.
     """
     ways = [
         lambda: _captured(rows, None, body, orelse, names, copies=False),
         lambda: _captured_in_pairs(rows, body, orelse, names),
         lambda: _captured(rows, None, body, orelse, names),
-        lambda: _one_by_one(_Rounds(rows, first_alone=True), body, orelse, names),
     ]
-    if isinstance(rows, Tail):
-        del ways[-1]
-    for way in ways[:-1]:
+    failure: CarryTypeError | None = None
+    for way in ways:
         try:
             return _attempt(way, (body, orelse), names)
-        except Aliased:
-            pass
-    return ways[-1]()
+        except CarryTypeError as error:
+            failure = error
+            if not isinstance(error, Aliased):
+                break
+    if isinstance(rows, Tail):
+        raise failure
+    return _one_by_one(_Rounds(rows, first_alone=True), body, orelse, names)
 
 
 def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
