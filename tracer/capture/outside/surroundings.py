@@ -55,6 +55,7 @@ _VALUES = (
 )  # fmt: skip
 _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
 _LIBRARIES = frozenset({"collections", "numpy"})  # whose classes hold what their methods read
+_NUMPY_FUNCTIONS = (np.ufunc, type(np.sum))
 _HELPERS = "_phlox"
 
 
@@ -232,7 +233,7 @@ class Surroundings:
         elif isinstance(value, TracedArray):
             raise LeakedArrayError(value)
         elif isinstance(value, (bytearray, array)) or (
-            kind.__module__ in _LIBRARIES and kind is not np.ufunc and hasattr(value, "__dict__")
+            kind.__module__ in _LIBRARIES and kind not in _NUMPY_FUNCTIONS and hasattr(value, "__dict__")
         ):
             return self._opaque(value, path)
         elif isinstance(path, Argument):
