@@ -348,3 +348,34 @@ def test_functions_that_raise_what_the_program_computes_are_native_where_their_l
         with pytest.raises(ValueError, match="3 behind 2"):
             digits(12345, 3)
     assert digits.cache_info().entries[0].native
+
+
+def test_functions_of_numpy_that_stand_outside_are_called_natively():
+    x, chosen = np.arange(6.0), {"reduce": np.sum}
+
+    def both(a):
+        return chosen["reduce"](a) + first(a)
+
+    first = np.max
+    jitted = jit(both)
+    jitted(x)
+    with no_python():
+        found = jitted(x)
+    assert found == both(x)
+    first = np.min
+    assert jitted(x) == both(x)
+    chosen["reduce"] = np.prod
+    assert jitted(x) == both(x)
+
+
+def texts(n, c, name):
+    quoted = f"{name!r:>8}" if c else f"{name}"
+    both = f"{{{n}}} 'a' \"b\" \\ {n:>{n % 7}}|{n / 3:.2f}|{quoted}|{n!r}"
+    return both, ("few" if n < 3 else "some" if n < 9 else f"{n!s:0>5}"), f"{both}{f'{n:x}'}", [f"{n}", (f"{c}", 2)]
+
+
+def test_texts_are_those_of_python():
+    jitted = jit(texts, static_argnames="name")
+    for n in (1, 4, 20, 2, 12):
+        for c in (True, False):
+            assert jitted(n, c, "one") == texts(n, c, "one")

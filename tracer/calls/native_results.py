@@ -14,7 +14,7 @@ from ..capture.choices import Choice, Maybe
 from ..capture.lists.results import ContainerResult, Making
 from ..outside import paths
 from ..recording import pytree
-from ..recording.makers import GIVEN, function_of_leaves, maker
+from ..recording.makers import GIVEN, function_of_leaves, is_written, maker
 from .arguments import Call
 from .native_lists import OF_RESULTS, is_made_of_rows, pieces_of, rows_of
 from .native_places import Around, NotNative
@@ -110,6 +110,11 @@ def _plain_structure(recording: Recording) -> str | None:
     return "tuple" if flat else "none" if structure[0] is type(None) else None
 
 
+def _is_given(output: Output) -> bool:
+    """Whether each call makes an object for this one."""
+    return output.kind != "value" or isinstance(output.value, np.ndarray)
+
+
 class _Steps:
     def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str]) -> None:
         self.recording, self.around, self.forms = recording, around, forms
@@ -131,11 +136,13 @@ class _Steps:
         if kind is type(None):
             yield self.step("object", object=None)
             return
-        if _is_left_to_python(structure):
-            count = pytree.leaf_count(structure)
-            for output in itertools.islice(outputs, count):
+        if _is_left_to_python(structure) or is_written(structure):
+            own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
+            leaves = [GIVEN if _is_given(output) else output.value for output in own]
+            given = [output for output, leaf in zip(own, leaves) if leaf is GIVEN]
+            for output in given:
                 yield from self._output(output)
-            yield self.step("call", count, function_of_leaves(structure, [GIVEN] * count))
+            yield self.step("call", len(given), function_of_leaves(structure, leaves))
             return
         if kind is Maybe:
             flag = next(outputs)

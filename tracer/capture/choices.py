@@ -12,7 +12,7 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
-from ..recording.makers import register_maker
+from ..recording.makers import Source, register_maker, register_writer
 
 
 class Maybe:
@@ -73,6 +73,17 @@ pytree.register_pytree(Maybe, lambda value: ((value.is_there, value.value), valu
 pytree.register_pytree(Choice, lambda value: ((value.number, *value.values), None), _choice_of, _needed_of_choice)
 register_maker(Maybe, lambda absent: lambda is_there, value: value if is_there else absent)
 register_maker(Choice, lambda _: lambda number, *values: values[number])
+
+
+def _written_choice(source: Source, _: None, parts: Sequence[pytree.Structure]) -> str | None:
+    """One of values that are there is taken from a tuple of them."""
+    if any(part is not pytree.LEAF for part in parts):
+        return None
+    number, *values = [source.value(part) for part in parts]
+    return f"({''.join([value + ',' for value in values])})[{number}]"
+
+
+register_writer(Choice, _written_choice)
 
 
 def _use(name: str) -> Any:

@@ -14,7 +14,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
-from ..recording.makers import register_maker
+from ..recording.makers import Source, register_maker, register_writer
 from .choices import Choice, Maybe
 from .lists.runs import Run
 from .outside.surroundings import current_surroundings
@@ -79,7 +79,25 @@ def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
 
 # A compiled call puts the text together of values that are known then.
 pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _text_of)
-register_maker(Deferred, lambda function: _joined_when_run if function is _joined else function)
+register_maker(Deferred, lambda function: function.when_run if isinstance(function, _FString) else function)
+
+
+def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[pytree.Structure]) -> str | None:
+    """An f-string is written as one."""
+    if not isinstance(function, _FString):
+        return None
+    text, conversions = "", iter(function.conversions)
+    for part in parts:
+        if part is pytree.LEAF or part[0] is not tuple:
+            text += f"{{{source.value(part)}}}"
+            continue
+        value, specification = [source.value(one) for one in part[2]]
+        conversion = next(conversions)
+        text += f"{{{value}{'' if conversion == -1 else '!' + chr(conversion)}:{{{specification}}}}}"
+    return f'f"{text}"'
+
+
+register_writer(Deferred, _written_text)
 
 
 def is_open(value: Any) -> bool:
@@ -142,33 +160,49 @@ def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
     return call_when_run(lambda *given: function(*given), example, _for_host(values))
 
 
+class _FString:
+    """What makes an f-string of its texts and its values, as (value, format); two with the same conversions are equal."""
+
+    def __init__(self, conversions: Sequence[int]) -> None:
+        self.conversions = tuple(conversions)
+
+    def __call__(self, *parts: Any) -> str:
+        return self._joined(concrete, parts)
+
+    def when_run(self, *parts: Any) -> str:
+        """As a call, of values that are what they are outside of a trace."""
+        return self._joined(lambda value: value, parts)
+
+    def _joined(self, shown: Callable[[Any], Any], parts: Sequence[Any]) -> str:
+        conversions = iter(self.conversions)
+        texts = []
+        for part in parts:
+            if type(part) is tuple:
+                conversion, value = next(conversions), shown(part[0])
+                part = format(shown(value if conversion == -1 else _CONVERSIONS[conversion](value)), part[1])
+            texts.append(part)
+        return "".join(texts)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is _FString and other.conversions == self.conversions
+
+    def __hash__(self) -> int:
+        return hash(self.conversions)
+
+
 def text(*parts: Any) -> Any:
     """An f-string: its texts, and its values as (value, conversion, format)."""
-    if not any(type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts):
-        return _joined(*parts)
-    known = [part if type(part) is str or is_open(part) else _formatted(*part) for part in parts]
-    return Deferred(_joined, *known)
-
-
-def _joined(*parts: Any) -> str:
-    return "".join([part if type(part) is str else _formatted(*part) for part in parts])
-
-
-def _joined_when_run(*parts: Any) -> str:
-    """As `_joined`, of values that are what they are outside of a trace."""
-    return "".join([
-        part if type(part) is str else format(part[0] if part[1] == -1 else _CONVERSIONS[part[1]](part[0]), part[2])
-        for part in parts
-    ])  # fmt: skip
+    open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
+    known = [
+        part if type(part) is str else (part[0], part[2]) if open_ else _FString(part[1:2])((part[0], part[2]))
+        for part, open_ in zip(parts, open_parts)
+    ]
+    if not any(open_parts):
+        return "".join(known)
+    return Deferred(_FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
 
 
 _CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
-
-
-def _formatted(value: Any, conversion: int, specification: str) -> str:
-    if conversion != -1:
-        value = _CONVERSIONS[conversion](concrete(value))
-    return format(concrete(value), specification)
 
 
 def mod(value: Any, other: Any) -> Any:

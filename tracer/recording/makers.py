@@ -13,11 +13,27 @@ GIVEN = object()
 
 # For kinds of containers whose parts may be known or not: what gives the function for known ones, by the auxiliary value.
 _MAKERS: dict[type, Callable[[Any], Callable[..., Any]]] = {}
+# For some of them what writes an expression that does it without a call, or None: of the source, the auxiliary value and the
+# structures of the parts, whose leaves it takes.
+_WRITERS: dict[type, Callable[[Source, Any, Sequence[pytree.Structure]], str | None]] = {}
 
 
 def register_maker(kind: type, maker: Callable[[Any], Callable[..., Any]]) -> None:
     """Let ``maker(auxiliary)`` be what puts containers of this kind together, of parts that are known."""
     _MAKERS[kind] = maker
+
+
+def register_writer(kind: type, write: Callable[[Source, Any, Sequence[pytree.Structure]], str | None]) -> None:
+    """Let this write an expression for containers of this kind, or None before it has taken a leaf."""
+    _WRITERS[kind] = write
+
+
+def is_written(structure: pytree.Structure) -> bool:
+    """Whether an expression makes such a value, of parts that are leaves, or tuples of these."""
+    if structure is pytree.LEAF or structure[0] not in _WRITERS:
+        return False
+    parts = [part for child in structure[2] if child is not pytree.LEAF for part in (child[2] if child[0] is tuple else [child])]
+    return all(part is pytree.LEAF or is_written(part) for part in parts)
 
 
 def maker(kind: type, auxiliary: Any) -> Callable[..., Any]:
@@ -37,13 +53,13 @@ def function_of_leaves(structure: pytree.Structure, leaves: Iterable[Any]) -> Ca
     >>> function_of_leaves(structure, leaves)(2, 3)
     {'w': [1, 2], 'b': (3, None)}
     """
-    source = _Source(iter(leaves))
+    source = Source(iter(leaves))
     name, _ = source.function(structure)
     exec("\n".join(source.definitions), source.names)  # noqa: S102, as namedtuple does
     return source.names[name]
 
 
-class _Source:
+class Source:
     """The source of such functions: a line for each container, as the parentheses of an expression must not nest deeply."""
 
     def __init__(self, leaves: Iterator[Any]) -> None:
@@ -65,8 +81,11 @@ class _Source:
     def value(self, structure: pytree.Structure) -> str:
         if structure is pytree.LEAF:
             leaf = next(self.leaves)
-            return self._parameter() if leaf is GIVEN else self._constant(leaf)
+            return self._parameter() if leaf is GIVEN else self.constant(leaf)
         kind, auxiliary, children = structure
+        written = _WRITERS[kind](self, auxiliary, children) if kind in _WRITERS else None
+        if written is not None:
+            return self._line(written)
         needed = pytree.needed_of(kind)
         parts = [self.value(child) for child in children] if needed is None else self._needed_parts(needed, children)
         return self._line(self._container(kind, auxiliary, parts))
@@ -75,7 +94,7 @@ class _Source:
         """The parts of a container the first of which asks for some of the others; those that it does not are not made."""
         first, *others = children
         parts = [self.value(first)]
-        asked = self._line(f"{self._constant(needed)}({parts[0]})")
+        asked = self._line(f"{self.constant(needed)}({parts[0]})")
         for number, child in enumerate(others, 1):
             if child is pytree.LEAF:
                 parts.append(self.value(child))
@@ -93,8 +112,8 @@ class _Source:
         if kind is list:
             return f"[{', '.join(parts)}]"
         if kind is dict:
-            return f"{{{', '.join([f'{self._constant(key)}: {part}' for key, part in zip(auxiliary, parts)])}}}"
-        return f"{self._constant(maker(kind, auxiliary))}({', '.join(parts)})"
+            return f"{{{', '.join([f'{self.constant(key)}: {part}' for key, part in zip(auxiliary, parts)])}}}"
+        return f"{self.constant(maker(kind, auxiliary))}({', '.join(parts)})"
 
     def _parameter(self) -> str:
         self.parameters.append(f"given{len(self.parameters)}")
@@ -105,7 +124,8 @@ class _Source:
         self.lines.append(f" {name} = {expression}")
         return name
 
-    def _constant(self, value: Any) -> str:
+    def constant(self, value: Any) -> str:
+        """The name of a value."""
         name = f"constant{len(self.names)}"
         self.names[name] = value
         return name
