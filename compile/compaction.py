@@ -1,6 +1,7 @@
 """Selected elements are moved together by one operation of its own, where they were by a running count and a scatter.
 
-The count says where each element goes; what lies behind the last selected one is unspecified once the size is set.
+The count says where each element goes. What lies behind the last selected one is unspecified once the size is set, and else
+what the scatter writes into.
 """
 
 from __future__ import annotations
@@ -23,14 +24,20 @@ def _compacted(computation: Computation) -> Computation:
         for operand in instruction.operands:
             users[operand] = users.get(operand, 0) + 1
 
+    moved: dict[Instruction, Instruction] = {}  # by the scatter
+
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         if _is_last_count(instruction):
             return _reduction(_mask_of_count(operands[0].operands[0]))
         if instruction.opcode == "set-dimension-size" and instruction.attributes["dimensions"] == (0,):
             scatter, size = instruction.operands
-            if users[scatter] == 1 and _is_compaction(scatter, size):
-                return instruction.with_operands((_compress(operands[0]), operands[1]))
-        return on_operands(instruction, operands)
+            if users[scatter] == 1 and scatter in moved and _is_last_count(size) and _counts(scatter) is _counted(size):
+                return instruction.with_operands((moved[scatter], operands[1]))
+        result = on_operands(instruction, operands)
+        if (counts := _counts(result)) is None:
+            return result
+        moved[instruction] = _compress(result)
+        return _with_rest(moved[instruction], _reduction(_mask_of_count(counts)), result.operands[0])
 
     return rebuild(computation, transform)
 
@@ -72,11 +79,15 @@ def _is_running_sum(step: Computation) -> bool:
     return total.opcode == "add" and set(total.operands) == set(step.parameters)
 
 
-def _is_compaction(scatter: Instruction, size: Instruction) -> bool:
-    """Whether each selected element goes to the place that the count of those before it says."""
-    if scatter.opcode != "scatter" or len(scatter.operands) != 3 or not _is_last_count(size):
-        return False
-    counts = size.operands[0].operands[0]
+def _counted(last: Instruction) -> Instruction:
+    """The running count of which this is the last."""
+    return last.operands[0].operands[0]
+
+
+def _counts(scatter: Instruction) -> Instruction | None:
+    """The running count that says where each selected element goes, if that is all that the scatter does."""
+    if scatter.opcode != "scatter" or len(scatter.operands) != 3:
+        return None
     places, values = scatter.operands[1:]
     rank = values.shape.rank
     expected = {
@@ -87,18 +98,22 @@ def _is_compaction(scatter: Instruction, size: Instruction) -> bool:
         "index_vector_dim": 1,
     }
     if any(scatter.attributes.get(name, value) != value for name, value in expected.items()):
-        return False
+        return None
     combine = scatter.attributes["to_apply"]
     if combine.root is not combine.parameters[1] or scatter.shape != values.shape or values.shape.has_dynamic_dimensions:
-        return False
-    mask = _mask_of_count(counts)
-    if rank == 1:
-        return places.opcode == "subtract" and places.operands[0] is counts and _is_converted(places.operands[1], mask)
-    if places.opcode != "select" or places.operands[0] is not mask:
-        return False
-    selected, others = places.operands[1:]
-    before = selected.opcode == "subtract" and selected.operands[0] is counts and _is_constant(selected.operands[1], 1)
-    return before and _is_constant(others, values.shape.dimensions[0])
+        return None
+    before, mask = places, None
+    if rank > 1:
+        if places.opcode != "select" or not _is_constant(places.operands[2], values.shape.dimensions[0]):
+            return None
+        mask, before, _ = places.operands
+    if before.opcode != "subtract":
+        return None
+    counts, subtracted = before.operands
+    known = _mask_of_count(counts)
+    if known is None or rank > 1 and (mask is not known or not _is_constant(subtracted, 1)):
+        return None
+    return counts if rank > 1 or _is_converted(subtracted, known) else None
 
 
 def _is_converted(instruction: Instruction, mask: Instruction | None) -> bool:
@@ -117,6 +132,14 @@ def _reduction(mask: Instruction) -> Instruction:
     zero = make_instruction("constant", (), {"literal": S32.dtype.type(0)}, source=mask.source)
     attributes = {"dimensions": (0,), "to_apply": scalar_computation("add", S32)}
     return make_instruction("reduce", (counts, zero), attributes, source=mask.source)
+
+
+def _with_rest(moved: Instruction, count: Instruction, rest: Instruction) -> Instruction:
+    """What was moved together, and behind that what is in another array."""
+    numbers = make_instruction("iota", (), {"iota_dimension": 0}, Shape(S32, moved.shape.dimensions), source=moved.source)
+    counts = make_instruction("broadcast", (count,), {"dimensions": ()}, numbers.shape, source=moved.source)
+    is_moved = make_instruction("compare", (numbers, counts), {"direction": "LT"}, source=moved.source)
+    return make_instruction("select", (is_moved, moved, rest), source=moved.source)
 
 
 def _compress(scatter: Instruction) -> Instruction:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..llvm.module import Module, SharedFunctions
+from .call.native_functions import python_call_addresses
 from .machine_code import LoadedCode, compile_object
 from .native_program import SharedCode
 from .target import Target
@@ -48,7 +49,7 @@ def load_shared(shared: Iterable[SharedCode], target: Target) -> dict[str, int]:
     addresses: dict[str, int] = {}
     for code in shared:
         if any((target, name) not in _loaded for name in code.names):
-            loaded = LoadedCode(code.object_code, target, addresses)
+            loaded = LoadedCode(code.object_code, target, {**python_call_addresses(), **addresses})
             for name in code.names:
                 _loaded.setdefault((target, name), (loaded, loaded.address(name)))
         addresses |= {name: _loaded[target, name][1] for name in code.names}

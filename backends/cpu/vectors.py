@@ -10,10 +10,11 @@ from ...hlo import Computation, ElementType
 from ..llvm import index as indices
 from ..llvm.index import Affine, Component
 from ..llvm.loops import counted_loop
+from ..llvm.module import declaration
 from ..llvm.reductions import Reduction
 from ..llvm.scalar_control_flow import has_control_flow, runs_alone
 from ..llvm.scans import Scan
-from ..llvm.types import I1, I32, ComplexValue, RegisterValue, register_bytes
+from ..llvm.types import I1, I32, ComplexValue, RegisterValue, register_bytes, type_suffix
 from .target import Target
 
 
@@ -91,6 +92,18 @@ def vector_strips(
         VectorLoop(builder, lanes, in_place=False).emit(
             size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
         )
+
+
+def compresses_lanes(target: Target) -> bool:
+    """Whether the processor moves selected lanes of a vector of 32 or 64 bits each together."""
+    return target.vector_bytes == 64
+
+
+def compressed(builder: ir.IRBuilder, value: ir.Value, mask: ir.Value) -> ir.Value:
+    """The selected lanes of integers that fill a register, in front; 0 behind them."""
+    name = f"llvm.x86.avx512.mask.compress.{type_suffix(value.type)}"
+    function = declaration(builder.module, name, value.type, [value.type, value.type, mask.type])
+    return builder.call(function, [value, ir.Constant(value.type, None), mask])
 
 
 def tail_mask(lanes: int, count: int) -> ir.Constant:

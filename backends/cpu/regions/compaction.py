@@ -1,7 +1,8 @@
 """The compaction region: elements that a mask selects move to the front of an array.
 
-Eight bytes of the mask are looked at together. If all are 0 nothing is done; otherwise all eight elements are stored, each
-where the next selected one belongs, so that those that are not selected are overwritten, and no branch depends on one alone.
+A register of elements is moved together where the processor can do that. Elsewhere eight bytes of the mask are looked at: if
+all are 0 nothing is done; otherwise all eight elements are stored, each where the next selected one belongs, so that those that
+are not selected are overwritten, and no branch depends on one alone.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from ...llvm.arrays import Array
 from ...llvm.loops import carried_loop
 from ...llvm.memory import element_address
 from ...llvm.module import declaration
-from ...llvm.types import I1, I8, I64, POINTER
+from ...llvm.types import I1, I8, I64, POINTER, broadcast_lanes, lane_numbers
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import running_sum, samples
 from ..nests import Nest, emit_nest
+from ..target import Target
+from ..vectors import compressed, compresses_lanes
 
 # Bytes that are looked at together.
 _GROUP = 8
@@ -100,13 +103,15 @@ def _emit(nest: Nest) -> None:
     if output.shape.rank > 1:
         _emit_rows(nest.builder, mask, values[0], output)
     else:
-        _emit_elements(nest.builder, mask, values[0] if values else None, output)
+        _emit_elements(nest.builder, nest.target, mask, values[0] if values else None, output)
 
 
-def _emit_elements(b: ir.IRBuilder, mask: Array, values: Array | None, output: Array) -> None:
+def _emit_elements(b: ir.IRBuilder, target: Target, mask: Array, values: Array | None, output: Array) -> None:
     element = ir.IntType(8 * output.shape.element_type.dtype.itemsize)
     count = mask.shape.dimensions[0]
-    groups = count // _GROUP
+    together = compresses_lanes(target) and element.width in (32, 64)
+    size = target.lanes(element.width // 8) if together else _GROUP
+    groups = count // size
 
     def move(position: ir.Value, to: ir.Value) -> None:
         value = (
@@ -127,15 +132,28 @@ def _emit_elements(b: ir.IRBuilder, mask: Array, values: Array | None, output: A
                 move(b.add(first, I64(place)), before)
         return [b.add(done, b.lshr(sums, I64(56)))]
 
+    def vector(number: ir.Value, carried: list) -> list:
+        (done,) = carried
+        first, lanes = b.mul(number, I64(size)), ir.VectorType(element, size)
+        flags = b.load(element_address(b, mask.pointer, first, I8), align=1, typ=ir.VectorType(I8, size))
+        selected = b.icmp_unsigned("!=", flags, ir.Constant(flags.type, None))
+        if values is None:
+            start = first if element == I64 else b.trunc(first, element)
+            moved = b.add(broadcast_lanes(b, start, size), lane_numbers(element, size))
+        else:
+            moved = b.load(element_address(b, values.pointer, first, element), align=1, typ=lanes)
+        b.store(compressed(b, moved, selected), element_address(b, output.pointer, done, element), align=1)
+        return [b.add(done, b.zext(b.ctpop(b.bitcast(selected, ir.IntType(size))), I64))]
+
     def single(position: ir.Value, carried: list) -> list:
         (done,) = carried
         move(position, done)
         flag = b.load(element_address(b, mask.pointer, position, I8), align=1, typ=I8)
         return [b.add(done, b.zext(flag, I64))]
 
-    done = carried_loop(b, 0, groups, 1, [I64(0)], group, "groups") if groups else [I64(0)]
-    if count % _GROUP:
-        carried_loop(b, groups * _GROUP, count, 1, done, single, "rest")
+    done = carried_loop(b, 0, groups, 1, [I64(0)], vector if together else group, "groups") if groups else [I64(0)]
+    if count % size:
+        carried_loop(b, groups * size, count, 1, done, single, "rest")
 
 
 def _emit_rows(b: ir.IRBuilder, mask: Array, values: Array, output: Array) -> None:

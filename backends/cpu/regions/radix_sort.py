@@ -20,7 +20,7 @@ from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I1, I64, RegisterValue
-from ..nest_samples import samples
+from ..nest_samples import combining, samples
 
 # Shorter lines are merged faster than digits are counted.
 LEAST_ELEMENTS = 256
@@ -40,22 +40,14 @@ def _digits(key: SortKey) -> int:
 
 @samples(
     """
-    x = f64[300] parameter(0)
-    i = s32[300] parameter(1)
-    ROOT y = (f64[300], s32[300]) sort(x, i), dimensions={0}, is_stable=true, to_apply=less
+    x = s16[300] parameter(0)
+    ROOT y = s16[300] sort(x), dimensions={0}, to_apply=compare_s16
     """,
     """
-    x = f64[300,3] parameter(0)
-    i = s32[300,3] parameter(1)
-    ROOT y = (f64[300,3], s32[300,3]) sort(x, i), dimensions={0}, is_stable=true, to_apply=less
+    x = s16[300,3] parameter(0)
+    ROOT y = s16[300,3] sort(x), dimensions={0}, to_apply=compare_s16
     """,
-    calls="""less {
-      a = f64[] parameter(0)
-      b = f64[] parameter(1)
-      i = s32[] parameter(2)
-      j = s32[] parameter(3)
-      ROOT z = pred[] compare(a, b), direction=LT, type=TOTALORDER
-    }""",
+    calls=combining("compare", "s16[]", "pred[]", ", direction=LT"),
 )
 def emit_radix_sort(
     builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], spare: Sequence[Array], histograms: ir.Value

@@ -23,7 +23,7 @@ from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import Target
-from ..vectors import VectorLoop
+from ..vectors import VectorLoop, compresses_lanes
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
 from .vector_sort import emit_vector_sort, plan_vector_sort
 
@@ -59,10 +59,11 @@ def scratch_bytes(instruction: Instruction) -> int:
     if leaves(instruction.shape)[0].size == 0:
         return 0
     plan = plan_vector_sort(instruction, _line_size(instruction))
-    if plan is not None:
+    if plan is not None and not plan.only_divided:
         return plan.scratch_bytes
     line, copies = _line_bytes(instruction), 1 if _is_contiguous(instruction) else 2
-    return copies * line + (histogram_bytes(key) if (key := _radix_key(instruction)) is not None else 0)
+    others = copies * line + (histogram_bytes(key) if (key := _radix_key(instruction)) is not None else 0)
+    return max(others, plan.scratch_bytes) if plan is not None else others
 
 
 def _line_bytes(instruction: Instruction) -> int:
@@ -122,7 +123,7 @@ def emit_sort(nest: Nest) -> None:
     (dimension,) = instruction.attributes["dimensions"]
     sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
     plan = plan_vector_sort(instruction, size)
-    if plan is not None:
+    if plan is not None and (compresses_lanes(target) or not plan.only_divided):
         with loop_nest(b, sizes) as index:
 
             def at(component: Component) -> Index:
@@ -134,7 +135,7 @@ def emit_sort(nest: Nest) -> None:
     spare = _line_at(b, scratch, 0, operands, size)
     contiguous = _is_contiguous(instruction)
     own = None if contiguous else _line_at(b, scratch, _line_bytes(instruction), operands, size)
-    histograms = scratch_bytes(instruction) - (histogram_bytes(key) if key is not None else 0)
+    histograms = _line_bytes(instruction) * (1 if contiguous else 2)
     with loop_nest(b, sizes) as index:
         if own is None:
             line = Line(tuple(_row(output.seen_from(b, index), size) for output in outputs))

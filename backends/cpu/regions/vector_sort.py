@@ -16,30 +16,51 @@ from llvmlite import ir
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Component, least, multiply_base
-from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
 from ...llvm.types import I8, I32, I64, RegisterValue, integer_constant, lane_numbers, vector_of
 from ..nest_samples import combining, samples
+from ..quick_sort import emit_quick_sort
+from ..sorting_networks import Network
 from ..target import WIDEST_VECTOR_BYTES, Target
-from ..vectors import VectorLoop, tail_mask
+from ..vectors import VectorLoop, compresses_lanes, tail_mask
 
-# Longer lines with positions are sorted faster digit by digit, whose passes do not grow in number.
-_MOST_ELEMENTS_WITH_POSITIONS = 1 << 14
+# Longer lines with positions are sorted faster digit by digit, whose passes do not grow in number, than by merging.
+_MOST_MERGED_WITH_POSITIONS = 1 << 14
+# Fewer keys with positions beside them are sorted faster one by one, and fewer vectors of keys by merging than by division.
+_LEAST_WITH_POSITIONS_BESIDE = 17
+_LEAST_DIVIDED_VECTORS = 5
 
 
 @dataclass(frozen=True)
 class VectorSort:
-    """How a line is sorted: ``bits`` wide integers, of whom the low ``position_bits`` are the element's position."""
+    """How a line is sorted: ``bits`` wide integers, of whom the low ``position_bits`` are the element's position.
+
+    Where it does not fit into them it stands beside, in integers of its own. ``only_divided``: this is for processors alone
+    that can divide keys (quick_sort.py).
+    """
 
     key: SortKey
     size: int
     bits: int
     position_bits: int
+    has_positions_beside: bool = False
+    only_divided: bool = False
+
+    @property
+    def arrays(self) -> int:
+        """How many arrays of integers there are."""
+        return 1 + self.has_positions_beside
+
+    @property
+    def array_bytes(self) -> int:
+        """Memory for the integers; a vector may be read behind the last of them."""
+        return (-(-self.size * self.bits // 8 // WIDEST_VECTOR_BYTES) + 1) * WIDEST_VECTOR_BYTES
 
     @property
     def scratch_bytes(self) -> int:
-        """Memory for the integers, twice; a vector may be read behind the last of them."""
-        return 2 * (-(-self.size * self.bits // 8 // WIDEST_VECTOR_BYTES) + 1) * WIDEST_VECTOR_BYTES
+        """Memory for all of them, twice."""
+        return 2 * self.arrays * self.array_bytes
 
 
 def plan_vector_sort(sort: Instruction, size: int) -> VectorSort | None:
@@ -52,15 +73,22 @@ def plan_vector_sort(sort: Instruction, size: int) -> VectorSort | None:
     if len(sort.operands) == 1 and not order_counts:
         return VectorSort(key, size, key_bits, 0) if key_bits >= 32 else None
     position_bits = (size - 1).bit_length()
-    if key_bits + position_bits > 64 or size > _MOST_ELEMENTS_WITH_POSITIONS:
-        return None
-    return VectorSort(key, size, 32 if key_bits + position_bits <= 32 else 64, position_bits)
+    if key_bits + position_bits > 64:
+        is_long = size >= _LEAST_WITH_POSITIONS_BESIDE
+        return VectorSort(key, size, 64, 0, has_positions_beside=True, only_divided=True) if is_long else None
+    bits = 32 if key_bits + position_bits <= 32 else 64
+    return VectorSort(key, size, bits, position_bits, only_divided=size > _MOST_MERGED_WITH_POSITIONS)
 
 
 @samples(
     """
     x = s32[1000] parameter(0)
     ROOT y = s32[1000] sort(x), dimensions={0}, to_apply=compare_s32
+    """,
+    # So few that they are merged.
+    """
+    x = s32[13] parameter(0)
+    ROOT y = s32[13] sort(x), dimensions={0}, to_apply=compare_s32
     """,
     """
     x = s8[37,3] parameter(0)
@@ -86,11 +114,17 @@ def emit_vector_sort(
     scratch: ir.Value,
 ) -> None:
     """Sort one line of all operands into the outputs; ``at`` makes the index of a position on the line."""
-    line = _Line(builder, plan, target.lanes(plan.bits // 8))
-    half = builder.gep(scratch, [I64(plan.scratch_bytes // 2)], source_etype=I8)
-    line.load(operands[plan.key.operand], at, scratch)
-    keys, _ = line.merge(scratch, half)
-    line.store(operands, outputs, at, keys)
+    b, line = builder, _Line(builder, plan, target.lanes(plan.bits // 8))
+    memory = [b.gep(scratch, [I64(number * plan.array_bytes)], source_etype=I8) for number in range(2 * plan.arrays)]
+    arrays, others = memory[: plan.arrays], memory[plan.arrays :]
+    if compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
+        line.load(operands[plan.key.operand], at, arrays, in_runs=False)
+        emit_quick_sort(b, target, plan.bits, arrays, others, line.count_without_greatest(arrays[0]))
+        line.store(operands, outputs, at, arrays)
+    else:
+        line.load(operands[plan.key.operand], at, arrays, in_runs=True)
+        keys, _ = line.merge(arrays[0], others[0])
+        line.store(operands, outputs, at, [keys])
 
 
 class _Line:
@@ -98,27 +132,29 @@ class _Line:
         self.builder, self.plan, self.lanes = builder, plan, lanes
         self.scalar = ir.IntType(plan.bits)
         self.vector = vector_of(self.scalar, lanes)
+        self.network = Network(builder, lanes)
 
     # --- elements to keys, and back ---
 
-    def load(self, operand: Array, at: Callable, keys: ir.Value) -> None:
-        """Write the line's keys, each vector of them sorted; behind the last one stand the greatest there are."""
+    def load(self, operand: Array, at: Callable, arrays: list[ir.Value], in_runs: bool) -> None:
+        """Write the line's keys, ``in_runs`` each vector of them sorted; behind the last one stand the greatest there are."""
         b, plan, lanes = self.builder, self.plan, self.lanes
         elements = _bits_of(operand)
 
         def load(start: int | ir.Value, mask: ir.Value | None) -> None:
             position = Affine(start, 1)
-            order = order_bits if plan.position_bits else order_of_values
+            order = order_bits if plan.position_bits or plan.has_positions_beside else order_of_values
             values = order(b, plan.key, elements.load(b, at(position), lanes, mask))
             if values.type != self.vector:
                 values = b.zext(values, self.vector)
+            numbers = b.add(self._splat(start), lane_numbers(self.scalar, lanes))
             if plan.position_bits:
-                values = b.shl(values, integer_constant(self.vector, plan.position_bits))
-                numbers = b.add(self._splat(start), lane_numbers(self.scalar, lanes))
-                values = b.or_(values, numbers)
+                values = b.or_(b.shl(values, integer_constant(self.vector, plan.position_bits)), numbers)
             if mask is not None:
                 values = b.select(mask, values, integer_constant(self.vector, -1))
-            b.store(self._sorted(values), self._at(keys, start), align=self.scalar.width // 8)
+            record = [values, numbers] if plan.has_positions_beside else [values]
+            for value, array in zip(self.network.sorted(record) if in_runs else record, arrays):
+                b.store(value, self._at(array, start), align=self.scalar.width // 8)
 
         whole, rest = divmod(plan.size, lanes)
         if whole:
@@ -127,16 +163,33 @@ class _Line:
         if rest:
             load(whole * lanes, tail_mask(lanes, rest))
 
-    def store(self, operands: list[Array], outputs: list[Array], at: Callable, keys: ir.Value) -> None:
+    def count_without_greatest(self, keys: ir.Value) -> ir.Value:
+        """The number of keys without vectors of the greatest at the end, which are in order: what stands for nothing is so."""
         b, plan = self.builder, self.plan
-        key_array = Array(keys, Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
+        greatest = ((1 << max(8, plan.key.element_type.bits)) - 1) << plan.position_bits
+        flags = ir.IntType(self.lanes)
+        with while_loop(b, [I64(-(-plan.size // self.lanes) * self.lanes)], "greatest", most=plan.size) as loop:
+            (count,) = loop.values
+            loop.leave_unless(b.icmp_signed(">", count, I64(0)))
+            before = b.sub(count, I64(self.lanes))
+            vector = b.load(self._at(keys, before), typ=self.vector, align=self.scalar.width // 8)
+            are_greatest = b.icmp_unsigned(">=", vector, integer_constant(self.vector, greatest))
+            loop.leave_unless(b.icmp_unsigned("==", b.bitcast(are_greatest, flags), flags(-1)))
+            loop.carry([before])
+        return least(b, count, plan.size)
+
+    def store(self, operands: list[Array], outputs: list[Array], at: Callable, arrays: list[ir.Value]) -> None:
+        b, plan = self.builder, self.plan
+        last = Array(arrays[-1], Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
 
         def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
-            values = key_array.load(b, (component,), lanes, mask)
-            if not plan.position_bits:
+            values = last.load(b, (component,), lanes, mask)
+            if not plan.position_bits and not plan.has_positions_beside:
                 _bits_of(outputs[0]).store(b, at(component), value_of_order(b, plan.key, values), lanes, mask)
                 return
-            positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
+            positions = values
+            if plan.position_bits:
+                positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
             if plan.bits < 64:
                 positions = b.zext(positions, vector_of(I64, lanes))
             for operand, output in zip(operands, outputs):
@@ -151,7 +204,7 @@ class _Line:
         b = self.builder
         scalar = start if self.scalar.width == 64 else b.trunc(start, self.scalar)
         first = b.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, I32(0))
-        return self._shuffle(first, first, [0] * self.lanes)
+        return self.network.shuffled(first, [0] * self.lanes)
 
     # --- runs ---
 
@@ -190,7 +243,8 @@ class _Line:
             more_left, more_right = b.icmp_signed("<", left, middle), b.icmp_signed("<", right, end)
             smaller = b.icmp_unsigned("<=", left_key, right_key)
             take_left = b.or_(b.not_(more_right), b.and_(more_left, smaller))
-            lower, upper = self._merged(held, self._load(source, b.select(take_left, left, right)))
+            other = self._load(source, b.select(take_left, left, right))
+            [lower], [upper] = self.network.merged([held], [other])
             self._store(target, place, lower)
             taken = b.zext(take_left, I64)
             return [upper, b.add(left, taken), b.add(right, b.sub(I64(1), taken))]
@@ -213,47 +267,6 @@ class _Line:
 
     def _store(self, keys: ir.Value, number: ir.Value, value: ir.Value) -> None:
         self.builder.store(value, self._vector_at(keys, number), align=self.scalar.width // 8)
-
-    # --- networks within registers ---
-
-    def _sorted(self, value: ir.Value) -> ir.Value:
-        """A vector with its lanes in order: bitonic runs of 2, 4, ... lanes are sorted, every other one downwards."""
-        length = 2
-        while length <= self.lanes:
-            distance = length // 2
-            while distance:
-                value = self._exchanged(value, distance, [bool(lane & length) for lane in range(self.lanes)])
-                distance //= 2
-            length *= 2
-        return value
-
-    def _merged(self, first: ir.Value, second: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The lower and the upper half, in order, of two vectors in order."""
-        backwards = self._shuffle(second, second, range(self.lanes - 1, -1, -1))
-        halves = self._low_and_high(first, backwards)
-        upwards = [False] * self.lanes
-        distance = self.lanes // 2
-        while distance:
-            halves = [self._exchanged(half, distance, upwards) for half in halves]
-            distance //= 2
-        return halves[0], halves[1]
-
-    def _exchanged(self, value: ir.Value, distance: int, downwards: list[bool]) -> ir.Value:
-        """Pairs of lanes at a distance in order: the smaller one in the lower lane, or, downwards, in the upper."""
-        lanes = range(self.lanes)
-        other = self._shuffle(value, value, [lane ^ distance for lane in lanes])
-        low, high = self._low_and_high(value, other)
-        takes_high = [bool(lane & distance) != down for lane, down in zip(lanes, downwards)]
-        return self._shuffle(low, high, [lane + self.lanes * high for lane, high in zip(lanes, takes_high)])
-
-    def _low_and_high(self, first: ir.Value, second: ir.Value) -> list[ir.Value]:
-        """The smaller and the greater one in each lane."""
-        less = self.builder.icmp_unsigned("<", first, second)
-        return [self.builder.select(less, first, second), self.builder.select(less, second, first)]
-
-    def _shuffle(self, first: ir.Value, second: ir.Value, lanes) -> ir.Value:
-        mask = ir.Constant(ir.VectorType(I32, self.lanes), [I32(lane) for lane in lanes])
-        return self.builder.shuffle_vector(first, second, mask)
 
 
 def _bits_of(array: Array) -> Array:

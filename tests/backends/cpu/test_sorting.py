@@ -1,0 +1,80 @@
+"""Sorting by keys: all ways of it, on what may go wrong in them."""
+
+import numpy as np
+import pytest
+from phlox import jit
+from phlox.backends.cpu import quick_sort
+from phlox.backends.cpu.regions import sort, vector_sort
+
+SIZES = (1, 2, 3, 8, 16, 17, 33, 64, 65, 129, 300, 513, 1500, 20_000)
+ORDERS = ("random", "few", "equal", "sorted", "reversed", "pipe", "special", "bits")
+
+
+def numbers(dtype, size, order, random):
+    """So many numbers that lie in this order."""
+    dtype = np.dtype(dtype)
+    is_float = dtype.kind == "f"
+    if is_float:
+        x = random.normal(size=size)
+    else:
+        limits = np.iinfo(dtype)
+        x = random.integers(limits.min, limits.max, size, endpoint=True, dtype=dtype)
+    if order == "few":
+        x = np.floor(x) if is_float else x % 3
+    elif order == "equal":
+        x = np.full(size, x[0])
+    elif order == "sorted":
+        x = np.sort(x)
+    elif order == "reversed":
+        x = np.sort(x)[::-1]
+    elif order == "pipe":
+        x = np.concatenate([np.sort(x)[::2], np.sort(x)[1::2][::-1]])
+    elif order == "special":
+        ends = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0] if is_float else [limits.min, limits.max, 0, 1]
+        x = random.choice(np.array(ends, dtype), size)
+    elif order == "bits":
+        x = (
+            np.ldexp(1.0, random.integers(-60, 60, size))
+            if is_float
+            else x >> random.integers(0, 8 * dtype.itemsize, size).astype(dtype)
+        )
+    return np.ascontiguousarray(x.astype(dtype))
+
+
+def assert_sorts(functions, x, random):
+    ascending, positions, selected = functions
+    mask = random.random(x.size) < 0.4
+    np.testing.assert_array_equal(ascending(x), np.sort(x))
+    np.testing.assert_array_equal(positions(x), np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(selected(x, mask), np.sort(x[mask]))
+
+
+def functions():
+    return jit(lambda x: np.sort(x)), jit(lambda x: np.argsort(x, kind="stable")), jit(lambda x, m: np.sort(x[m]))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2", "u1"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_order(dtype, size):
+    random, compiled = np.random.default_rng(size), functions()
+    for order in ORDERS:
+        assert_sorts(compiled, numbers(dtype, size, order, random), random)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4"])
+def test_pivots_that_have_been_bad_for_too_long(dtype, monkeypatch):
+    """The middle between the extremes is taken then: from the beginning on, where no level counts as usual."""
+    monkeypatch.setattr(quick_sort, "_LEVELS_PER_BIT", 0)
+    random, compiled = np.random.default_rng(0), functions()
+    for order in ORDERS:
+        assert_sorts(compiled, numbers(dtype, 3001, order, random), random)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2"])
+@pytest.mark.parametrize("size", [16, 100, 1500])
+def test_processors_that_cannot_divide(dtype, size, monkeypatch):
+    for module in (sort, vector_sort):
+        monkeypatch.setattr(module, "compresses_lanes", lambda target: False)
+    random, compiled = np.random.default_rng(0), functions()
+    for order in ORDERS:
+        assert_sorts(compiled, numbers(dtype, size, order, random), random)
