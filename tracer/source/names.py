@@ -190,6 +190,13 @@ def _note(node: ast.AST, found: Found) -> list[ast.AST]:
     return around_scope(node)
 
 
+def forget_found(roots: Iterable[ast.AST]) -> None:
+    """To be called when nodes have been changed before anything is written anew."""
+    for root in roots:
+        for node in ast.walk(root):
+            vars(node).pop(_FOUND, None)
+
+
 def bound_names(roots: Iterable[ast.AST]) -> set[str]:
     """The names that are assigned, deleted or otherwise bound in this scope, as they were before anything was written anew."""
     return set().union(*[found_in(root).bound for root in roots])

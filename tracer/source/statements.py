@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from .assignments import Assignments
 from .expressions import HELPERS, Expressions, helper, later, located
 from .generators import is_generator, split
+from .hoisting import hoisted
 from .liveness import Bindings, Liveness
 from .names import (
     DEFINITIONS,
@@ -42,6 +43,9 @@ class Statements(Assignments):
         parameters = {argument.arg for argument in arguments}
         body = function.body
         marked = marked_nodes(body)
+        if any(type(node) is ast.NamedExpr for node in marked):
+            body = function.body = hoisted(body)
+            marked = marked_nodes(body)
         self.global_names, self.outer_names = declared(marked, ast.Global), declared(marked, ast.Nonlocal)
         self.locals = (bound_names(body) | parameters) - self.global_names - self.outer_names
         read, rebound = shared_names(marked)

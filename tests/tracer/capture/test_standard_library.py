@@ -5,6 +5,7 @@ import functools
 import heapq
 import itertools
 import operator
+from collections import deque
 
 import numpy as np
 import pytest
@@ -244,6 +245,33 @@ def groups(x):
     for is_great, group in itertools.groupby(x, lambda value: value > 2):
         runs.append((is_great, sum(1 for _ in group)))
     return runs, [(key, len(list(group))) for key, group in itertools.groupby(np.sort(x) // 2)]
+
+
+# --- deques ---
+
+
+@program
+def turned(x):
+    queue, some = deque(x[:6]), deque()
+    queue.rotate(int(x[1]) - 3)
+    for value in x:
+        if value > 1:
+            some.append(value)
+    some.rotate(2)
+    for value in x:
+        some.rotate(-1 if value > 2 else 3)
+    empty = deque()
+    empty.rotate(int(x[0]))
+    return queue, some, empty
+
+
+@program
+def counted_out(x):
+    circle, out = deque(range(8)), []
+    while circle:
+        circle.rotate(-int(x[len(circle) - 1]))
+        out.append(circle.popleft())
+    return out
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from .... import hlo
 from ...recording import pytree
 from .. import places
 from ..calls.dispatch import LIST_METHODS, call, implements
-from .access import change, items_of, sliced
-from .runs import is_open_list
+from .access import change, gathered, is_unknown, items_of, sliced
+from .runs import Run, instruction_of, is_open_list, settled, type_of_items
 
 
 class TracedDeque(list):
@@ -105,10 +106,21 @@ def _popleft(holder: TracedDeque) -> Any:
 @implements(TracedDeque.rotate)
 def _rotate(holder: TracedDeque, count: int = 1) -> None:
     items = items_of(holder)
-    if is_open_list(items):
-        raise NotImplementedError("deque.rotate, where the program decides on the length, is not implemented")
-    count = count % len(items) if items else 0
-    change(holder, items[-count:] + items[:-count] if count else items)
+    if is_open_list(items) or is_unknown(count):
+        change(holder, [_rotated(settled(items), count)] if type_of_items(items) is not None else [])
+    elif items and (count := int(count) % len(items)):
+        change(holder, items[-count:] + items[:-count])
+
+
+def _rotated(run: Run, count: Any) -> Run:
+    length = hlo.maximum(instruction_of(run.length), 1)
+
+    def position_of(rows: hlo.Instruction) -> hlo.Instruction:
+        divisor = hlo.full_like(rows, length)
+        rest = hlo.remainder(hlo.subtract(rows, hlo.full_like(rows, instruction_of(count))), divisor)
+        return hlo.select(hlo.lt(rest, 0), hlo.add(rest, divisor), rest)
+
+    return gathered(run, position_of, run.length)
 
 
 @implements(TracedDeque.copy)
