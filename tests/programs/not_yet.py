@@ -18,5 +18,4 @@ NOT_YET = {
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",
-    "state.count_values": "error: Python needs a hash and finds a traced value",
 }

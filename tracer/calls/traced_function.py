@@ -352,7 +352,7 @@ class _Outputs:
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
         self.trace, self.arguments, self.roots = trace, arguments, roots
         self.outputs: list[Output] = []
-        self._numbers: dict[int, int] = {}
+        self._numbers: dict[int, tuple[int, Any]] = {}
 
     def is_leaf(self, value: Any) -> bool:
         """Whether a value is one leaf, even if it can be taken apart."""
@@ -381,11 +381,11 @@ class _Outputs:
     def _array(self, leaf: TracedArray) -> Output:
         if leaf.storage in self.arguments:
             return Output("argument", self.arguments[leaf.storage])
-        identity = id(leaf if leaf.storage is None else leaf.storage)
-        if identity not in self._numbers:
-            self._numbers[identity] = len(self.roots)
+        identity = leaf if leaf.storage is None else leaf.storage
+        if id(identity) not in self._numbers:
+            self._numbers[id(identity)] = len(self.roots), identity  # which stays, and its id with it
             self.roots.append(leaf.recorded(self.trace))
-        return Output(_result_kind(leaf), self._numbers[identity])
+        return Output(_result_kind(leaf), self._numbers[id(identity)][0])
 
 
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:

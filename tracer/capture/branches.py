@@ -96,6 +96,7 @@ def decide(
     concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
     for side in sides:
         concerned.update({key: value for key, value in side.places.items() if key not in concerned})
+    _put_items_into_contents(concerned, sides)
     recipes = []
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
@@ -127,6 +128,27 @@ def decide(
     returned = value(arrays)
     _note_shared(returned, results, sides)
     return outcome_of(code(arrays), possible, returned)
+
+
+def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Sequence[_Side]) -> None:
+    """Of a dict of which one side changes what it holds as a whole, the items that the other one changes are part of that."""
+    for key, (place, old) in list(concerned.items()):
+        if not isinstance(place, _places.Contents) or not isinstance(place.holder, dict):
+            continue
+        items = {
+            one: item.index
+            for one, (item, _) in concerned.items()
+            if isinstance(item, _places.Item) and item.holder is place.holder
+        }
+        for side in sides:
+            contents = side.values.setdefault(key, dict(old))
+            for one, index in items.items():
+                if side.values.get(one, UNBOUND) is not UNBOUND:
+                    contents[index] = side.values[one]
+                elif one in side.values:
+                    contents.pop(index, None)
+        for one in items:
+            del concerned[one]
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:

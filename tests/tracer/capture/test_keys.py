@@ -459,7 +459,7 @@ def test_arguments_are_changed():
 TABLE = {1: 0, 2: 0}
 
 
-def test_a_dict_from_outside_keeps_its_keys():
+def test_an_item_of_a_dict_from_outside():
     @jit
     def count(x):
         TABLE[int(x[0])] += 1

@@ -41,7 +41,7 @@ def behind_elif(x):
 @program
 def in_a_condition_of_a_loop(x):
     i = 0
-    while i < 5 and ((v := x[i]) < 0.9 or (w := x[i + 1]) < 0.5):
+    while i < 5 and ((v := x[i]) < 0.9 or (w := x[i + 1]) < 0.5 < w + 1):
         i += 1
     return i, v
 
@@ -51,8 +51,8 @@ def on_both_sides(x):
     total, out = 0.0, np.zeros(6)
     for k, v in enumerate(x):
         total += (w := v * 2) if v > 0.5 else (w := v * 3)
-        out[k] = (t := w - 1) if w > 1 and (u := w * w) < 3 else (t := 0.5)
-    return total, w, t, out, (z := x[0]) if x[1] > 0.5 else (z := 2.0)
+        out[k] = (t := w - 1) if w > 1 and (u := w * w) < 3 > u else (t := 0.5)
+    return total, w, t, out, z if x[1] > 0.5 and (z := x[0]) < 2 else (z := 2.0)
 
 
 @program

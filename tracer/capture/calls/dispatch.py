@@ -33,6 +33,7 @@ from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured
+from ..outside.containers import OutsideDict
 from ..outside.kinds import OUTSIDE_CONTAINERS
 from ..outside.surroundings import current_surroundings
 from .numpy_calls import call_numpy, of_numpy
@@ -109,6 +110,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.__get__(args[0]), *args[1:], **kwargs)
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
         return SPECIAL_METHODS[function.__name__](function.__self__, *args)
+    if kind is types.MethodType and isinstance(function.__self__, OutsideDict) and function.__name__ in DICT_METHODS:
+        if _is_keyed_call(function, function.__self__, args):
+            return DICT_METHODS[function.__name__](function.__self__, *args, **kwargs)
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__
         if type(inner) is types.FunctionType:

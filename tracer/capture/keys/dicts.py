@@ -21,7 +21,7 @@ from ..lists.functions import mapped
 from ..lists.runs import element, instruction_of, instructions, is_open_list, length_of, made, number_of, plus, settled
 from ..loops.iteration import is_captured
 from ..loops.unrolling import for_
-from ..outside.containers import OutsideDict
+from ..outside.containers import DictContents, OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
 from ..texts import concrete
@@ -42,7 +42,7 @@ _NONE = object()
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
     """Give a dict or a set other contents."""
-    place = places.Contents(holder)
+    place = (DictContents if isinstance(holder, OutsideDict) else places.Contents)(holder)
     places.note(place)
     place.set(contents)
 
@@ -122,46 +122,17 @@ def one_of(values: list[Any], number: TracedArray) -> Any:
 
 def set_item(holder: dict, key: Any, value: Any) -> None:
     """``holder[key] = value``"""
-    if isinstance(holder, OutsideDict):
-        _set_item_outside(holder, key, value)
-        return
     change(holder, {OPEN: put_behind(as_they_are(holder), key, value)})
-
-
-def _set_item_outside(holder: OutsideDict, key: Any, value: Any) -> None:
-    """A dict from outside keeps its keys, which are looked at before each call."""
-    require_hashable(key)
-    known = list(holder)
-    at = found([(one, None) for one in known], key)
-    message = (
-        f"{holder.path.text}, a dict from outside, gets a key that the program computes and that it does not have yet: this is "
-        "not implemented. Make it an argument of the function"
-    )
-    if at is None:
-        raise NotImplementedError(message)
-    require_trace().add_error_flag(hlo.not_(at[2]), NotImplementedError, message)
-    for number, one in enumerate(known):
-        is_it = _truth(hlo.eq(at[1], hlo.constant(np.int64(number))))
-        holder[one] = choose(is_it, lambda: value, lambda one=one: holder[one])
 
 
 def delete_item(holder: dict, key: Any) -> None:
     """``del holder[key]``"""
-    _require_own_keys(holder)
     at = found(entries_of(holder), key)
     if at is None:
         raise _missing(key)
     run, place, is_there = at
     raise_where(hlo.not_(is_there), KeyError(key))
     change(holder, {OPEN: without_row(run, place)})
-
-
-def _require_own_keys(holder: dict) -> None:
-    if isinstance(holder, OutsideDict):
-        raise NotImplementedError(
-            f"{holder.path.text}, a dict from outside, loses a key that the program computes: this is not implemented. Make it "
-            "an argument of the function"
-        )
 
 
 def contains_key(holder: Any, key: Any) -> Any:
@@ -174,7 +145,6 @@ def contains_key(holder: Any, key: Any) -> Any:
 
 def set_default(holder: dict, key: Any, default: Any) -> Any:
     """The value under a key, the default where there was none, which is put there then."""
-    _require_own_keys(holder)
     entries, place = stored(entries_of(holder), key, default, replaces=False)
     change(holder, {OPEN: entries})
     return value_at(entries[0], place)
@@ -204,7 +174,6 @@ def setdefault(holder: dict, key: Any, default: Any = None) -> Any:
 
 @_method("pop")
 def pop(holder: dict, key: Any, default: Any = _NONE) -> Any:
-    _require_own_keys(holder)
     at = found(entries_of(holder), key)
     if at is None:
         if default is _NONE:
@@ -226,7 +195,6 @@ def _end(run: Any) -> Instruction:
 
 @_method("popitem")
 def popitem(holder: dict) -> tuple:
-    _require_own_keys(holder)
     error = KeyError("popitem(): dictionary is empty")
     entries = entries_of(holder)
     if not entries:

@@ -15,6 +15,7 @@ from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
 from ..keys.views import entries_of
+from ..outside.containers import OutsideDict
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
@@ -77,7 +78,9 @@ AS_RESULTS.append(with_results)
 
 
 def _is_replaced(value: Any) -> bool:
-    return type(value) in (TracedDeque, Run, set, frozenset, Counter) or is_open_list(value) or is_open_dict(value)
+    if type(value) in (TracedDeque, Run, set, frozenset, Counter) or is_open_list(value):
+        return True
+    return is_open_dict(value) and not isinstance(value, OutsideDict)  # which is the user's own
 
 
 def _result(value: Any) -> ContainerResult:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ...outside.guards import SameKeys, SameLength, SameType
 from ...outside.paths import MISSING, Item, Length, Path
 from ...outside.policy import HiddenNeeded
+from .. import places
+from ..entries import is_open_dict
 from ..places import UNBOUND, Place, is_journaling, note
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 KINDS = (dict, list, OrderedDict, defaultdict)
 
 
-class _DictItem(Place):
+class _DictItem(places.Item):
     """What is under a key of such a dict."""
 
     def __init__(self, holder: OutsideDict, index: Any) -> None:
@@ -34,14 +36,24 @@ class _DictItem(Place):
         return id(self.holder), self.index
 
     def get(self) -> Any:
-        value = self.holder.value(self.index)
+        value = MISSING if is_open_dict(self.holder) else self.holder.value(self.index)
         return UNBOUND if value is MISSING else value
 
     def set(self, value: Any) -> None:
+        if is_open_dict(self.holder):
+            return
         if value is not UNBOUND:
             dict.__setitem__(self.holder, self.index, value)
         elif dict.__contains__(self.holder, self.index):
             dict.__delitem__(self.holder, self.index)
+
+
+class DictContents(places.Contents):
+    """All that such a dict holds."""
+
+    def set(self, value: Any) -> None:
+        dict.clear(self.holder)
+        dict.update(self.holder, value)
 
 
 class _ListItems(Place):
@@ -211,6 +223,9 @@ class OutsideDict(dict):
     # --- what becomes of it ---
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        if is_open_dict(self):
+            yield "contents", self.path, dict(self)
+            return
         for key in self.original:
             if key in self.removed or not dict.__contains__(self, key):
                 yield "write", Item(self.path, key), MISSING

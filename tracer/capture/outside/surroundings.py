@@ -43,6 +43,7 @@ from ...recording.intervals import SMALL, number_form_key
 from ...recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
 from ...recording.program import Capture
 from ...recording.trace import Trace
+from ..entries import is_open_set
 from . import streams
 from .arguments import ArgumentContainers
 from .kinds import OUTSIDE_CONTAINERS, container_for
@@ -435,8 +436,8 @@ class Surroundings:
                     "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"
                 )
         for path, before, made in self._sets:
-            if made != before:
-                found.append(("contents", path, list(made)))
+            if is_open_set(made) or made != before:
+                found.append(("contents", path, made if is_open_set(made) else list(made)))
         self._check_numbers(found)
         return found
 
