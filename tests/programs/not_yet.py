@@ -17,5 +17,4 @@ NOT_YET = {
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
-    "short_arrays.shape_assigned": "error: NotImplementedError: the shape of argument x is assigned...",
 }

@@ -230,9 +230,8 @@ def _record(
         for storage in unique:
             storage.is_from_outside = True
         args, kwargs = form.put_together(values)
-        for (name, structure), argument in zip(form.structures, (*args, *kwargs.values())):
-            if structure is not pytree.LEAF:
-                surroundings.containers.add(name, argument)
+        for (name, _), argument in zip(form.structures, (*args, *kwargs.values())):
+            surroundings.containers.add(name, argument)
         try:
             with _handling_as_before(trace):
                 result = surroundings.entered(function)(*args, **kwargs)

@@ -192,11 +192,16 @@ class TracedArray(ArrayMethods, Operators):
     def shape(self, shape: Any) -> None:
         """As `ndarray.shape`, which changes the array itself: the handle becomes a view of what it was."""
         if self.storage is not None and self.storage.is_from_outside:
-            raise NotImplementedError(
-                f"the shape of {self.storage.origin} is assigned to, which would change the caller's array: use .reshape(...)"
-            )
+            trace, name = require_trace(), self.storage.origin or "an array from outside"
+            if trace.parent is not None or not name.startswith("argument "):
+                raise NotImplementedError(
+                    f"{name} gets another shape in a loop or a branch, or is no argument: use .reshape(...)"
+                )
+            trace.program.compares_arrays = True  # another argument may be the same array
         if self.element_strides != row_major_strides(self.shape):
-            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy instead.")
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+            )
         old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
         old._view = self._view
         new = FUNCTIONS[np.reshape](old, shape)

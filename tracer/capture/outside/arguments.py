@@ -8,6 +8,7 @@ from typing import Any
 
 from ...outside.paths import MISSING, Argument, Attribute, Item, Path
 from ...recording import pytree
+from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ..entries import is_open_dict
 
@@ -19,12 +20,15 @@ class ArgumentContainers:
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Any, Path, Any]] = {}
+        self._arrays: list[tuple[TracedArray, Path, tuple[int, ...]]] = []  # with the shapes that they had
 
     def add(self, name: str, value: Any) -> None:
         """An argument, which may be a container."""
         self._add(value, Argument(name))
 
     def _add(self, value: Any, path: Path) -> None:
+        if isinstance(value, TracedArray) and not value.is_scalar:
+            self._arrays.append((value, path, value.shape))
         if value is None or pytree.flatten(value)[1] is pytree.LEAF:
             return
         held = _held(value)
@@ -38,7 +42,12 @@ class ArgumentContainers:
         return None if found is None else found[1]
 
     def effects(self) -> Iterator[Effect]:
-        """What is to be done to the caller's containers. Raises TracerError for one that cannot be changed."""
+        """What is to be done to the caller's containers and arrays. Raises TracerError for one that cannot be changed."""
+        for array, path, before in self._arrays:
+            if array.shape != before:
+                if any(other is not array and other.root_storage is array.root_storage for other, *_ in self._arrays):
+                    raise TracerError(f"the shape of {path.text}, which is another argument, too, is assigned to: use .reshape")
+                yield "write", Attribute(path, "shape"), array.shape
         for value, path, before in self._found.values():
             now = _held(value)
             if list(before) == list(now) and all(now[key] is held for key, held in before.items()):
