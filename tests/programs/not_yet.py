@@ -13,7 +13,6 @@ NOT_YET = {
     "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "linear_algebra.determinant_by_elimination": "error: TracerError: a list is changed that is one of several, o...",
     "number_theory.trial_division": "type: the result[1] is int64 instead of int",
-    "numerics_lab.admm_lasso": "error: ConcretizationError: The traced value s64[] is used as t...",
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",

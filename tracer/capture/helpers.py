@@ -44,6 +44,7 @@ __all__ = [
     "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
     "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
     "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "unpacked", "value", "while_",
+    "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -309,6 +310,14 @@ def spread(value: Any) -> Any:
     """What stands behind a star among elements or arguments."""
     value = starred(value)
     return list_access.elements_of(value) if is_open_list(value) else value
+
+
+def zipped(function: Any, value: Any) -> Any:
+    """``zip(*value)``, if the function is `zip`."""
+    value = starred(value)
+    if function is zip and is_open_list(value) and not isinstance(call(len, value), int):
+        return iter(list_access.zipped(value))
+    return call(function, *spread(value))
 
 
 def starred(value: Any) -> Any:

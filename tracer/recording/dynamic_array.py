@@ -165,6 +165,8 @@ class DynamicArray(TracedArray):
         )  # fmt: skip
 
     def __iter__(self) -> Any:
+        if self.ndim and isinstance(self.shape[0], int):
+            return (self[position] for position in range(self.shape[0]))
         raise ConcretizationError(
             self, "in a Python iteration", "Use fori_loop(0, x.shape[0], ...) or scan(...), which index it."
         )

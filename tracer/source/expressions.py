@@ -126,6 +126,9 @@ class Expressions:
             self.visit_parts(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return node
+        if isinstance(node.func, ast.Name) and node.func.id == "zip" and len(node.args) == 1 and not node.keywords:
+            if isinstance(node.args[0], ast.Starred):
+                return helper("zipped", node, node.func, node.args[0].value)
         function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
         return located(_spread(ast.Call(function, [node.func, *node.args], node.keywords), node.args), node)
 

@@ -13,7 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..lists.access import equal_rows, gathered
-from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of_pair, row_of
+from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of, row_of
 from ..lists.runs import (
     Run,
     element,
@@ -55,18 +55,18 @@ def require_hashable(key: Any) -> None:
 
 
 def keys_of(run: Run) -> Run:
-    kind, _ = parts_of_pair(run.type)
+    kind, _ = parts_of(run.type)
     return made(kind, instructions(run)[: len(kind.columns)], run.length, run.form.place, run.start)
 
 
 def values_of(run: Run) -> Run:
-    keys, kind = parts_of_pair(run.type)
+    keys, kind = parts_of(run.type)
     return made(kind, instructions(run)[len(keys.columns) :], run.length, run.form.place, run.start)
 
 
 def place_of_key(run: Run, key: Any) -> Instruction | None:
     """The row in which a key stands, one behind all entries where it stands in none; None where it cannot be there."""
-    keys, given = parts_of_pair(run.type)[0], element_type(key)
+    keys, given = parts_of(run.type)[0], element_type(key)
     kind = joined_type(keys, given)
     if kind is None or not keys.columns and kind != keys:
         return None
@@ -186,7 +186,7 @@ def _written(column: Instruction, part: Instruction, row: Instruction) -> Instru
 
 def _require_one_kind(had: ElementType, kind: ElementType, key: Any) -> None:
     """Keys stay what they are: an integer among floats would be one of them."""
-    before, after = parts_of_pair(had)[0].numbers, parts_of_pair(kind)[0].numbers
+    before, after = parts_of(had)[0].numbers, parts_of(kind)[0].numbers
     given = element_type(key).numbers
     for one, both, other in zip(before, after, given):
         kinds = [number.shape.element_type.kind for number in (one, both, other) if number is not None]

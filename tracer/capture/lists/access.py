@@ -11,7 +11,7 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython
 from .. import places
-from .elements import element_type, joined_type
+from .elements import element_type, joined_type, parts_of
 from .runs import (
     Run,
     array_of,
@@ -361,6 +361,21 @@ def elements_of(holder: list) -> list[Any]:
     if not isinstance(length, int):
         raise ConcretizationError(length, "as the number of elements behind a star", HINTS["range"])
     return [item_at(items, place) for place in range(length)]
+
+
+def zipped(holder: list) -> list[tuple]:
+    """``zip(*holder)``: a tuple of each part of the elements."""
+    run = settled(items_of(holder))
+    kinds, pending = parts_of(run.type), instructions(run)
+    if not kinds:
+        raise NotImplementedError(f"zip(*x) of a list of {run.type} whose length the program decides is not implemented")
+    leave_empty_to_python(run, "zip(*x)")
+    found = []
+    for kind in kinds:
+        count = len(kind.columns)
+        found.append((made(kind, pending[:count], run.length, run.form.place, run.start),))
+        del pending[:count]
+    return found
 
 
 def _unpacking_message(count: int, behind: int | None, too_few: bool) -> str:

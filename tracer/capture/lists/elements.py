@@ -126,14 +126,14 @@ def element_type(value: Any) -> ElementType:
     return ElementType(structure, tuple(forms), tuple(numbers))
 
 
-def parts_of_pair(kind: ElementType) -> tuple[ElementType, ElementType]:
-    """The types of both parts of elements that are pairs."""
-    first, second = kind.structure[2]
-    count = _leaf_count(first)
-    return (
-        ElementType(first, kind.leaves[:count], kind.numbers[:count]),
-        ElementType(second, kind.leaves[count:], kind.numbers[count:]),
-    )
+def parts_of(kind: ElementType) -> list[ElementType]:
+    """The types of the parts of elements that are tuples or lists; there are none where they are something else."""
+    found, place = [], 0
+    for structure in kind.structure[2] if type(kind.structure) is tuple and kind.structure[0] in (tuple, list) else ():
+        end = place + _leaf_count(structure)
+        found.append(ElementType(structure, kind.leaves[place:end], kind.numbers[place:end]))
+        place = end
+    return found
 
 
 def _leaf_count(structure: Any) -> int:
@@ -142,7 +142,7 @@ def _leaf_count(structure: Any) -> int:
 
 def key_columns(kind: ElementType) -> int:
     """How many columns hold the keys of entries, (key, value)."""
-    return len(parts_of_pair(kind)[0].columns)
+    return len(parts_of(kind)[0].columns)
 
 
 def joined_type(first: ElementType | None, second: ElementType | None) -> ElementType | None:
