@@ -5,7 +5,10 @@ import pytest
 
 from .test_keys import check
 
-CALLS = [(np.array(values),) for values in ([0.3, 0.95, 0.6, 0.1, 0.8, 0.5], [0.1] * 6, [0.99, 0.9, 0.7, 0.9, 0.2, 0.95])]
+CALLS = [
+    (np.array(values),)
+    for values in ([0.25, 0.9375, 0.625, 0.125, 0.75, 0.5], [0.125] * 6, [0.875, 0.75, 0.625, 0.9375, 0.25, 1.0])
+]
 PROGRAMS = []
 
 
