@@ -17,7 +17,7 @@ from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.lists.results import with_results
-from ..capture.outside.objects import class_of
+from ..capture.outside.objects import class_of, end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
 from ..capture.raising import is_raised_by_user, record_raise
 from ..capture.shared_containers import with_shared
@@ -230,7 +230,9 @@ def _record(
         for storage in unique:
             storage.is_from_outside = True
         args, kwargs = form.put_together(values)
-        for (name, _), argument in zip(form.structures, (*args, *kwargs.values())):
+        for (name, structure), argument in zip(form.structures, (*args, *kwargs.values())):
+            if structure is not pytree.LEAF:
+                follow_argument(surroundings, argument)
             surroundings.containers.add(name, argument)
         try:
             with _handling_as_before(trace):
@@ -291,6 +293,7 @@ def _finish(
     roots: list[hlo.Instruction] = []
     program, surroundings = trace.program, trace.program.surroundings
     surroundings.is_finished = True
+    end_following(trace)
     changes = surroundings.effects()
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)

@@ -118,8 +118,11 @@ def getattr_(holder: Any, name: str) -> Any:
         return call(method, found, holder, kind)
     if path is not None:
         return surroundings.attribute(holder, path, name)
-    if found is not MISSING and name not in getattr(holder, "__dict__", ()):
-        return _of_class(surroundings, holder, kind, name, found)
+    if name not in getattr(holder, "__dict__", ()):
+        if found is not MISSING:
+            return _of_class(surroundings, holder, kind, name, found)
+        if (method := _user_method(holder, "__getattr__")) is not None:
+            return call(method, holder, name)
     return getattr(holder, name)
 
 
@@ -248,6 +251,18 @@ def delattr_(holder: Any, name: str) -> None:
     if places.is_journaling():
         places.note(_OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, MISSING)
+
+
+@implements(object.__setattr__)
+def plain_setattr(holder: Any, name: str, value: Any) -> None:
+    """``object.__setattr__(holder, name, value)``, by which a class that cannot be set otherwise sets its attributes."""
+    surroundings = current_surroundings()
+    if surroundings is not None and surroundings.path_of(holder) is not None:
+        setattr_(holder, name, value)
+        return
+    require_own(holder)
+    places.note(places.Attribute(holder, name))
+    object.__setattr__(holder, name, value)
 
 
 implements(builtins.setattr)(setattr_)

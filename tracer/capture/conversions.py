@@ -14,6 +14,7 @@ from ..recording.operands import as_traced
 from .branches import truth
 from .calls.dispatch import implements
 from .helpers import not_
+from .special_methods import special_method
 
 _OUT_OF_RANGE = IntegerOverflow("a float becomes a Python integer beyond 64 bits, which the program does not compute with")
 _SPLITTER = 2.0**27 + 1  # halves of a double, by Dekker
@@ -78,6 +79,8 @@ def _is_integer(value: TracedArray) -> bool:
 
 @implements(float)
 def float_(*args: Any) -> Any:
+    if args and (method := special_method(args[0], "__float__")) is not None:
+        return method()
     if not args or not is_open(args[0]):
         return float(*args)
     if args[0].weak_type and args[0].element_type.is_complex:

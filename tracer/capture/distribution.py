@@ -16,6 +16,7 @@ from .entries import has_open_keys
 from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .places import note_made
+from .special_methods import special_method
 from .texts import Deferred
 
 
@@ -79,6 +80,8 @@ def condition(value: Any) -> Any:
         return each(truth_of, value)
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
+    if (method := special_method(value, "__bool__", "__len__")) is not None:
+        return truth_of(method())
     return length_of(value) > 0 if is_open_list(value) else value
 
 

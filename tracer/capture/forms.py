@@ -23,7 +23,7 @@ from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
-from .places import UNBOUND, note_made, where_made
+from .places import UNBOUND, attributes_of, note_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 
@@ -224,7 +224,8 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
         return mark, (entries,)
     apart = pytree.taken_apart(value)
     if apart is None and where_made(value) is not None and type(value).__new__ is object.__new__:
-        return _Names(vars(value)), tuple(vars(value).values())
+        attributes = attributes_of(value)
+        return _Names(attributes), tuple(attributes.values())
     return apart
 
 
@@ -237,10 +238,13 @@ def put_together(form: Container, parts: Sequence[Any]) -> Any:
         return form.type(elements_of_set({form.auxiliary: parts[0]}))
     if not isinstance(form.auxiliary, _Names):
         made = pytree.put_together(form.type, form.auxiliary, parts)
+        if type(made) is not form.type:  # the user's own class, of one whose special methods are followed
+            object.__setattr__(made, "__class__", form.type)
     else:
         made = object.__new__(form.type)
-        vars(made).update(zip(form.auxiliary, parts))
-    if hasattr(made, "__dict__"):
+        for name, part in zip(form.auxiliary, parts):
+            object.__setattr__(made, name, part)
+    if isinstance(form.auxiliary, _Names) or hasattr(made, "__dict__"):
         note_made(made)
     return made
 

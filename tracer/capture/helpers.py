@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections import deque
 from collections.abc import Callable, KeysView, Sequence, ValuesView
@@ -32,8 +33,10 @@ from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
 from .loops.unrolling import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
+from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .raising import record_raise
+from .special_methods import special_method
 from .texts import is_open, mod, product
 from .texts import text as text_of_parts
 from .tries import try_
@@ -149,10 +152,16 @@ _ORDERS = {"lt", "le", "gt", "ge"}
 def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
     """``a < b < c``: each operand is evaluated once, and none behind a comparison that does not hold."""
     other = later[0]()
-    found = ordered(names[0], value, other) if names[0] in _ORDERS else vars(operator)[names[0]](value, other)
+    found = _compared(names[0], value, other)
     if len(later) == 1:
         return found
     return and_(found, lambda: compare(names[1:], other, *later[1:]))
+
+
+def _compared(name: str, value: Any, other: Any) -> Any:
+    if name in _ORDERS:
+        return ordered(name, value, other)
+    return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else vars(operator)[name](value, other)
 
 
 def contains(item: Any, container: Any) -> Any:
@@ -169,7 +178,10 @@ def contains(item: Any, container: Any) -> Any:
         return _as_bool(np.any(container == item))
     if isinstance(container, (KeysView, ValuesView)):
         container = tuple(container)
+    if (method := special_method(container, "__contains__")) is not None:
+        return truth_of(method(item))
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
+        places.require_made_here(container)
         return item in container
     if isinstance(container, range):
         if not _is_traced(item) or not item.element_type.is_integer:
@@ -221,6 +233,15 @@ def made(value: Any) -> Any:
     return value
 
 
+def _fields(value: Any, other: Any, method: str) -> tuple[tuple, tuple] | None:
+    """What is compared of two objects of a class for which `dataclass` has written this comparison; None for others."""
+    kind = class_of(type(value))
+    if not dataclasses.is_dataclass(kind) or kind is not class_of(type(other)) or not is_generated(getattr(kind, method)):
+        return None
+    names = [field.name for field in dataclasses.fields(kind) if field.compare]
+    return tuple([getattr_(value, name) for name in names]), tuple([getattr_(other, name) for name in names])
+
+
 def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
     if is_open_list(first) or is_open_list(second):
@@ -229,6 +250,7 @@ def equal(first: Any, second: Any) -> Any:
         if isinstance(first, dict):
             return isinstance(second, dict) and dicts.equal(first, second, equal)
         return sets.are_sets(first, second) and sets.equal(first, second)
+    first, second = _fields(first, second, "__eq__") or (first, second)
     are_alike = any(type(first).__eq__ is kind.__eq__ is type(second).__eq__ for kind in (tuple, list))
     if not are_alike or not (_holds_traced(first) or _holds_traced(second)):
         return first == second
@@ -243,7 +265,7 @@ def equal(first: Any, second: Any) -> Any:
 
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
-    are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list))
+    are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)) or _fields(first, second, "__eq__")
     if are_lists or any(is_open_list(one) or has_open_keys(one) for one in (first, second)):
         return not_(equal(first, second))
     return first != second
@@ -269,7 +291,10 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
 
 
 def ordered(name: str, first: Any, second: Any) -> Any:
-    """``first <= second``, and other comparisons of sets, tuples and lists."""
+    """``first <= second``, and other comparisons of sets, tuples, lists and dataclasses."""
+    if type(first) is Choice or type(second) is Choice:
+        return each(lambda one: each(lambda two: ordered(name, one, two), second), first)
+    first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)
     if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
@@ -322,7 +347,9 @@ def zipped(function: Any, value: Any) -> Any:
 
 def starred(value: Any) -> Any:
     """What stands behind a star in a list: of a dict or a set whose keys the program computes, these as a list."""
-    return call(list, value) if has_open_keys(value) or type(value) is DictView else value
+    places.require_made_here(value)
+    is_gone_over = has_open_keys(value) or type(value) is DictView or special_method(value, "__iter__") is not None
+    return call(list, value) if is_gone_over else value
 
 
 def pairs_of(value: Any) -> Any:

@@ -7,7 +7,7 @@ import operator
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..recording.current_trace import current_trace
@@ -88,10 +88,11 @@ class Attribute(Place):
         return getattr(self.holder, self.attribute, UNBOUND)
 
     def set(self, value: Any) -> None:
+        kind = type if isinstance(self.holder, type) else object  # past what the user's class does when one is set
         if value is not UNBOUND:
-            setattr(self.holder, self.attribute, value)
+            kind.__setattr__(self.holder, self.attribute, value)
         elif hasattr(self.holder, self.attribute):
-            delattr(self.holder, self.attribute)
+            kind.__delattr__(self.holder, self.attribute)
 
 
 class Item(Place):
@@ -210,18 +211,48 @@ def note_made(value: Any) -> None:
         _journals.open[-1].made[id(value)] = value
 
 
+def _has_attributes(value: Any) -> bool:
+    """Whether an object has attributes of its own that can be set: in a dict, or in slots."""
+    return hasattr(value, "__dict__") or bool(_slots(type(value)))
+
+
+def _slots(kind: type) -> dict[str, types.MemberDescriptorType]:
+    slotted = [vars(base) for base in kind.__mro__ if "__slots__" in vars(base)]
+    return {name: slot for held in slotted for name, slot in held.items() if isinstance(slot, types.MemberDescriptorType)}
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """The names of an object's attributes, and what they hold."""
+    held = dict(getattr(value, "__dict__", {}))
+    for name, slot in _slots(type(value)).items():
+        with suppress(AttributeError):  # it holds nothing
+            held[name] = slot.__get__(value)
+    return held
+
+
 def where_made(value: Any) -> Trace | None:
     """The trace in which the function has made this object of a class that can be changed; None for others."""
     trace, kind = current_trace(), type(value)
     found = None if trace is None else trace.program.made_objects.get(id(value))
-    if found is None or kind.__new__ is not object.__new__ or not hasattr(value, "__dict__"):
+    if found is None or kind.__new__ is not object.__new__ or not _has_attributes(value):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
 
 
+def _is_iterator(value: Any) -> bool:
+    return type(value).__module__ in ("builtins", "itertools") and isinstance(value, Iterator)
+
+
+def note_iterator(value: Any) -> Any:
+    """To be called with what may be an iterator that has just been made; returns it."""
+    if _is_iterator(value):
+        note_made(value)
+    return value
+
+
 def require_made_here(iterable: Any) -> None:
     """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was."""
-    if type(iterable).__module__ not in ("builtins", "itertools") or not isinstance(iterable, Iterator):
+    if not _is_iterator(iterable):
         return
     found = current_trace().program.made_objects.get(id(iterable))
     if found is not None and found[1] is not current_trace():

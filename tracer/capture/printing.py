@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..calls.again import once
 from .calls.dispatch import SAYING, TEXT_METHODS, implements
-from .texts import Deferred, TextMethod, call_later, concrete, is_open
+from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
 
 
 @implements(print)
@@ -24,7 +25,7 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
         stream = file if standard is None else getattr(sys, standard)
         once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
-    call_later(print_now, *values)
+    call_later(print_now, *[told(value, ord("s")) for value in values])
 
 
 def _log_function(function: Callable[..., None]) -> Callable[..., None]:
@@ -44,10 +45,14 @@ for _level in ("debug", "info", "warning", "warn", "error", "exception", "critic
 
 
 def _text_function(builtin: Callable[..., str]) -> Callable:
+    conversion = {builtins.str: ord("s"), builtins.repr: ord("r"), builtins.format: -1}.get(builtin)
+
     def when_run(kwargs: dict, *args: Any) -> str:  # one function, so that texts of several rounds are alike
         return builtin(*args, **kwargs)
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
+        if args and conversion is not None and (found := told(args[0], conversion, *args[1:])) is not args[0]:
+            return found
         if args and any(map(is_open, args)):
             return Deferred(when_run, kwargs, *args)
         return builtin(*map(concrete, args), **kwargs)
@@ -62,9 +67,14 @@ for _builtin in (
     implements(_builtin)(_text_function(_builtin))
 
 
+_ASKS_MORE = re.compile(r"{[^}]*[!.:\[]")  # for something else than the text of the object
+
+
 def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """``"...".format(...)`` and the like."""
     args = tuple(map(_listed, args))
+    if not _ASKS_MORE.search(method.__self__):
+        args, kwargs = tuple(map(told, args)), {name: told(value) for name, value in kwargs.items()}
     if any(map(is_open, (*args, *kwargs.values()))):
         return Deferred(TextMethod(method.__name__), method.__self__, args, kwargs)
     return method(*map(concrete, args), **kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..recording.makers import Source, register_maker, register_writer
 from .choices import Choice, Maybe
 from .lists.runs import Run
 from .outside.surroundings import current_surroundings
+from .special_methods import special_method
 
 
 class Deferred:
@@ -190,8 +192,21 @@ class _FString:
         return hash(self.conversions)
 
 
+# The methods that say what the text of an object is, for each conversion; -1 is none.
+_TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord("r"): ("__repr__",)}
+
+
+def told(value: Any, conversion: int = -1, specification: str = "") -> Any:
+    """An object as the text that its class makes of it; anything else as it is."""
+    if conversion == -1 and (method := special_method(value, "__format__")) is not None:
+        return method(specification)
+    method = None if conversion == -1 and specification else special_method(value, *_TELLING.get(conversion, ()))
+    return value if method is None else method()
+
+
 def text(*parts: Any) -> Any:
     """An f-string: its texts, and its values as (value, conversion, format)."""
+    parts = tuple([part if type(part) is str else _told_part(*part) for part in parts])
     open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
     known = [
         part if type(part) is str else (part[0], part[2]) if open_ else _FString(part[1:2])((part[0], part[2]))
@@ -202,13 +217,36 @@ def text(*parts: Any) -> Any:
     return Deferred(_FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
 
 
+def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
+    found = told(value, conversion, specification)
+    return (value, conversion, specification) if found is value else (found, -1, "" if conversion == -1 else specification)
+
+
 _CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+_DIRECTIVES = re.compile(r"%%|(%[-+ #0]*\d*(?:\.\d+)?)([a-zA-Z])")
+
+
+def _with_texts(value: str, others: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    """A text with directives, and what they show, with the texts of objects as their classes make them."""
+    remaining = iter(range(len(others)))
+
+    def told_by(found: re.Match) -> str:
+        place = next(remaining, None) if found[2] else None
+        if place is None or found[2] not in "sr":
+            return found[0]
+        before, others[place] = others[place], told(others[place], ord(found[2]))
+        return found[0] if others[place] is before else f"{found[1]}s"
+
+    return _DIRECTIVES.sub(told_by, value), tuple(others)
 
 
 def mod(value: Any, other: Any) -> Any:
     """``value % other``"""
     if type(value) is not str:
         return value % other
+    others = list(other) if type(other) is tuple else [other]
+    if any(special_method(one, *_TELLING[-1]) for one in others):
+        value, other = _with_texts(value, others)
     return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
 
 

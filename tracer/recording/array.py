@@ -400,7 +400,7 @@ class TracedArray(ArrayMethods, Operators):
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""
-        return isinstance(operand, _OPERANDS) and not getattr(operand, "is_dynamic", False)
+        return isinstance(operand, _OPERANDS) and not getattr(type(operand), "is_dynamic", False)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
@@ -425,7 +425,7 @@ class TracedArray(ArrayMethods, Operators):
         """A scalar is never changed: the name is bound to another one."""
         if self.is_scalar:
             return self.operate(ufunc, (self, operand)) if self.takes(operand) else operand.operate(ufunc, (self, operand))
-        if getattr(operand, "is_dynamic", False):
+        if getattr(type(operand), "is_dynamic", False):
             return operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
         return METHODS[np.ufunc.__call__](ufunc, (self, operand), out=(self,))
 

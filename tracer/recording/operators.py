@@ -18,7 +18,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         return self.operate(ufunc, (other, self)) if self.takes(other) else NotImplemented
 
     def operate_in_place(self: Operators, other: Any) -> Any:
-        takes = self.takes(other) or getattr(other, "is_dynamic", False)
+        takes = self.takes(other) or getattr(type(other), "is_dynamic", False)
         return self.operate_in_place(ufunc, other) if takes else NotImplemented
 
     return operate, operate_reflected, operate_in_place

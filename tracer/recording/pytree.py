@@ -115,6 +115,11 @@ def _node_of(type: type) -> Node | None:
     return node
 
 
+def register_as(type: type, other: type) -> None:
+    """Let instances of this type be taken apart as those of the other one are; what is put together is of that."""
+    _NODES[type] = _node_of(other)
+
+
 def _dataclass_node(type: type) -> Node:
     fields = dataclasses.fields(type)
     dynamic = [field.name for field in fields if not field.metadata.get("static", False)]

@@ -22,8 +22,10 @@ _CHANGING = {
 }  # fmt: skip
 _MAY_BE_LISTS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 _NO_LISTS = (ast.Constant, ast.BinOp, ast.UnaryOp)
-# Sets, tuples and lists, whose order is none of numbers.
-_MAY_BE_CONTAINERS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp, ast.Tuple, ast.List)
+# Sets, tuples, lists and objects, whose order is none of numbers.
+_MAY_BE_CONTAINERS = (
+    ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp, ast.Tuple, ast.List, ast.NamedExpr,
+)  # fmt: skip
 
 
 def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:

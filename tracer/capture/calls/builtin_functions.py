@@ -13,7 +13,7 @@ import numpy as np
 
 from ...recording.array import TracedArray, as_index, require_trace
 from ...recording.dynamic_array import DynamicArray
-from ...recording.errors import ConcretizationError
+from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
 from .. import places
 from ..choices import Maybe
@@ -31,6 +31,7 @@ from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows
 from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
+from ..special_methods import special_method
 from ..texts import Deferred, asked
 from .dispatch import call, implements
 
@@ -46,6 +47,8 @@ def len_(value: Any) -> Any:
         return asked(len, 0, value)
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length
+    if (method := special_method(value, "__len__")) is not None:
+        return method()
     if isinstance(value, Rows):
         return value.length
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
@@ -114,15 +117,18 @@ def next_(iterator: Any, *default: Any) -> Any:
         return iterator.following(*default)
     if isinstance(iterator, TracedGenerator) and is_open_generator(iterator):
         return _first_of(iterator, *default)
+    if isinstance(iterator, (Zip, Enumerate, Reversed, Indices)):
+        raise TracerError(
+            f"next of {type(iterator).__name__.lower()}(...) of an array is not followed: it has no position. "
+            "Fix: take the elements by their positions, or make a list of it before (list(...))"
+        )
     places.require_made_here(iterator)
     return next(iterator, *default)
 
 
 @implements(iter)
-def iter_(*args: Any) -> Any:
-    made = iter(*args)
-    places.note_made(made)
-    return made
+def iter_(iterable: Any, *sentinel: Any) -> Any:
+    return iter(begun(iterable), *sentinel)
 
 
 def _first_of(generator: TracedGenerator, *default: Any) -> Any:

@@ -45,6 +45,8 @@ MEANINGS: dict[Any, Callable] = {}
 SAYING: set[Any] = {print, next}
 # Those of them that look at what may be None themselves.
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
+# And those that do not go over an iterator when they are called.
+_LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, enumerate, zip, map, filter, callable}
 # The same for methods of str: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
 # Methods of lists whose length the program decides; they take the list and the arguments.
@@ -96,7 +98,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.required(), *args, **kwargs)
     if type(function) is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
-    if (function is type or function is isinstance) and getattr(args[0], "exact", None) is not None:
+    if (function is type or function is isinstance) and isinstance(args[0], TracedArray) and args[0].exact is not None:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:
@@ -179,7 +181,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = without_maybes(args)
             if holds_choice(args):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
-        return meaning(*args, **kwargs)
+        for one in args if function not in _LEAVE_ITERATORS else ():
+            places.require_made_here(one)
+        return places.note_iterator(meaning(*args, **kwargs))
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
@@ -207,6 +211,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
+    for one in args:
+        places.require_made_here(one)
     return each_within(lambda given: function(*given, **kwargs), args)
 
 
@@ -457,6 +463,7 @@ def _decimal_context() -> str:
 
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__`` is captured if it is the user's."""
+    surroundings = current_surroundings()
     initialize = kind.__init__
     is_error = kind.__new__ is BaseException.__new__ or kind.__new__ is Exception.__new__
     plain = (
@@ -471,9 +478,12 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
             if kind is decimal.Decimal:
                 look(_decimal_context)
         made = kind(*args, **kwargs)
+        if surroundings is not None and type(made) is kind and isinstance(made, tuple):
+            made.__class__ = surroundings.class_to_make(kind)
         places.note_made(made)
         return made
-    made = kind.__new__(kind, *args) if is_error else object.__new__(kind)
+    made_of = kind if is_error or surroundings is None else surroundings.class_to_make(kind)
+    made = kind.__new__(kind, *args) if is_error else object.__new__(made_of)
     places.note_made(made)
     captured(initialize)(made, *args, **kwargs)
     return made

@@ -13,6 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import TracerError
 from .. import places
+from ..branches import choose
 from ..calls.dispatch import NEEDS_ARRAYS, call
 from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
@@ -119,8 +120,10 @@ def _order(run: Run) -> TracedArray:
 def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:
     """``max(items)`` and ``min(items)``"""
     length = length_of(items)
-    if type_of_items(items) is None or default:
-        raise NotImplementedError(f"{name}() with a default, of a list whose length the program decides, is not implemented")
+    if default:
+        return choose(length > 0, lambda: extreme(name, items, key, {}), lambda: default["default"])
+    if type_of_items(items) is None:
+        raise NotImplementedError(f"{name}() of a list of several types, whose length the program decides, is not implemented")
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     keys = _comparable(items if key is None else _keys(items, key))

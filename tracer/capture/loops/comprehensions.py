@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from itertools import chain, islice
 from types import FunctionType
 from typing import Any
 
@@ -86,7 +87,14 @@ class Loop:
             return True
         if self.test is None and not self.is_outer:
             return False
-        first = _first_of(rows_of(self.iterable) or self.iterable)
+        rows = rows_of(self.iterable)
+        if rows is None and isinstance(self.iterable, Iterator):  # what is asked for its first element here gives it again
+            places.require_made_here(self.iterable)
+            begin = list(islice(self.iterable, 1))
+            self.iterable = places.note_iterator(chain(begin, self.iterable))
+            first = begin[0] if begin else _NONE
+        else:
+            first = _first_of(self.iterable if rows is None else rows)
         return first is not _NONE and self._decides(first)
 
     def _decides(self, item: Any) -> bool:
@@ -142,8 +150,8 @@ _NONE = object()
 def _first_of(iterable: Any) -> Any:
     if isinstance(iterable, Rows):
         return iterable.element(0) if len(iterable) else _NONE
-    if isinstance(iterable, (list, tuple)):
-        return iterable[0] if iterable else _NONE
+    if isinstance(iterable, Collection):
+        return next(iter(iterable), _NONE)
     return _NONE
 
 
@@ -170,9 +178,8 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
     """A list comprehension; ``whole`` is the comprehension as a function of the iterable."""
     if current_trace() is None:
         return whole(iterable)
-    iterable = begun(iterable)
-    loop = Loop(iterable, *parts)
-    found = places.collected(loop.run) if loop.is_captured() else whole(iterable)
+    loop = Loop(begun(iterable), *parts)
+    found = places.collected(loop.run) if loop.is_captured() else whole(loop.iterable)
     places.note_made(found)
     return found
 

@@ -1,13 +1,15 @@
-"""Objects from outside whose classes have special methods of the user's: operators, iteration, items, context managers.
+"""Objects whose classes have special methods of the user's: operators, iteration, items, context managers, texts.
 
-Python calls these without being asked to. While a function is traced it sees, in place of such an object, one of a subclass
-that shares its attributes, and whose special methods are called, and attributes are read, as rewritten functions do it.
+Python calls these without being asked to. While a function is traced it sees, in place of such an object from outside, one of
+a subclass that shares its attributes, and whose special methods are called, and attributes are read, as rewritten functions do
+it. An object that the function makes has such a class until the function has returned.
 """
 
 from __future__ import annotations
 
 import abc
 import copy
+import functools
 import types
 import weakref
 from collections.abc import Callable
@@ -18,18 +20,23 @@ import numpy as np
 from ...outside.guards import SameFunction
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...outside.paths import Attribute, Fixed, Item
+from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.errors import TracerError
+from ...recording.trace import Trace
 from ..attributes import getattr_
 from ..calls.dispatch import call, implements
 from .surroundings import Surroundings, current_surroundings
 
 _classes: weakref.WeakKeyDictionary[type, type | None] = weakref.WeakKeyDictionary()
+_made_classes: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+_TEXTS = frozenset({"__repr__", "__str__", "__format__"})
 # These are called otherwise, or not while a function is traced.
 _OTHERS = frozenset({
-    "__new__", "__init__", "__post_init__", "__del__", "__call__", "__getattribute__", "__getattr__", "__setattr__",
-    "__delattr__", "__hash__", "__repr__", "__str__", "__dir__", "__init_subclass__", "__class_getitem__", "__subclasshook__",
-    "__set_name__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__",
-    "__replace__", "__get__", "__set__", "__delete__", "__sizeof__",
+    "__new__", "__init__", "__del__", "__call__", "__getattribute__", "__getattr__", "__setattr__",
+    "__delattr__", "__hash__", "__dir__", "__init_subclass__", "__class_getitem__", "__subclasshook__", "__set_name__",
+    "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__replace__",
+    "__get__", "__set__", "__delete__", "__sizeof__",
 })  # fmt: skip
 # What Python takes of these has to be known.
 _OF_PYTHON: dict[str, Callable[[TracedArray], Any]] = {
@@ -48,12 +55,9 @@ def followed(value: Any) -> Any:
     if isinstance(value, (type, types.ModuleType)) or not belongs_to_the_user(kind):
         return value
     if kind not in _classes:
-        names = {
-            name for base in kind.__mro__ for name, method in base.__dict__.items()
-            if name.startswith("__") and name.endswith("__") and name not in _OTHERS and type(method) is types.FunctionType
-            and is_of_the_user(method.__code__.co_filename)
-        }  # fmt: skip
-        _classes[kind] = _following(kind, names) if names else kind
+        names = _special_names(kind) - {"__post_init__"}
+        made_of = _following(kind, names) if names and _can_be_shared(kind) else None
+        _classes[kind] = kind if made_of is None and names <= _TEXTS else made_of
     made_of = _classes[kind]
     if made_of is kind or made_of is None:
         return value if made_of is kind else None
@@ -62,35 +66,100 @@ def followed(value: Any) -> Any:
     return made
 
 
-def _following(kind: type, names: set[str]) -> type | None:
+def class_to_make(kind: type) -> type:
+    """The class of which the function makes instances in the place of this one."""
+    if kind not in _made_classes:
+        names = _special_names(kind) if belongs_to_the_user(kind) else set()
+        _made_classes[kind] = (names and _following(kind, names, is_made=True)) or kind
+    return _made_classes[kind]
+
+
+def follow_argument(surroundings: Surroundings, value: Any) -> None:
+    """Let the objects in an argument, which has been put together for the function, be followed."""
+    apart = pytree.taken_apart(value)
+    if apart is None:
+        return
+    if (made_of := class_to_make(type(value))) is not type(value):
+        object.__setattr__(value, "__class__", made_of)
+        surroundings.followed_arguments.append(value)
+    for part in apart[1]:
+        follow_argument(surroundings, part)
+
+
+def end_following(trace: Trace) -> None:
+    """Give the objects that are followed their own class, as the function has returned."""
+    for value in (*[made for made, _ in trace.program.made_objects.values()], *trace.program.surroundings.followed_arguments):
+        kind = type(value)
+        if "followed_methods" in vars(kind) and kind is _made_classes.get(kind.followed_class):
+            object.__setattr__(value, "__class__", kind.followed_class)
+
+
+def _special_names(kind: type) -> set[str]:
+    """The special methods of a class that are the user's, and not written by `dataclass`."""
+    found: dict[str, Any] = {}
+    for base in kind.__mro__[:-1]:
+        for name, method in base.__dict__.items():
+            if name.startswith("__") and name.endswith("__") and name not in _OTHERS:
+                found.setdefault(name, method)
+    return {
+        name for name, method in found.items()
+        if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename) and not is_generated(method)
+    }  # fmt: skip
+
+
+def is_generated(method: Any) -> bool:
+    """Whether `dataclass` has written a method."""
+    return type(method) is types.FunctionType and method.__code__.co_filename == "<string>"
+
+
+def _can_be_shared(kind: type) -> bool:
+    """Whether another object can have the attributes of one of this class."""
+    return kind.__basicsize__ == _Plain.__basicsize__ and kind.__dictoffset__ != 0 and not kind.__itemsize__
+
+
+def _following(kind: type, names: set[str], is_made: bool = False) -> type | None:
     """A class like this one whose methods with these names are followed; None where there can be none."""
     if type(kind) not in (type, abc.ABCMeta) or any("__init_subclass__" in base.__dict__ for base in kind.__mro__[:-1]):
         return None
-    if kind.__basicsize__ != _Plain.__basicsize__ or kind.__dictoffset__ == 0 or kind.__itemsize__:
-        return None
     methods: dict[str, Any] = {name: _method(kind, name) for name in names}
-    methods |= {"__getattribute__": _getattribute, "__hash__": kind.__hash__, "__qualname__": kind.__qualname__}
-    methods |= {"__module__": kind.__module__, "followed_class": kind}
-    if kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__:
-        methods |= {"__eq__": _is_same, "__hash__": lambda self: object.__hash__(_original(self))}
+    methods["followed_methods"] = {name: functools.partial(_called, kind, name) for name in names}
+    methods |= {"__hash__": kind.__hash__, "__qualname__": kind.__qualname__, "__module__": kind.__module__}
+    methods |= {"followed_class": kind, "__slots__": ()}
+    if not is_made:
+        methods["__getattribute__"] = _getattribute
+        if kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__:
+            methods |= {"__eq__": _is_same, "__hash__": lambda self: object.__hash__(_original(self))}
     try:
-        return type(kind)(kind.__name__, (kind,), methods)
+        made = type(kind)(kind.__name__, (kind,), methods)
     except TypeError:  # a class that is final
         return None
+    if is_made:
+        pytree.register_as(made, kind)
+    return made
 
 
 class _Plain:
     pass
 
 
+def _called(kind: type, name: str, self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """What the user's special method returns, which may be known when the program runs only."""
+    function = getattr(kind, name)
+    surroundings = current_surroundings()
+    if surroundings is not None and not surroundings.is_finished:
+        base = next(base for base in kind.__mro__ if name in base.__dict__)
+        surroundings.guard(SameFunction(Item(Attribute(Fixed(base, base.__name__), "__dict__"), name), function))
+    return call(function, self, *args, **kwargs)
+
+
 def _method(kind: type, name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        function = getattr(kind, name)
-        surroundings = current_surroundings()
-        if surroundings is not None and not surroundings.is_finished:
-            base = next(base for base in kind.__mro__ if name in base.__dict__)
-            surroundings.guard(SameFunction(Item(Attribute(Fixed(base, base.__name__), "__dict__"), name), function))
-        found = call(function, self, *args, **kwargs)
+        found = _called(kind, name, self, *args, **kwargs)
+        if name in _TEXTS and not isinstance(found, str):
+            raise TracerError(
+                f"the text of a {kind.__name__} is known when the program runs, and not where Python needs it. "
+                "Fix: format or print the object by itself"
+            )
         return found if name not in _OF_PYTHON or not isinstance(found, TracedArray) else _OF_PYTHON[name](found)
 
     return method
@@ -130,4 +199,4 @@ def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _function in (copy.copy, copy.deepcopy):
     implements(_function)(_copied(_function))
-Surroundings.follow = staticmethod(followed)
+Surroundings.follow, Surroundings.class_to_make = staticmethod(followed), staticmethod(class_to_make)

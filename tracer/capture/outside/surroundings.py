@@ -64,10 +64,11 @@ class Surroundings:
     """What a trace knows of the world around the traced function.
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
-    once the function has returned. ``follow`` is `objects.followed`.
+    once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`.
     """
 
     follow: Callable[[Any], Any]
+    class_to_make: Callable[[type], type]
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
@@ -77,6 +78,7 @@ class Surroundings:
         self._holders: dict[int, tuple[Any, Path]] = {}
         self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
         self._originals: dict[int, Any] = {}  # the other way round
+        self.followed_arguments: list[Any] = []  # containers that are objects with special methods
         self._namespaces: dict[int, Namespace] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType, Any, Path]] = {}
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays

@@ -1,0 +1,131 @@
+"""Python's iterators while a function is traced: what takes them further is done once, or an error."""
+
+import itertools
+
+import numpy as np
+import phlox
+import pytest
+
+
+def cycle_in_a_branch(x):
+    signs = itertools.cycle((1, -1))
+    return [next(signs) if v > 0 else 0 for v in x]
+
+
+def count_in_a_branch(x):
+    numbers, out = itertools.count(3), []
+    for v in x:
+        if v > 0:
+            out.append(next(numbers))
+    return out
+
+
+def list_in_a_loop(x):
+    factors, total = iter([1.0, 2.0, 3.0, 4.0]), 0.0
+    for _ in range(3):
+        total += next(factors) * x[0]
+    return total
+
+
+def own_generator_in_a_branch(x):
+    def numbers():
+        k = 0
+        while True:
+            yield k
+            k += 1
+
+    source, total = numbers(), 0
+    for v in x:
+        if v > 0:
+            total += next(source)
+    return total
+
+
+def zip_in_a_while_loop(x):
+    pairs, total = zip([1, 2, 3, 4, 5, 6], "abcdef"), 0
+    while x.sum() > total:
+        total += next(pairs)[0]
+    return total
+
+
+def first_of_the_rows(x):
+    rows = enumerate(x)
+    _, first = next(rows)
+    _, second = next(rows)
+    return first + 2 * second
+
+
+def map_in_a_branch(x):
+    doubled = map(lambda v: v * 2, [1, 2, 3])
+    return (next(doubled) if x[0] > 0 else 0) + sum(doubled)
+
+
+def reversed_in_a_branch(x):
+    backwards = reversed([1, 2, 3])
+    return (next(backwards) if x[0] > 0 else 5), list(backwards)
+
+
+def list_of_it_in_a_branch(x):
+    numbers = iter([1, 2, 3])
+    return (list(numbers) if x[0] > 0 else [5, 5, 5]), list(numbers)
+
+
+def loop_over_it_in_a_branch(x):
+    numbers, total = iter([1, 2, 3]), 0.0
+    if x[0] > 0:
+        for v in numbers:
+            total += v
+    return total + sum(numbers)
+
+
+def unpacked_in_a_branch(x):
+    numbers = iter([1, 2])
+    if x[0] > 0:
+        a, b = numbers
+        return a + b
+    return sum(numbers) * 10
+
+
+def looked_up_in_a_branch(x):
+    numbers = iter([1, 2, 3])
+    found = (2 in numbers) if x[0] > 0 else False
+    return found, list(numbers)
+
+
+def made_and_used_in_a_branch(x):
+    total = 0.0
+    for v in x:
+        if v > 0:
+            pairs = zip([1, 2], [3, 4])
+            a, b = next(pairs)
+            total += a * v + b + sum(p * q for p, q in pairs)
+    return total
+
+
+def in_order(x):
+    items = iter({"a": 1.0, "b": 2.0}.values())
+    return next(items) * x[0], next(items, 0.0), next(items, -1.0)
+
+
+def peeked_by_a_comprehension(x):
+    pairs = enumerate([x[0], x[1], 3.0])
+    return [(k, v) for k, v in pairs if v > 0.5], list(pairs)
+
+
+@pytest.mark.parametrize(
+    ("function", "runs"),
+    [
+        (cycle_in_a_branch, False), (count_in_a_branch, False), (list_in_a_loop, True), (own_generator_in_a_branch, False),
+        (zip_in_a_while_loop, False), (first_of_the_rows, False), (map_in_a_branch, False), (reversed_in_a_branch, False),
+        (list_of_it_in_a_branch, False), (loop_over_it_in_a_branch, False), (unpacked_in_a_branch, False),
+        (looked_up_in_a_branch, False), (made_and_used_in_a_branch, True), (in_order, True), (peeked_by_a_comprehension, True),
+    ],
+)  # fmt: skip
+def test_iterators(function, runs):
+    jitted = phlox.jit(function)
+    for x in (np.array([1, 0, 1, 1]), np.array([0, 0, 1, 1])):
+        if runs:
+            assert repr(jitted(x)) == repr(function(x))
+        else:
+            with pytest.raises(phlox.TracerError, match=r"asked for|gone over|is not followed"):
+                jitted(x)

@@ -1,0 +1,333 @@
+"""Special methods of classes of the user's, whose branches depend on values, where Python calls them without being asked to."""
+
+import contextlib
+import copy
+import io
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import phlox
+import pytest
+
+_BINARY = "add radd sub rsub mul rmul truediv rtruediv floordiv mod pow matmul and or xor lshift iadd isub".split()
+_SOURCE = "class Value(Base):\n"
+for _name in _BINARY:
+    _SOURCE += f"    def __{_name}__(self, other):\n        return self.halved(other) if self.v > 0 else Value(self.v * 3)\n"
+for _name in "neg abs pos invert".split():
+    _SOURCE += f"    def __{_name}__(self):\n        return Value(self.v * 2) if self.v > 0 else Value(self.v * 3)\n"
+for _name in "lt le gt ge eq ne".split():
+    _SOURCE += f"    def __{_name}__(self, other):\n        return self.v + other.v > 1 if self.v > 0 else other.v < 0\n"
+
+
+class Base:
+    __hash__ = None
+
+    def __init__(self, v):
+        self.v = v
+
+    def halved(self, other):
+        total = np.zeros(2)
+        if self.v > 0.5:
+            total[0] = self.v
+        other = other.v if isinstance(other, Base) else other
+        return type(self)(total.sum() * 0.5 + other)
+
+    def __getitem__(self, index):
+        return self.v * 2 if self.v > 0 else self.v * 3
+
+    def __setitem__(self, index, value):
+        if value > 0:
+            self.v = value
+
+    def __len__(self):
+        count = 0
+        while count < self.v * 3:
+            count += 1
+        return count
+
+    def __contains__(self, value):
+        return value > self.v if self.v > 0 else value < self.v
+
+    def __bool__(self):
+        return True if self.v > 0.5 else False  # noqa: SIM210
+
+    def __float__(self):
+        return float(self.v) if self.v > 0.5 else 0.5
+
+    def __iter__(self):
+        for k in range(3):
+            if self.v > k:
+                yield self.v
+            else:
+                yield 0.0
+
+    def __enter__(self):
+        if self.v > 0:
+            self.v = self.v * 2
+        return self
+
+    def __exit__(self, *error):
+        if self.v > 0:
+            self.v = self.v * 2
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.v * 5 if self.v > 0 else self.v
+
+    def __str__(self):
+        return f"positive({self.v:.2f})" if self.v > 0 else f"other({self.v:.2f})"
+
+
+EXPRESSIONS = """(a + b).v; (1.5 + a).v; (a - y).v; (y - a).v; (a * b).v; (2 * a).v; (a / 2).v; (1.0 / a).v; (a // 2).v
+(a % 2).v; (a ** 2).v; (a @ b).v; (a & b).v; (a | b).v; (a ^ b).v; (a << 2).v; (-a).v; abs(a).v; (~a).v; (+a).v
+(-(a + b * 2.0 - a)).v * 1.0; a < b; a <= b; a == b; a != b; a < b < a; sum([a, b], b).v; a[1]; a[1:2]; len(a); y in a
+y not in a; float(a); [v for v in a]
+list(a); sum(a); a.other; str(a); f"{a}"; f"{a!s:>20}|"; 1.0 if a else 2.0; not a; (a and b).v; "%s" % a; "{}".format(a)
+{"k": a}["k"].v; [*a]; (lambda p, q, r: p + 2 * q + r)(*a); [k * v for k, v in enumerate(a)]"""
+STATEMENTS = {
+    "set an item": "a[0] = y\nreturn a.v",
+    "add in place": "a += y\nreturn a.v",
+    "subtract in place": "a -= b\nreturn a.v",
+    "multiply in place": "a *= y\nreturn a.v",
+    "with": "with a as c:\n    c.v = c.v + 1\nreturn a.v, c is a",
+    "if": "if a:\n    return 1.0\nreturn 2.0",
+    "for": "s = 0.0\nfor v in a:\n    s += v\nreturn s",
+    "print": "print(a, 'and', b)\nreturn 1.0",
+    "unpack": "p, q, r = a\nreturn p + 2 * q + r",
+    "keep": "c = a\nc = c + b\nreturn a.v * 1.0, c.v * 1.0",
+    "loop": "for k in range(30):\n    a = a * 0.5 + b\nreturn a.v * 1.0",
+}
+
+
+def function_of(body, tmp_path):
+    lines = ["def function(x, y):", "    a, b = Value(x), Value(y)", *["    " + line for line in body.splitlines()]]
+    file = tmp_path / "values.py"
+    file.write_text(f"from {__name__} import Base\n{_SOURCE}\n" + "\n".join(lines) + "\n")
+    module = {"__name__": "__main__"}  # whose classes are the user's
+    exec(compile(file.read_text(), str(file), "exec"), module)
+    return module["function"]
+
+
+def outcome(function, arguments):
+    arguments, printed = copy.deepcopy(arguments), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            result = repr(function(*arguments))
+    except (ValueError, TypeError) as error:
+        result = repr(error)
+    return result, printed.getvalue(), repr(arguments)
+
+
+def assert_same(function, series):
+    jitted = phlox.jit(function)
+    for arguments in series + series[:1]:
+        assert outcome(jitted, arguments) == outcome(function, arguments)
+
+
+@pytest.mark.parametrize(
+    "body", [f"return {one.strip()}" for one in EXPRESSIONS.replace("\n", ";").split(";")] + list(STATEMENTS.values())
+)
+def test_special_methods_are_followed(body, tmp_path):
+    function = function_of(body, tmp_path)
+    expected = [outcome(function, arguments) for arguments in [(1.0, 2.0), (-1.0, 0.25), (0.75, 0.3)]]
+    jitted = phlox.jit(function)
+    for (result, printed, *_), arguments in zip(expected, [(1.0, 2.0), (-1.0, 0.25), (0.75, 0.3)]):
+        found, shown, *_ = outcome(jitted, arguments)
+        # Which type a number of a branch has is another matter.
+        assert found.replace("np.float64(", "").replace(")", "") == result.replace("np.float64(", "").replace(")", "")
+        assert shown == printed
+
+
+class Pair(NamedTuple):
+    x: float
+    y: float
+
+    def __add__(self, other):
+        if self.x > 0:
+            return Pair(self.x + other.x, self.y + other.y)
+        return Pair(self.x - other.x, self.y)
+
+    def __mul__(self, factor):
+        return Pair(self.x * factor, self.y * factor)
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float
+
+    def __post_init__(self):
+        if self.x > 100:
+            object.__setattr__(self, "x", 100.0)
+
+    def __add__(self, other):
+        return Point(self.x + other.x, self.y) if self.x > other.x else Point(other.x, self.y + other.y)
+
+    def __eq__(self, other):
+        return abs(self.x - other.x) < 1e-9
+
+    __hash__ = None
+
+
+@dataclass
+class Model:
+    w: np.ndarray
+    steps: list = field(default_factory=list)
+
+    def __post_init__(self):
+        if self.w.sum() > 0:
+            self.w = self.w * 2
+
+    def __getitem__(self, index):
+        return self.w[index] if index < 2 else -self.w[index]
+
+    def __len__(self):
+        return len(self.w)
+
+    def __repr__(self):
+        return f"Model({self.w.sum():.2f}, {len(self.steps)})"
+
+    def __iadd__(self, step):
+        if step > 0:
+            self.w += step
+        self.steps.append(step)
+        return self
+
+
+class Slotted:
+    __slots__ = ("value", "left")
+
+    def __init__(self, value, left=None):
+        self.value, self.left = value, left
+
+    def __lt__(self, other):
+        return self.value < other.value if self.value > 0 else other.value > -self.value
+
+
+def test_objects_with_slots_in_loops():
+    def f(a, b):
+        low, high, count = Slotted(a), Slotted(b), 0
+        while low < high:
+            low = Slotted(low.value + 0.3, left=low.value)
+            count += 1
+        return count, low.value
+
+    assert_same(f, [(0.5, 2.0), (3.0, 1.0), (0.1, 0.2)])
+
+
+def test_named_tuples():
+    def f(a, b):
+        v = Pair(a, b)
+        for _ in range(30):
+            v = v + Pair(0.1, b) * 0.5
+        return v, type(v) is Pair
+
+    assert_same(f, [(0.5, 2.0), (-0.5, 1.0)])
+
+
+def test_dataclasses_as_arguments_and_results():
+    def f(p, q, model):
+        model += p.x
+        model += -q.x
+        best = p
+        for k in range(40):
+            other = Point(p.x * k, q.y - k)
+            if other.x - (k - 5.0) ** 2 > best.x:
+                best = other
+        print(model, best == q)
+        return p + q, p == q, Point(500.0, 1.0), best, [best, {"model": model}], model[2], len(model), type(best) is Point
+
+    assert_same(
+        f,
+        [
+            (Point(1.0, 2.0), Point(0.5, 1.0), Model(np.arange(3.0))),
+            (Point(0.5, 2.0), Point(0.5, 1.0), Model(-np.arange(3.0))),
+        ],
+    )
+
+
+def test_texts_of_objects():
+    def f(scale):
+        model = Model(np.ones(3) * scale)
+        print(model, "%s|%r" % (model, model), f"{model!r:>20}", str(model) + "!", "{}".format(model))  # noqa: UP031, UP032
+        if model.w[0] > 1:
+            raise ValueError(f"bad {model}")
+        return repr(model)
+
+    assert_same(f, [(0.2,), (2.0,)])
+
+
+class Counting:
+    def __init__(self):
+        self.n = 0
+
+    def __repr__(self):
+        return f"Counting({self.n})"
+
+
+def test_texts_of_objects_from_outside_that_are_changed():
+    def f(counting, x):
+        counting.n += 1
+        print(counting, x)
+        return f"{counting}", str(counting), x * 2
+
+    jitted, one, other = phlox.jit(f), Counting(), Counting()
+    for x in (1.0, 2.0, 3.0):
+        expected, found = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(expected):
+            result = f(one, x)
+        with contextlib.redirect_stdout(found):
+            assert jitted(other, x) == result
+        assert found.getvalue() == expected.getvalue()
+    assert jitted.cache_info().misses == 1
+
+
+def test_a_redefined_special_method_is_seen(monkeypatch):
+    class Item:
+        def __init__(self, v):
+            self.v = v
+
+        def __add__(self, other):
+            return Item(self.v + other if self.v > 0 else 0.0)
+
+    @phlox.jit
+    def f(x):
+        return (Item(x) + 1.0).v
+
+    assert f(1.0) == 2.0
+    monkeypatch.setattr(Item, "__add__", lambda self, other: Item(self.v * 10))
+    assert f(1.0) == 10.0
+
+
+@dataclass(order=True)
+class Hand:
+    rank: float
+    count: int
+    name: str = field(default="", compare=False)
+
+
+def test_comparisons_that_dataclass_writes():
+    def f(hand, rank, count):
+        a, b = Hand(rank, count), Hand(1.0, 2, "other")
+        best = hand
+        for k in range(20):
+            if (one := Hand(rank * k - k * k * 0.1, k)) > best:
+                best = one
+        return a < b, a <= b, a > b, a == b, a != b, Hand(rank, 3) == Hand(rank, 3, "q"), hand < a, best, a == 3
+
+    assert_same(f, [(Hand(1.0, 2), 1.0, 2), (Hand(-5.0, 2), 1.0, 1), (Hand(0.0, 1), 3.0, 5)])
+
+
+def test_tuples_and_lists_in_order():
+    def f(x, y, rows):
+        best = (rows[0, 0], rows[0, 1])
+        for row in rows:
+            if (row[0], row[1]) < best:
+                best = (row[0], row[1])
+        nested = (x, (y, 2)) >= (x, (y, 1)), (x,) < (x, y), 1 < x < y
+        return (x, y) < (y, 1.0), [x, 2.0] > [y, x], (1, x) == (1, y), (x, y) <= (x, y), nested, best
+
+    rows = np.array([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
+    assert_same(f, [(1.0, 2.0, rows), (2.0, 1.0, rows[::-1].copy()), (1.0, 1.0, rows)])
