@@ -349,3 +349,15 @@ def test_loops_over_all_places_need_no_checks():
                 x[i, j] = (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]) / 4
 
     assert not jit(smooth).trace(np.ones((30, 40)))._recording.error_messages
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3)])
+@pytest.mark.parametrize("values", [np.arange(1.0, 5.0), np.array([7.0, 8.0]), np.arange(9), [1, 2, 3], np.full((2, 2), 3.0)])
+def test_a_diagonal_is_filled_with_values(shape, values):
+    def f(x, values):
+        a = np.zeros(shape) + x
+        np.fill_diagonal(a, values)
+        return a
+
+    np.testing.assert_array_equal(jit(f)(1.0, values), f(1.0, values))
+    np.testing.assert_array_equal(jit(lambda x: f(x, values))(1.0), f(1.0, values))

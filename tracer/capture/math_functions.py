@@ -14,8 +14,9 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import has_traced
-from .calls.dispatch import implements
+from .calls.dispatch import MEANINGS, implements
 from .conversions import converted, integer_of, is_open
+from .texts import asked
 
 _MATH = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "expm1": np.expm1,
@@ -217,6 +218,28 @@ def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> 
     return _number(hlo.or_(hlo.eq(x, y), hlo.and_(near, hlo.is_finite(difference))))
 
 
+@implements(math.remainder)
+def remainder(x: Any, y: Any) -> Any:
+    """What is left of x by the multiple of y that is nearest, of two the even one; without rounding."""
+    if not is_open(x) and not is_open(y):
+        return math.remainder(x, y)
+    number, divisor = _floats((x, y))
+    invalid = hlo.or_(_is_infinite(number), hlo.eq(divisor, 0.0))
+    nothing = hlo.or_(hlo.ne(number, number), hlo.ne(divisor, divisor))
+    require_trace().add_raise(hlo.and_(invalid, hlo.not_(nothing)), _error(math.remainder, 1.0, 0.0))
+    size, step = hlo.abs(number), hlo.abs(divisor)
+    below = hlo.remainder(size, step)
+    above = hlo.subtract(step, below)
+    even = hlo.subtract(below, hlo.multiply(2.0, hlo.remainder(hlo.multiply(0.5, hlo.subtract(size, below)), step)))
+    found = hlo.select(hlo.lt(below, above), below, hlo.select(hlo.gt(below, above), hlo.negate(above), even))
+    found = hlo.select(_is_infinite(divisor), number, hlo.multiply(_one_with_sign_of(number), found))
+    return _number(hlo.select(nothing, hlo.add(number, divisor), found))
+
+
+def _one_with_sign_of(number: hlo.Instruction) -> hlo.Instruction:
+    return np.copysign(1.0, _number(number)).instruction(require_trace())
+
+
 @implements(math.modf)
 def modf(number: Any) -> Any:
     if not is_open(number):
@@ -285,6 +308,14 @@ def rect(r: Any, phi: Any) -> Any:
 for _name in ("erf", "erfc", "gamma", "lgamma"):
     if _name in SPECIAL_KERNELS or _name == "lgamma" and "gammaln" in SPECIAL_KERNELS:
         implements(getattr(math, _name))(_special(_name))
+# The others Python computes when the program runs, with an example of what they return.
+_BY_PYTHON = {
+    "comb": 0, "perm": 0, "factorial": 0, "isqrt": 0, "frexp": (0.5, 0), "ldexp": 0.5, "nextafter": 0.5, "ulp": 0.5,
+    "gamma": 0.5, "lgamma": 0.5, "erf": 0.5, "erfc": 0.5,
+}  # fmt: skip
+for _name, _example in _BY_PYTHON.items():
+    if getattr(math, _name) not in MEANINGS:
+        implements(getattr(math, _name))(functools.partial(asked, getattr(math, _name), _example))
 for _name, _ufunc in _MATH.items():
     implements(getattr(math, _name))(_of_math(_name, _ufunc))
 for _name, _ufunc in _INTEGERS.items():

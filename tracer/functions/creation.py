@@ -387,17 +387,17 @@ def matrix_diagonal(x, /, *, offset=0):
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
-    """In place, for matrices and scalars; NotImplementedError for more dimensions and for ``wrap``."""
+    """In place, for matrices; what is too short begins anew. NotImplementedError for more dimensions and for ``wrap``."""
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
-    if (
-        a.ndim > 2
-        or wrap
-        or np.ndim(val if not isinstance(val, TracedArray) else 0)
-        or (isinstance(val, TracedArray) and val.ndim)
-    ):
-        raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices and scalars, without wrap")
+    if a.ndim > 2 or wrap:
+        raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices, without wrap")
+    if np.ndim(val):
+        values = as_traced(val).reshape(-1)
+        count = min(a.shape)
+        places = np.arange(a.shape[0]) % max(1, min(count, values.shape[0]))
+        val = values[places][:, None]
     trace = require_trace(a)
     value = broadcast(instruction_of(trace, val, a.element_type), a.shape)
     a.set_value(hlo.select(_band(*a.shape, 0, "EQ"), value, a.instruction(trace)))

@@ -14,6 +14,17 @@ FUNCTIONS = {
     "dist": lambda x: (math.dist(x[0], x[1]), math.dist((x[0, 0], 1.0), [2, x[0, 1]]), math.dist(x[0], x[0])),
     "hypot": lambda x: (math.hypot(*x[0]), math.hypot(x[0, 0]), math.hypot(x[0, 0], 2), math.hypot(x[0, 0] * 1e200, 1e199, 1)),
     "hypot of what is infinite": lambda x: math.hypot(math.inf, x[0, 0], math.nan),
+    "remainder": lambda x: [math.remainder(v, w) for v in x[0].tolist() for w in (0.25, -1.0, 1.5, math.inf, 3e-300)],
+    "by Python": lambda x: (
+        math.comb(int(x[1, 0]) + 2, 2),
+        math.perm(int(x[1, 0])),
+        math.factorial(int(x[1, 0])),
+        math.isqrt(int(x[1, 0]) * 7),
+        math.frexp(x[1, 2]),
+        math.ldexp(x[0, 1], int(x[1, 0])),
+        math.nextafter(x[0, 0], 1.0),
+        math.ulp(x[0, 1]),
+    ),  # fmt: skip
     "lcm": lambda x: (math.lcm(int(abs(x[0, 2]) * 10), 10), math.lcm(int(x[1, 0]))),
 }
 
@@ -36,3 +47,14 @@ def test_complementary_error_function():
     x = np.concatenate([np.linspace(-7, 26, 40), [0.0, 1e-300, 30.0, np.inf, -np.inf]])
     np.testing.assert_allclose(complements(x), [math.erfc(v) for v in x], rtol=2e-15, atol=1e-310)
     assert math.isnan(complements(np.array([np.nan]))[0])
+
+
+def test_remainder_is_exact_and_raises():
+    random = np.random.default_rng(1)
+    x = np.append(random.normal(size=200) * 10.0 ** random.integers(-5, 18, 200), [0.0, -0.0, 0.5, 1.5, 2.5, -1.5, np.nan])
+    y = np.append(random.normal(size=200), [1.0, 1.0, 1.0, 1.0, -1.0, 1.0, 2.0])
+    found = jit(lambda x, y: [math.remainder(v, w) for v, w in zip(x, y)])(x, y)
+    assert repr(found) == repr([math.remainder(v, w) for v, w in zip(x, y)])
+    for number, divisor in ((1.0, 0.0), (math.inf, 2.0)):
+        with pytest.raises(ValueError, match=r"math domain error|finite|nonzero"):
+            jit(lambda x: math.remainder(x[0], x[1]))(np.array([number, divisor]))
