@@ -32,7 +32,8 @@ def is_written(structure: pytree.Structure) -> bool:
     """Whether an expression makes such a value, of parts that are leaves, or tuples of these."""
     if structure is pytree.LEAF or structure[0] not in _WRITERS:
         return False
-    parts = [part for child in structure[2] if child is not pytree.LEAF for part in (child[2] if child[0] is tuple else [child])]
+    children = [child for child in structure[2] if child is not pytree.LEAF]
+    parts = [part for child in children for part in (child[2] if child[0] is tuple else [child])]
     return all(part is pytree.LEAF or is_written(part) for part in parts)
 
 
