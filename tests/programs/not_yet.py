@@ -4,16 +4,25 @@
 """
 
 NOT_YET = {
+    "desk.first_in_first_out": "error: TracerError: a list is changed that is one of several, o...",
     "dynamic_programming.coin_change": "type: the result[0] is float instead of int",
     "engineering_lab.pipe_friction": "error: TracerError: str.split of a text that depends on traced...",
     "finance_lab.order_book": "time: a call takes more than 5 s",
+    "genomes.diversity_of_sites": "error: TracerError: a list is changed that is one of several, o...",
     "learning_lab.decision_tree": "time: a call takes more than 5 s",
     "learning_lab.layers_and_adam": "time: a call takes more than 5 s",
     "life_lab.random_walkers": "error: TracerError: list.append takes a list whose length the p...",
     "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "linear_algebra.determinant_by_elimination": "error: TracerError: a list is changed that is one of several, o...",
+    "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "number_theory.trial_division": "type: the result[1] is int64 instead of int",
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TracerError: a list is changed that is one of several, o...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
+    "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
+    "tables.sensor_log": "error: TracerError: a list is changed that is one of several, o...",
+    "tables.weekly_means": "error: TypeError: argument start is of type datetime.date, whic...",
+    "trainers.discriminant_analysis": "error: ConcretizationError: The traced value f64[<=256,40] is u...",
+    "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
+    "waves.line_codes": "error: TracerError: an iterator that is made outside of a loop...",
 }
