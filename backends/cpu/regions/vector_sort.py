@@ -117,7 +117,7 @@ def emit_vector_sort(
     b, line = builder, _Line(builder, plan, target.lanes(plan.bits // 8))
     memory = [b.gep(scratch, [I64(number * plan.array_bytes)], source_etype=I8) for number in range(2 * plan.arrays)]
     arrays, others = memory[: plan.arrays], memory[plan.arrays :]
-    if compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
+    if plan.only_divided or compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
         line.load(operands[plan.key.operand], at, arrays, in_runs=False)
         emit_quick_sort(b, target, plan.bits, arrays, others, line.count_without_greatest(arrays[0]))
         line.store(operands, outputs, at, arrays)
