@@ -13,12 +13,15 @@ import numpy as np
 
 from ..calls.again import once
 from .calls.dispatch import SAYING, TEXT_METHODS, implements
+from .text_streams import TextStream, print_to
 from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
 
 
 @implements(print)
 def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: bool = False) -> None:
     """Prints at every call, what the values are then; to what is the standard output or error then, if it is that now."""
+    if type(file) is TextStream:
+        return print_to(file, values, sep, end)
     standard = next((name for name in ("stdout", "stderr") if file is not None and file is getattr(sys, name)), None)
 
     def print_now(*shown: Any) -> None:

@@ -1,0 +1,70 @@
+"""``io.StringIO`` in a traced function: what is written to it, when the program runs."""
+
+import io
+
+import numpy as np
+import phlox
+import pytest
+
+
+def printed(x):
+    out = io.StringIO()
+    print(x[0], "and", x[1:], file=out)
+    print(x.sum(), 3, sep="; ", end="|", file=out)
+    return out.getvalue()
+
+
+def written(x):
+    out = io.StringIO()
+    count = out.write(f"{x[0]:.2f}\n")
+    out.writelines(["a\n", f"{x[1]}\n"])
+    return out.getvalue().upper(), count, len(out.getvalue())
+
+
+def in_a_loop(x):
+    out = io.StringIO()
+    for k, v in enumerate(x):
+        print(k, v, sep=": ", end=";", file=out)
+        if v > 1:
+            out.write("!")
+    return out.getvalue()
+
+
+def in_a_long_loop(x):
+    out, total = io.StringIO(), 0.0
+    for k in range(200):
+        total += x[k % 3] * k
+        if k % 50 == 0:
+            out.write(f"{total:.3f} ")
+    return out.getvalue(), total
+
+
+def by_others(x):
+    def report(stream, *values):
+        for value in values:
+            stream.write("%.1f," % value)  # noqa: UP031
+        return stream
+
+    first, second = io.StringIO(), io.StringIO()
+    report(first, x[0]), report(second, *x)
+    other = first if x[0] > 1 else second
+    return other.getvalue(), first.getvalue(), type(first) is io.StringIO
+
+
+def with_known_texts(x):
+    out = io.StringIO()
+    print("known", 1, file=out)
+    return out.getvalue(), x * 2
+
+
+@pytest.mark.parametrize("function", [printed, written, in_a_loop, in_a_long_loop, by_others, with_known_texts])
+def test_text_streams(function):
+    jitted = phlox.jit(function)
+    for x in (np.array([1.0, 2.5, 0.5]), np.array([3.0, 0.25, 7.0]), np.array([1.0, 2.5, 0.5])):
+        assert repr(jitted(x)) == repr(function(x))
+
+
+@pytest.mark.parametrize("ask", [lambda out: out.read(), lambda out: out.truncate(0), lambda out: io.StringIO("begin")])
+def test_what_is_not_followed(ask):
+    with pytest.raises(phlox.TracerError, match="StringIO"):
+        phlox.jit(lambda x: (ask(io.StringIO()), x)[1])(1.0)

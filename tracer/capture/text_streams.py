@@ -1,0 +1,72 @@
+"""``io.StringIO`` that the function makes: the texts that are written to it, which are put together when the program runs."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ..recording.errors import TracerError
+from . import places
+from .calls.dispatch import call, implements
+from .texts import Deferred, asked, concrete, is_open, told
+
+
+class TextStream:
+    """In the place of a StringIO. Only what has been written so far is known of it."""
+
+    followed_class = io.StringIO
+
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(io.StringIO, name):
+            raise AttributeError(f"'_io.StringIO' object has no attribute '{name}'")
+        raise TracerError(f"StringIO.{name} in a traced function is not followed: it is written to, and getvalue() is asked")
+
+    def write(self, text: Any) -> Any: ...
+
+    def writelines(self, lines: Any) -> None: ...
+
+    def getvalue(self) -> Any: ...
+
+
+@implements(io.StringIO)
+def string_io(initial_value: str = "", newline: str | None = "\n") -> TextStream:
+    if initial_value or newline != "\n":
+        raise TracerError("a StringIO that begins with a text, or has another newline, is not followed: write to an empty one")
+    made = TextStream()
+    places.note_made(made)
+    places.note_made(made.parts)
+    return made
+
+
+@implements(TextStream.write)
+def write(stream: TextStream, text: Any) -> Any:
+    if not isinstance(text, (str, Deferred)):
+        raise TypeError(f"string argument expected, got '{type(text).__name__}'")
+    call(stream.parts.append, text)
+    return asked(len, 0, text)
+
+
+@implements(TextStream.writelines)
+def write_lines(stream: TextStream, lines: Any) -> None:
+    call(stream.parts.extend, lines)
+
+
+@implements(TextStream.getvalue)
+def value_of(stream: TextStream) -> Any:
+    return call("".join, stream.parts)
+
+
+def print_to(stream: TextStream, values: tuple, sep: Any, end: Any) -> None:
+    """``print(*values, file=stream)``"""
+    values = tuple([told(value, ord("s")) for value in values])
+    between, behind = " " if sep is None else sep, "\n" if end is None else end
+    is_known = not any(map(is_open, (*values, between, behind)))
+    text = _printed(between, behind, *map(concrete, values)) if is_known else Deferred(_printed, between, behind, *values)
+    call(stream.parts.append, text)
+
+
+def _printed(between: str, behind: str, *values: Any) -> str:
+    return between.join(map(str, values)) + behind
