@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import logging
 import re
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import once
+from ..recording.errors import TracerError
 from .calls.dispatch import SAYING, TEXT_METHODS, implements
 from .text_streams import TextStream, print_to
 from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
@@ -22,6 +24,8 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
     """Prints at every call, what the values are then; to what is the standard output or error then, if it is that now."""
     if type(file) is TextStream:
         return print_to(file, values, sep, end)
+    if isinstance(file, io.StringIO):
+        raise TracerError("a StringIO that begins with a text is printed to in a traced function: write to an empty one")
     standard = next((name for name in ("stdout", "stderr") if file is not None and file is getattr(sys, name)), None)
 
     def print_now(*shown: Any) -> None:

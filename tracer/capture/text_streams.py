@@ -24,17 +24,22 @@ class TextStream:
             raise AttributeError(f"'_io.StringIO' object has no attribute '{name}'")
         raise TracerError(f"StringIO.{name} in a traced function is not followed: it is written to, and getvalue() is asked")
 
-    def write(self, text: Any) -> Any: ...
+    def write(self, text: Any) -> Any:
+        """For who calls it without being captured; what the methods do stands below."""
+        raise TracerError("a StringIO that the traced function makes is given to a library, which writes to it unseen")
 
-    def writelines(self, lines: Any) -> None: ...
+    def writelines(self, lines: Any) -> None:
+        self.write(lines)
 
-    def getvalue(self) -> Any: ...
+    def getvalue(self) -> Any:
+        return self.write(None)
 
 
 @implements(io.StringIO)
-def string_io(initial_value: str = "", newline: str | None = "\n") -> TextStream:
+def string_io(initial_value: str = "", newline: str | None = "\n") -> Any:
+    """One that begins with a text is there to be read from."""
     if initial_value or newline != "\n":
-        raise TracerError("a StringIO that begins with a text, or has another newline, is not followed: write to an empty one")
+        return io.StringIO(initial_value, newline)
     made = TextStream()
     places.note_made(made)
     places.note_made(made.parts)
