@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 
 import numpy as np
 import phlox
@@ -96,6 +97,14 @@ def test_what_standard_streams_are_at_the_call_is_written_to(capsys):
     jitted = jit(writes)
     assert jitted(X) == (5, None) and jitted(X * 2) == (5, None)
     assert capsys.readouterr() == ("1.0\n2.0\n", "twicetwice")
+
+
+def test_a_stream_whose_method_is_a_function(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(write=lambda text: told.append(text), flush=lambda: None))
+    jitted = jit(lambda x: sys.stdout.write(f"{x[0]}"))
+    jitted(X), jitted(X * 2)
+    assert told == ["1.0", "2.0"]
 
 
 def test_folders_are_made_and_removed_at_each_call(tmp_path):

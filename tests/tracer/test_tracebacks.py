@@ -205,6 +205,12 @@ def test_arguments_that_do_not_fit(arguments):
     assert shown(caught(jit(in_a_helper), *arguments)) == []
 
 
+def test_arguments_that_are_missing_have_no_other_cause():
+    with pytest.raises(TypeError) as caught:
+        jit(lambda x, y: x)(1.0)
+    assert caught.value.__context__ is None
+
+
 def test_messages_about_arguments_are_those_of_python():
     def f(x, y, /, z, *, k=1):
         return x

@@ -214,9 +214,11 @@ class Call:
         try:
             bound = reader.signature.bind(*range(len(args)), **dict(zip(kwargs, range(len(args), len(names)))))
         except TypeError as error:
+            reason, bound = str(error), None
+        if bound is None:
             if reader.says_what_it_takes:
                 reader.function(*args, **kwargs)  # raises; nothing of it runs
-            raise TypeError(f"{reader.name}() {error}") from None
+            raise TypeError(f"{reader.name}() {reason}")
         self.canonical = [self.arguments[number] for number in (*bound.args, *bound.kwargs.values())]
         self.canonical_keywords = tuple(bound.kwargs)
 

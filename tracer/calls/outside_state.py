@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -108,10 +109,11 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return functools.partial(_refuse, function)
     if isinstance(holder, np.random.BitGenerator):
         return functools.partial(_refuse, function)
-    if writes_to_standard_stream(function):
-        return functools.partial(_write, "stdout" if holder is sys.stdout else "stderr")
-    if holder is not None and (holder is sys.stdout or holder is sys.stderr) and function.__name__ == "flush":
-        return functools.partial(_flush, "stdout" if holder is sys.stdout else "stderr")
+    for name in ("stdout", "stderr"):
+        if is_method_of_stream(function, name, "write"):
+            return functools.partial(_write, name)
+        if is_method_of_stream(function, name, "flush"):
+            return functools.partial(_flush, name)
     if isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY):
         return functools.partial(_refuse, function)
     try:
@@ -135,10 +137,15 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     return functools.partial(_refuse, function) if function in _REFUSED else None
 
 
+def is_method_of_stream(function: Any, name: str, method: str) -> bool:
+    """Whether this is the method of ``sys.stdout`` or ``sys.stderr``; in notebooks that is a function."""
+    kind = type(function)
+    is_one = kind is types.FunctionType or kind is types.MethodType or kind is types.BuiltinFunctionType
+    return is_one and getattr(getattr(sys, name), method, None) == function
+
+
 def writes_to_standard_stream(function: Any) -> bool:
-    """Whether this is the method by which the standard output or error is written to."""
-    holder = getattr(function, "__self__", None)
-    return holder is not None and (holder is sys.stdout or holder is sys.stderr) and function.__name__ == "write"
+    return is_method_of_stream(function, "stdout", "write") or is_method_of_stream(function, "stderr", "write")
 
 
 def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

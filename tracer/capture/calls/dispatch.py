@@ -372,14 +372,13 @@ def _cached(function: Any, args: tuple, kwargs: dict) -> Any:
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call where Python makes a call again that the program has made."""
     kind = type(function)
-    if kind is types.MethodType and not writes_to_standard_stream(function):
+    is_function = kind is types.FunctionType or kind is types.BuiltinFunctionType
+    if writes_to_standard_stream(function) or is_function and function in SAYING:
+        return once(function, *args, **kwargs)
+    if kind is types.MethodType:
         return _called_again(function.__func__, (function.__self__, *args), kwargs)
     if kind is types.FunctionType and is_of_the_user(function.__code__.co_filename):
         function = captured(function)
-    elif kind is types.MethodType or kind is types.BuiltinFunctionType and writes_to_standard_stream(function):
-        return once(function, *args, **kwargs)
-    elif (kind is types.FunctionType or kind is types.BuiltinFunctionType) and function in SAYING:
-        return once(function, *args, **kwargs)
     return function(*args, **kwargs)
 
 
