@@ -7,6 +7,7 @@ from array import array
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.tracer.calls.specialization import Specialization
 from programs_outside import X
 
 
@@ -238,3 +239,21 @@ def test_what_cannot_be_followed_is_an_error():
         with pytest.raises(TypeError, match="table|numbers"):
             f(X)
     assert not table
+
+
+def test_another_thread_changes_an_array_between_the_comparison_and_the_call(monkeypatch):
+    holder = {"w": np.ones(3)}
+    f = jit(lambda x: x + holder["w"].sum(), backend="reference")
+    f(0.0), f(0.0)
+    fits = Specialization.fits
+
+    def fits_and_changes(self, objects):
+        found = fits(self, objects)
+        if found:
+            monkeypatch.undo()
+            holder["w"] = np.ones(5)
+        return found
+
+    monkeypatch.setattr(Specialization, "fits", fits_and_changes)
+    assert f(0.0) == 5 and f(0.0) == 5
+    assert f.cache_info().misses == 2

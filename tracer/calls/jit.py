@@ -23,6 +23,7 @@ from ..outside.policy import Policy
 from ..recording.callables import callable_name, describe_as, is_ordinary
 from ..recording.current_trace import current_trace
 from ..recording.errors import (
+    ChangedMeanwhile,
     ConcretizationError,
     IntegerOverflow,
     OtherKind,
@@ -189,6 +190,8 @@ class JittedFunctionBase:
                 with Progress(self.__name__, "tracing"), rare_collections():
                     variant = self._variant(specialization, same, call, objects)
             return specialization.call_variant(variant, same, values, objects)
+        except ChangedMeanwhile:
+            return self.run_compiled(args, kwargs, turned)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
                 bound = self._guessed_bounds[stale.place]

@@ -14,7 +14,7 @@ from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
-from ..recording.errors import LeftToPython, OtherKind, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import ChangedMeanwhile, LeftToPython, OtherKind, RaisedBehindChanges, SizeBeyondBound, StaleCapture
 from .again import Beginning
 from .leaves import TracedLeaf
 from .shared_memory import Place, gathered, overlap, places_of, spread
@@ -38,6 +38,8 @@ class Specialization:
         self.leaves: list[TracedLeaf] = leaves
         self._conversions = [(index, leaf.convert) for index, leaf in enumerate(leaves) if leaf.convert is not None]
         self._captures = [(capture.path, capture.convert) for capture in captures]
+        shapes = [capture.parameter.shape for capture in captures]
+        self._captured_forms = [(shape.dtype, shape.dimensions) for shape in shapes]
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
@@ -111,6 +113,8 @@ class Specialization:
             captured = [path.read(objects) for path, _ in self._captures]
             pairs = zip(captured, self._captures)
             given = [np.asarray(value if convert is None else convert(value)) for value, (_, convert) in pairs]
+            if [(array.dtype, array.shape) for array in given] != self._captured_forms:
+                raise ChangedMeanwhile
             arguments = (*arguments, *given)
         if self.changes_arrays:
             self._require_writeable(values, captured if self._captures else ())

@@ -57,6 +57,10 @@ class StaleCapture(Exception):
     beginning: Any = None
 
 
+class ChangedMeanwhile(StaleCapture):
+    """Another thread has changed what is outside between the comparison and the call."""
+
+
 class SizeBeyondBound(StaleCapture):
     """A size at run time is larger than the bound that was guessed for it at one place of the traced function."""
 
