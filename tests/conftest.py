@@ -1,5 +1,6 @@
 """What the whole test suite shares: golden files, and that the checkout itself is not a package of tests."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ class Checkout:
 def pytest_configure(config):
     # A conftest's own hooks are not asked about the folders above it.
     config.pluginmanager.register(Checkout(), "checkout")
+
+
+def pytest_collection_finish():
+    """What pytest keeps of each test is not gone over at each garbage collection, of which tests ask for many."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -16,19 +16,27 @@ from phlox.backends.cpu.program_loader import ProgramCode
 from phlox.hlo import Instruction
 
 
-def alive(kind):
-    gc.collect()
-    return sum(isinstance(thing, kind) for thing in gc.get_objects())
+@pytest.fixture
+def alive():
+    """How many programs and instructions there are that have been made since."""
+
+    def count():
+        gc.collect()
+        kinds = [type(thing) for thing in gc.get_objects()]
+        return kinds.count(ProgramCode), sum(issubclass(kind, Instruction) for kind in kinds)
+
+    gc.freeze()  # what was there before
+    return count
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_code_and_programs_are_forgotten(way):
+def test_code_and_programs_are_forgotten(way, alive):
     for number in range(2):
         WAYS[way](number)
-    before = alive(ProgramCode), alive(Instruction)
+    before = alive()
     for number in range(2, 6):
         WAYS[way](number)
-    code, instructions = alive(ProgramCode), alive(Instruction)
+    code, instructions = alive()
     assert code <= before[0] and instructions < before[1] + 30
 
 
