@@ -4,6 +4,7 @@ import random
 import signal
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -145,3 +146,41 @@ def test_random_of_python_needs_no_lock(frequent_switches):
         thread.join()
     other = random.Random(5)
     assert sorted(found) == sorted(other.random() for _ in range(22_000))
+
+
+def test_threads_share_a_generator():
+    """Each number is drawn once."""
+    generator = np.random.default_rng(3)
+    jitted = jit(lambda g: np.array([g.random() for _ in range(2000)]))
+    jitted(np.random.default_rng(1))
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(jitted(generator))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.sort(np.random.default_rng(3).random(8000)))
+
+
+def test_other_threads_run_while_a_program_draws():
+    def total(g, n):
+        found = 0.0
+        for _ in range(n):
+            found += g.standard_normal()
+        return found
+
+    jitted, counted, is_over = jit(total), [0], threading.Event()
+    jitted(np.random.default_rng(1), 1000)
+
+    def count():
+        while not is_over.is_set():
+            counted[0] += 1
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    jitted(np.random.default_rng(1), 40_000_000)
+    seen = counted[0]
+    is_over.set()
+    thread.join()
+    assert seen >= 2
