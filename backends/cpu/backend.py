@@ -84,6 +84,7 @@ class CpuBackend:
             temporary_bytes=assignment.arena_size,  # and no more, since the assignment knows all values
             keeps_block=SPARE_BLOCK_NAME in emitted.llvm.globals,
             may_take_long=interruption.can_leave or interruption.cost > _MANY_INSTRUCTIONS,
+            draws=emitted.draws,
             constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitted.constants.items()),
             host_calls=tuple(emitted.host_calls.values()),
             host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",

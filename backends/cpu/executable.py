@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...hlo import Module, Shape
-from ...runtime.bit_generators import FUNCTIONS as FUNCTIONS_THAT_DRAW
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
@@ -111,9 +110,8 @@ class NativeExecutable:
 
     @property
     def _releases_gil(self) -> bool:
-        if any(name.startswith(FUNCTIONS_THAT_DRAW) for _, name in self.program.native_calls):
-            return False
-        return self.program.may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
+        is_long = self.program.may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
+        return is_long and not self.program.draws
 
     @property
     def bytes_touched(self) -> int:

@@ -38,7 +38,7 @@ class EmittedModule:
 
     The code names that by symbols, which are bound when it is loaded: ``constants`` has the arrays under their symbols,
     ``host_calls`` the symbols of instructions that are evaluated in Python, ``native_calls`` the custom-call targets under the
-    symbols of their functions.
+    symbols of their functions. ``draws`` says that it draws random numbers.
     """
 
     def __init__(self, module: Module, target: Target) -> None:
@@ -49,6 +49,7 @@ class EmittedModule:
         self.constants: dict[str, np.ndarray] = {}
         self.host_calls: dict[Instruction, str] = {}
         self.native_calls: dict[str, str] = {}
+        self.draws = False
         self._constant_pointers: dict[int, ir.Value] = {}
 
     def constant_pointer(self, literal: np.ndarray) -> ir.Value:

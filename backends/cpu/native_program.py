@@ -14,7 +14,7 @@ from .target import Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"phlox native program\n"
 
@@ -51,7 +51,8 @@ class NativeProgram:
     ``entry`` names the kernel, ``i32 (ptr arguments, ptr results)``: arrays of pointers to the data of the leaves of
     ``parameters``, each with a name for messages, and of ``results``. It returns 0, or a code that stands for an error. Its
     temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves their memory in a variable from call to call.
-    ``may_take_long`` says that a call may run many instructions.
+    ``may_take_long`` says that a call may run many instructions; ``draws``, that it changes the states of generators of random
+    numbers, which it does under the interpreter's lock.
 
     The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
     ``host_instructions`` (HLO text, see `host_instructions`), in its order; ``native_calls`` are functions of custom-call
@@ -68,6 +69,7 @@ class NativeProgram:
     temporary_bytes: int
     keeps_block: bool
     may_take_long: bool
+    draws: bool = False
     constants: tuple[tuple[str, memoryview], ...] = ()
     host_calls: tuple[str, ...] = ()
     host_instructions: str = ""
@@ -87,6 +89,7 @@ class NativeProgram:
             "temporary_bytes": self.temporary_bytes,
             "keeps_block": self.keeps_block,
             "may_take_long": self.may_take_long,
+            "draws": self.draws,
             "constants": [name for name, _ in self.constants],
             "host_calls": self.host_calls,
             "host_instructions": self.host_instructions,
@@ -119,6 +122,7 @@ class NativeProgram:
             temporary_bytes=header["temporary_bytes"],
             keeps_block=header["keeps_block"],
             may_take_long=header["may_take_long"],
+            draws=header["draws"],
             constants=tuple((name, next(blobs)) for name in header["constants"]),
             host_calls=tuple(header["host_calls"]),
             host_instructions=header["host_instructions"],

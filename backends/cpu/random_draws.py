@@ -35,6 +35,7 @@ _FILLING = {
 
 def emit_draw(frame: Frame, instruction: Instruction, values: Values, draw: Draw) -> list[Leaf]:
     """The numbers drawn, a scalar in a register; zeros where the first operand says so."""
+    frame.module.draws = True
     stopped, handle, *parameters = [values[operand][0] for operand in instruction.operands]
     return [_Drawing(frame, draw, handle).result(instruction, stopped, parameters)]
 
