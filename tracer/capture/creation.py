@@ -17,7 +17,7 @@ from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare
 from .calls.dispatch import call, implements
 from .calls.numpy_calls import traced_constant
-from .loops.stacked_rows import is_row, whole_array
+from .loops.stacked_rows import columns_of, is_row, whole_array
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
@@ -107,8 +107,10 @@ def _joined_rows(values: Any) -> TracedArray | None:
     """What np.array makes of a list to which a captured loop has appended; None for any other."""
     if type(values) not in (list, tuple):
         return None
-    start = next((place for place, value in enumerate(values) if is_row(value)), len(values))
-    whole = whole_array(values[start:])
+    firsts = (value[0] if type(value) is tuple and value else value for value in values)
+    start = next((place for place, first in enumerate(firsts) if is_row(first)), len(values))
+    columns = columns_of(values[start:])
+    whole = None if columns is None else columns.whole()
     if whole is None or not start:
         return whole
     before = FUNCTIONS[np.array](values[:start])

@@ -28,6 +28,7 @@ from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
 from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from ..loops.stacked_rows import whole_array
 from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
@@ -206,6 +207,11 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None or not items:
             return builtin(items, **default)
+        rows = whole_array(items) if key is None else None
+        if rows is not None and rows.ndim == 1 and items[0].exact is None:
+            found = _of_array(rows, reduction)
+            found.weak_type, found.is_scalar = items[0].weak_type, items[0].is_scalar
+            return found
         if key is not None:
             keys = [call(key, item) for item in items]
             if not has_traced(keys):

@@ -27,6 +27,7 @@ from ..forms import (
     NOWHERE,
     Container,
     Form,
+    Number,
     OneOf,
     View,
     carried,
@@ -34,7 +35,6 @@ from ..forms import (
     is_like,
     is_number,
     joined,
-    kind_of,
     kinds,
     labels,
     unchanged,
@@ -69,7 +69,7 @@ from ..places import (
 )
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
-from .stacked_rows import row_of
+from .stacked_rows import may_be_row, row_form, row_numbers, row_of
 from .state import Slot, is_array, of_one_type, varying
 
 _MOST_ATTEMPTS = 60
@@ -276,7 +276,7 @@ class CapturedLoop:
         self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
         appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
-        added = {key: pytree.flatten(values)[0] for key, values in appended.items()}
+        added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
         self._note_aliases(slots, ends, {**rows, **added})
@@ -405,33 +405,37 @@ class CapturedLoop:
             return False
         known = self.rows is not None and isinstance(self.rows.length, int) and not is_open_list(end)
         leaves = pytree.flatten(end[len(before) :])[0]
-        return known and unchanged(before, end[: len(before)]) and all(map(is_number, leaves))
+        return known and unchanged(before, end[: len(before)]) and all(map(may_be_row, leaves))
 
     def _stacked(self, value: Any, position: Any, bases: Iterator[Iterable[Storage]]) -> Any:
-        """What stands for the values that all rounds append here: the kinds of their leaves, and arrays of all of them.
+        """What stands for the values that all rounds append here: the forms of their leaves, and arrays of all of them.
 
-        bases: what each leaf may be.
+        bases: what each number may be.
         """
         leaves, structure = pytree.flatten(value)
         trace, count = current_trace(), self.rows.length
         note_copies(trace, value)
+        forms = list(map(row_form, leaves))
+        columns = zip([kind for form in forms for kind in kinds(form)], row_numbers(leaves), bases)
         stacked = []
-        for leaf, others in zip(leaves, bases):
-            buffer = store_row(self.outer, trace, as_traced(carried(leaf)), position.instruction(trace), count)
+        for kind, number, others in columns:
+            (row,) = self._carried(Number(kind), [number])
+            buffer = store_row(self.outer, trace, as_traced(row), position.instruction(trace), count)
             link(buffer, others)
-            stacked.append((kind_of(leaf), buffer))
-        return structure, stacked
+            stacked.append((kind, buffer))
+        return structure, forms, stacked
 
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""
         stacks = []
-        for structure, leaves in self.appended[place.key]:
-            buffers = [(kind, TracedArray(storage, storage.instruction.shape)) for kind, storage in leaves]
-            stacks.append((structure, buffers))
+        for structure, forms, stacked in self.appended[place.key]:
+            buffers = [(kind, TracedArray(storage, storage.instruction.shape)) for kind, storage in stacked]
+            stacks.append((structure, forms, buffers))
         grown = place.get()
         for number in range(self.rows.length):
-            for structure, buffers in stacks:
-                grown.append(pytree.unflatten(structure, [row_of(buffer, number, kind) for kind, buffer in buffers]))
+            for structure, forms, buffers in stacks:
+                rows = iter([row_of(buffer, number, kind) for kind, buffer in buffers])
+                grown.append(pytree.unflatten(structure, [filled(form, rows) for form in forms]))
         return grown
 
     def _require_one_name(self, ends: dict) -> None:

@@ -13,6 +13,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
 from .. import places
 from ..branches import decide, truth
+from ..choices import Maybe
 from ..distribution import condition
 from ..forms import may_be_shared
 from ..lists.access import unpacked
@@ -21,7 +22,7 @@ from ..outcomes import BREAK
 from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
 from .iteration import ListRows, Rows, is_captured, rows_of
-from .unrolling import LARGEST_UNROLLED, for_, over_long, size_of_a_round
+from .unrolling import LARGEST_UNROLLED, code_of, for_, over_long, size_of_a_round
 
 # So few values are made one by one, however long that takes.
 _FEWEST_ROUNDS = 4
@@ -116,7 +117,7 @@ class Loop:
         if rows is None or not isinstance(rows.length, int) or not isinstance(self.function, FunctionType):
             return False
         trace, count = current_trace(), rows.length
-        decided, key = trace.program.long_loops, (self.function.__code__, count)
+        decided, key = trace.program.long_loops, (code_of(self.function), count)
         if count >= _FEWEST_ROUNDS and key not in decided:
             size = size_of_a_round(trace, lambda: self._record(rows.element(0)), (self.function,), NO_NAMES)
             decided[key] = size is not None and size * count > LARGEST_UNROLLED
@@ -130,13 +131,14 @@ class Loop:
         if self.is_outer:
             for inner in value.iterable:
                 value._record(inner)
-        elif not _may_be_a_row(value):
+        elif not _may_be_rows(value):
             raise TypeError
 
 
-def _may_be_a_row(value: Any) -> bool:
-    """Whether a row of an array can stand for it: a number, or an array without another name, that is not known, or some."""
+def _may_be_rows(value: Any) -> bool:
+    """Whether rows of arrays can stand for it: numbers that are not known, arrays without another name, tuples of such."""
     leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple))[0]
+    leaves = [leaf.value if type(leaf) is Maybe else leaf for leaf in leaves]
     if not all(isinstance(leaf, TracedArray) and leaf.known_value is None for leaf in leaves):
         return False
     storages = [leaf.root_storage for leaf in leaves if may_be_shared(leaf)]

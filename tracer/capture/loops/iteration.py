@@ -19,7 +19,7 @@ from ...recording.operands import as_traced
 from ..entries import has_open_keys
 from ..lists.access import item_at, items_of
 from ..lists.runs import Run, is_open_list, length_of, plus, require_read
-from .stacked_rows import whole_array
+from .stacked_rows import Columns, columns_of
 
 
 class Rows:
@@ -128,21 +128,17 @@ class ArrayRows(Rows):
 
 
 class StackedRows(Rows):
-    """The elements of a list that are the rows of one array."""
+    """The elements of a list to which a captured loop has appended."""
 
-    def __init__(self, holder: Sequence[Any]) -> None:
-        self.holder, self.length = holder, len(holder)
-        self.array, first = whole_array(holder), holder[0]
-        self.is_weak, self.is_scalar = first.weak_type, first.is_scalar
+    def __init__(self, holder: Sequence[Any], columns: Columns) -> None:
+        self.holder, self.columns, self.length = holder, columns, len(holder)
 
     def element(self, position: Any) -> Any:
-        if whole_array(self.holder) is not self.array:
+        if not self.columns.are_of(self.holder):
             raise CarryTypeError("a list is changed while it is gone over")
         if not isinstance(position, TracedArray):
             return self.holder[position]
-        found = ArrayRows(self.array).element(position)
-        found.weak_type, found.is_scalar = self.is_weak, self.is_scalar
-        return found
+        return self.columns.element(lambda array: ArrayRows(array).element(position))
 
 
 class ListRows(Rows):
@@ -262,8 +258,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return KnownRange(iterable)
     if is_open_list(iterable):
         return ListRows(iterable)
-    if whole_array(iterable) is not None:
-        return StackedRows(iterable)
+    if (columns := columns_of(iterable)) is not None:
+        return StackedRows(iterable, columns)
     if isinstance(iterable, Flat):
         iterable = iterable.elements()
     if isinstance(iterable, TracedArray) and iterable.ndim:

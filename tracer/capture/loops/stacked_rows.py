@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .... import hlo
 from ...control_flow.bodies import ValueType
+from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.operands import shape_of
 from ...recording.trace import Trace
+from ..choices import Maybe
+from ..forms import Form, Number, Optional, Several, form_of, is_number, kind_of
+from ..merging import filled, numbers
 
 
 class _Row:
@@ -37,6 +42,23 @@ def row_of(array: TracedArray, position: int, kind: ValueType) -> TracedArray:
     return row
 
 
+def may_be_row(leaf: Any) -> bool:
+    """Whether arrays can hold what a leaf is in each round: a number, or one that may be missing."""
+    return is_number(leaf.value if type(leaf) is Maybe else leaf)
+
+
+def row_form(leaf: Any) -> Form:
+    """The form in which it is written down in each round."""
+    if type(leaf) is Maybe:
+        return Optional(leaf.absent, row_form(leaf.value))
+    form = form_of(leaf)
+    return form if isinstance(form, Several) else Number(kind_of(leaf))
+
+
+def row_numbers(leaves: Iterable[Any]) -> list[Any]:
+    return [number for leaf in leaves for number in (numbers(row_form(leaf), leaf) if may_be_row(leaf) else [leaf])]
+
+
 def is_row(value: Any) -> bool:
     return isinstance(value, TracedArray) and type(value.view_reader) is _Row
 
@@ -53,3 +75,59 @@ def whole_array(values: Any) -> TracedArray | None:
         if value.base is not base or type(read) is not _Row or read.position != position:
             return None
     return base
+
+
+class Columns(NamedTuple):
+    """Elements of one structure, tuples or single values: the forms of their leaves, and the arrays that hold their numbers."""
+
+    structure: pytree.Structure
+    forms: list[Form]
+    arrays: list[TracedArray]
+    rows: list[TracedArray]
+
+    def element(self, numbers_at: Callable[[TracedArray], TracedArray]) -> Any:
+        """An element, by what gives its number in an array."""
+        found = []
+        for array, row in zip(self.arrays, self.rows):
+            number = numbers_at(array)
+            number.weak_type, number.is_scalar = row.weak_type, row.is_scalar
+            found.append(number)
+        values = iter(found)
+        return pytree.unflatten(self.structure, [filled(form, values) for form in self.forms])
+
+    def whole(self) -> TracedArray | None:
+        """What np.array makes of all elements, numbers and arrays or tuples of these; None for others."""
+        if self.structure is pytree.LEAF:
+            return None if isinstance(self.forms[0], Optional) else self.arrays[0]
+        is_flat = len(self.forms) == len(self.structure[2])
+        if not is_flat or len(self.arrays) > len(self.forms) or len({array.shape for array in self.arrays}) > 1:
+            return None
+        return np.stack(self.arrays, axis=1)
+
+    def are_of(self, values: Sequence[Any]) -> bool:
+        """Whether they hold all of these values."""
+        now = columns_of(values)
+        return now is not None and all(one is other for one, other in zip(now.arrays, self.arrays, strict=True))
+
+
+def columns_of(values: Any) -> Columns | None:
+    """The arrays whose rows are all of these values, in order; None where there are none."""
+    if type(values) not in (list, tuple) or not values:
+        return None
+    table, parts = [], [pytree.flatten(value, _is_no_tuple) for value in values]
+    structure = parts[0][1]
+    for leaves, other in parts:
+        row = row_numbers(leaves)
+        if other != structure or not row or not is_row(row[0]):
+            return None
+        table.append(row)
+    if len(set(map(len, table))) > 1:
+        return None
+    arrays = [whole_array(column) for column in zip(*table)]
+    if any(array is None for array in arrays):
+        return None
+    return Columns(structure, [row_form(leaf) for leaf in parts[0][0]], arrays, table[0])
+
+
+def _is_no_tuple(part: Any) -> bool:
+    return type(part) is not tuple

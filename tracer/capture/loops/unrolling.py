@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,9 @@ def _note_unrolled(body: Block, what: str) -> None:
 
 
 def code_of(body: Block) -> CodeType:
-    """The user's code that a block is made of."""
-    return getattr(body, "__wrapped__", body).__code__
+    """The user's code of which a block is made."""
+    user = inspect.unwrap(body)
+    return user.__code__ if isinstance(user, FunctionType) else body.__code__
 
 
 class _Rounds:
