@@ -69,7 +69,7 @@ from ..places import (
 )
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
-from .stacked_rows import may_be_row, row_form, row_numbers, row_of
+from .stacked_rows import Stack, may_be_row, row_form, row_numbers
 from .state import Slot, is_array, of_one_type, varying
 
 _MOST_ATTEMPTS = 60
@@ -407,11 +407,8 @@ class CapturedLoop:
         leaves = pytree.flatten(end[len(before) :])[0]
         return known and unchanged(before, end[: len(before)]) and all(map(may_be_row, leaves))
 
-    def _stacked(self, value: Any, position: Any, bases: Iterator[Iterable[Storage]]) -> Any:
-        """What stands for the values that all rounds append here: the forms of their leaves, and arrays of all of them.
-
-        bases: what each number may be.
-        """
+    def _stacked(self, value: Any, position: Any, bases: Iterator[Iterable[Storage]]) -> Stack:
+        """What stands for the values that all rounds append here; ``bases`` is what each number may be."""
         leaves, structure = pytree.flatten(value)
         trace, count = current_trace(), self.rows.length
         note_copies(trace, value)
@@ -422,20 +419,14 @@ class CapturedLoop:
             (row,) = self._carried(Number(kind), [number])
             buffer = store_row(self.outer, trace, as_traced(row), position.instruction(trace), count)
             link(buffer, others)
-            stacked.append((kind, buffer))
-        return structure, forms, stacked
+            stacked.append((TracedArray(buffer, buffer.instruction.shape), kind))
+        return Stack(structure, forms, stacked)
 
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""
-        stacks = []
-        for structure, forms, stacked in self.appended[place.key]:
-            buffers = [(kind, TracedArray(storage, storage.instruction.shape)) for kind, storage in stacked]
-            stacks.append((structure, forms, buffers))
         grown = place.get()
         for number in range(self.rows.length):
-            for structure, forms, buffers in stacks:
-                rows = iter([row_of(buffer, number, kind) for kind, buffer in buffers])
-                grown.append(pytree.unflatten(structure, [filled(form, rows) for form in forms]))
+            grown += [stack.element(number) for stack in self.appended[place.key]]
         return grown
 
     def _require_one_name(self, ends: dict) -> None:

@@ -42,6 +42,19 @@ def row_of(array: TracedArray, position: int, kind: ValueType) -> TracedArray:
     return row
 
 
+class Stack(NamedTuple):
+    """What a place in a round appends in all rounds: the forms of the values' leaves, and arrays that hold their numbers."""
+
+    structure: pytree.Structure
+    forms: list[Form]
+    arrays: list[tuple[TracedArray, ValueType]]
+
+    def element(self, position: int) -> Any:
+        """The value of a round."""
+        rows = iter([row_of(array, position, kind) for array, kind in self.arrays])
+        return pytree.unflatten(self.structure, [filled(form, rows) for form in self.forms])
+
+
 def may_be_row(leaf: Any) -> bool:
     """Whether arrays can hold what a leaf is in each round: a number, or one that may be missing."""
     return is_number(leaf.value if type(leaf) is Maybe else leaf)

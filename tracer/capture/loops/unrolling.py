@@ -16,7 +16,7 @@ from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, ConcretizationError
-from ...recording.trace import PackedInputs, Storage, Trace
+from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
 from ..choices import Choice, Maybe
 from ..distribution import condition, truth_of
@@ -41,12 +41,12 @@ from ..places import (
     local_names,
     note_nonlocal,
     own_variables,
-    put_back,
     require_made_here,
 )
 from .captured_loop import Aliased, CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
+from .trials import Block, attempt, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -54,8 +54,6 @@ LARGEST_UNROLLED = 256
 _MOST_NESTED = 16
 # Where a loop cannot be captured it is unrolled, up to this number of rounds.
 _MOST_ROUNDS = 20_000
-
-Block = Callable[..., Any]
 
 
 def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
@@ -123,7 +121,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     """A loop whose rounds, of a known number, are captured if they can be."""
     count = len(rows)
     try:
-        return _attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
+        return attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
     except Exception as error:
         if count > _MOST_ROUNDS:
             raise
@@ -260,7 +258,7 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
     failure: CarryTypeError | None = None
     for way in ways:
         try:
-            return _attempt(way, (body, orelse), names)
+            return attempt(way, (body, orelse), names)
         except CarryTypeError as error:
             failure = error
             if not isinstance(error, Aliased):
@@ -312,7 +310,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
             if len(trace.builder.instructions) - begun > LARGEST_UNROLLED:
                 tried = True
                 try:
-                    return _attempt(capture, (test, body, orelse), names)
+                    return attempt(capture, (test, body, orelse), names)
                 except Exception:  # noqa: S110, as it was before there were captured loops
                     pass
         outcome = body()
@@ -454,48 +452,6 @@ def _ended(outcome: Any, body: Block, orelse: Block | None, names: Names) -> Any
     rest = outcome.without(END_CODE)
     ended = decide(_is_one_of(outcome, END_CODE), (orelse, lambda: rest), names, (body, orelse))
     return _behind_loop(ended)
-
-
-def _attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names) -> Any:
-    """Run this; where it raises, all places hold what they held before."""
-    places = local_names(functions, (*names[0], *names[1]))
-    before = [(place, place.get()) for place in places]
-    program = current_trace().program
-    messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
-    with journal() as entries:
-        try:
-            return run()
-        except Exception:
-            del program.error_messages[messages:]
-            program.error_flag, program.copies = flag, copies
-            put_back(entries)
-            entries.clear()
-            for place, value in before:
-                place.set(value)
-            raise
-
-
-class _Dropped(Exception):
-    pass
-
-
-def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
-    """How many instructions a round records; nothing of it stays. None where it cannot be told."""
-    scratch = Trace("round", trace, PackedInputs())
-    size = None
-
-    def record() -> None:
-        nonlocal size
-        with scratch, scratch.running:
-            run()
-            size = size_of(scratch.builder.instructions)
-        raise _Dropped
-
-    try:
-        _attempt(record, functions, names)
-    except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
-        return size
-    return size
 
 
 def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:

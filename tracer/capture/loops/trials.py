@@ -1,0 +1,55 @@
+"""What is recorded on trial: rounds whose size is asked for, and loops that may turn out to be none of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...control_flow.bodies import size_of
+from ...recording.current_trace import current_trace
+from ...recording.trace import PackedInputs, Trace
+from ..places import Names, journal, local_names, put_back
+
+Block = Callable[..., Any]
+
+
+def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names) -> Any:
+    """Run this; where it raises, all places hold what they held before."""
+    places = local_names(functions, (*names[0], *names[1]))
+    before = [(place, place.get()) for place in places]
+    program = current_trace().program
+    messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
+    with journal() as entries:
+        try:
+            return run()
+        except Exception:
+            del program.error_messages[messages:]
+            program.error_flag, program.copies = flag, copies
+            put_back(entries)
+            entries.clear()
+            for place, value in before:
+                place.set(value)
+            raise
+
+
+class _Dropped(Exception):
+    pass
+
+
+def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
+    """How many instructions a round records; nothing of it stays. None where it cannot be told."""
+    scratch = Trace("round", trace, PackedInputs())
+    size = None
+
+    def record() -> None:
+        nonlocal size
+        with scratch, scratch.running:
+            run()
+            size = size_of(scratch.builder.instructions)
+        raise _Dropped
+
+    try:
+        attempt(record, functions, names)
+    except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
+        return size
+    return size
