@@ -137,8 +137,9 @@ _BINDS: dict[type, Callable[[Any], list[str]]] = {
     **dict.fromkeys((ast.Import, ast.ImportFrom), lambda node: [(one.asname or one.name).split(".")[0] for one in node.names]),
     ast.MatchMapping: lambda node: [node.rest or ""],
 }
+_COMPREHENSIONS = {ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
 _STATEMENTS = frozenset(ast.stmt.__subclasses__())
-_SPECIAL = _MARKED | _BINDS.keys() | _STATEMENTS | {ast.comprehension}
+_SPECIAL = _MARKED | _BINDS.keys() | _STATEMENTS | {ast.comprehension, *_COMPREHENSIONS}
 _FOUND = "found_names"  # an attribute of nodes, so that they are searched once
 
 
@@ -182,12 +183,27 @@ def _note(node: ast.AST, found: Found) -> list[ast.AST]:
         return [node.iter, *node.ifs]
     if kind in _MARKED:
         found.marked.append(node)
+    if kind in _COMPREHENSIONS:
+        return _note_comprehension(node, found)
     if kind in _BINDS:
         found.bound.update(filter(None, _BINDS[kind](node)))
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
         for part in children(node):
             found.read |= found_in(part).read
     return around_scope(node)
+
+
+def _note_comprehension(node: ast.AST, found: Found) -> list[ast.AST]:
+    """As `_note`. The names of its targets are read around it in the first iterable alone."""
+    first, inner = node.generators[0], Found()
+    for part in children(node):
+        for one in [first.target, *first.ifs] if part is first else [part]:
+            inner.add(found_in(one))
+    targets = set().union(*[found_in(one.target).bound for one in node.generators])
+    found.read |= inner.read - targets
+    found.bound |= inner.bound - found_in(first.target).bound
+    found.marked += inner.marked + [first] * first.is_async
+    return [first.iter]
 
 
 def forget_found(roots: Iterable[ast.AST]) -> None:

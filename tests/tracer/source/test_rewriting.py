@@ -7,6 +7,7 @@ import types
 
 import pytest
 from phlox.tracer.capture import helpers
+from phlox.tracer.source.names import bound_names, read_names
 from phlox.tracer.source.reading import definition_of
 from phlox.tracer.source.rewriting import reason_against, rewritten
 
@@ -174,3 +175,23 @@ def test_a_definition_is_that_of_its_file(source):
     nodes = (node for node in ast.walk(ast.parse(source)) if getattr(node, "name", "") == "f" or isinstance(node, ast.Lambda))
     [own] = nodes
     assert ast.dump(definition_of(found[0], {}), include_attributes=True) == ast.dump(own, include_attributes=True)
+
+
+@pytest.mark.parametrize(
+    "source, names",
+    [
+        ("[x for x in x]", "x"),
+        ("sum(body.mass for body in bodies)", "sum bodies"),
+        ("{key: value for key, value in pairs.items() if key in wanted}", "pairs wanted"),
+        ("[a for b in x for a in b if a > c]", "x c"),
+        ("[[x for x in row] for row in table]", "table"),
+        ("[x for x in a] + x", "a x"),
+        ("[i for i in numbers for x[0] in i]", "numbers x"),
+    ],
+)
+def test_names_of_a_comprehension_are_not_read_around_it(source, names):
+    assert read_names([ast.parse(source, mode="eval")]) == set(names.split())
+
+
+def test_a_comprehension_binds_names_of_its_expressions_alone():
+    assert bound_names([ast.parse("[(last := f(v)) for v in x if (seen := v)]", mode="eval")]) == {"last", "seen"}
