@@ -252,7 +252,7 @@ def note_iterator(value: Any) -> Any:
 
 def require_made_here(iterable: Any) -> None:
     """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was."""
-    if not _is_iterator(iterable):
+    if current_trace() is None or not _is_iterator(iterable):
         return
     found = current_trace().program.made_objects.get(id(iterable))
     if found is not None and found[1] is not current_trace():
