@@ -101,7 +101,7 @@ def decide(
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
         if not all(unchanged(old, end) for end in ends):
-            is_changed = isinstance(place, _places.Contents)
+            is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
             recipes.append((place, merger.merge(place.name, *ends, place.name in names[2], is_changed), ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])

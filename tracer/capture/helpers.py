@@ -46,8 +46,8 @@ __all__ = [
     "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
     "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
     "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
-    "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "unpacked", "value", "while_",
-    "zipped",
+    "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value",
+    "while_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -350,6 +350,11 @@ def starred(value: Any) -> Any:
     places.require_made_here(value)
     is_gone_over = has_open_keys(value) or type(value) is DictView or special_method(value, "__iter__") is not None
     return call(list, value) if is_gone_over else value
+
+
+def tuple_of(elements: list[Any]) -> tuple:
+    """A tuple that is written down with stars in it."""
+    return tuple(elements)
 
 
 def pairs_of(value: Any) -> Any:

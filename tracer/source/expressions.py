@@ -230,9 +230,7 @@ class Expressions:
         self.visit_parts(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                element.value = helper("starred", element.value, element.value)
+        _starred(node.elts)
         return helper("made", node, node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
@@ -253,7 +251,9 @@ class Expressions:
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
         self.visit_parts(node)
-        return _spread(node, node.elts) if isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(element, ast.Starred) for element in node.elts):
+            return node
+        return helper("tuple_of", node, located(ast.List(_starred(node.elts), ast.Load()), node))
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
@@ -305,6 +305,14 @@ def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         if isinstance(element, ast.Starred):
             element.value = helper("spread", element.value, element.value)
     return node
+
+
+def _starred(elements: list[ast.expr]) -> list[ast.expr]:
+    """The elements of a list: those with a star by way of a helper."""
+    for element in elements:
+        if isinstance(element, ast.Starred):
+            element.value = helper("starred", element.value, element.value)
+    return elements
 
 
 def _all_of(tests: list[ast.expr]) -> ast.expr:

@@ -29,6 +29,7 @@ from .runs import (
     is_open_list,
     length_of,
     made,
+    number_of,
     ordered,
     settled,
     type_of_items,
@@ -120,10 +121,11 @@ def _order(run: Run) -> TracedArray:
 def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:
     """``max(items)`` and ``min(items)``"""
     length = length_of(items)
-    if default:
-        return choose(length > 0, lambda: extreme(name, items, key, {}), lambda: default["default"])
     if type_of_items(items) is None:
-        raise NotImplementedError(f"{name}() of a list of several types, whose length the program decides, is not implemented")
+        return (builtins.max if name == "max" else builtins.min)([], **default)
+    if default:
+        is_there = number_of(instruction_of(length)) > 0
+        return choose(is_there, lambda: extreme(name, items, key, {}), lambda: default["default"])
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     keys = _comparable(items if key is None else _keys(items, key))

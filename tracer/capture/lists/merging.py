@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...recording.operands import has_traced
 from ...recording.trace import Trace
 from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
-from ..forms import same
+from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one
 from .elements import ElementType, joined_type, key_columns, not_one_type
@@ -70,14 +71,15 @@ def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
 def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, is_changed: bool = False) -> tuple[Any, Any]:
     """Two values, one in each trace, so that lists in them that differ in length have one structure.
 
-    is_changed: dicts with different keys are what one dict may hold, and become one whose keys the program decides on.
+    is_changed: dicts with different keys are what one dict may hold, and become one whose keys the program decides on; a tuple
+    that is another one with more elements behind them is one of that.
     """
     kind = type(first)
     if kind is not type(second):
         return first, second
     if isinstance(first, list):
         return _aligned_lists(traces, first, second, reopened)
-    if kind is tuple and (is_open_list(first) or is_open_list(second)):
+    if kind is tuple and (is_open_list(first) or is_open_list(second) or is_changed and _one_is_longer(first, second)):
         sides = _aligned_lists(traces, list(first), list(second), reopened)
         return tuple(sides[0]), tuple(sides[1])
     if kind is tuple and len(first) == len(second):
@@ -93,6 +95,12 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         sides = _aligned_dicts(traces, first, second, reopened)
         return tuple(like(first, side) for side in sides)
     return first, second
+
+
+def _one_is_longer(first: tuple, second: tuple) -> bool:
+    """Whether one tuple is the other one with more elements behind them, which the program computes: as of ``t + (v,)``."""
+    first, second = sorted((first, second), key=len)
+    return len(first) < len(second) and all(map(unchanged, first, second)) and has_traced(second[len(first) :])
 
 
 def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened: Opener) -> tuple[dict, dict]:
@@ -217,7 +225,8 @@ def state_of(
         if mark is not None:
             children = tuple(map(_with_index, children))
         return ContainerState(children, mark) if any(children) else None
-    if not isinstance(before, list) and not is_open_list(before) and not is_open_list(end):
+    is_one = isinstance(before, list) or is_open_list(before) or is_open_list(end)
+    if not is_one and not (type(before) is tuple and _one_is_longer(before, end)):
         return None
     kind = _joined(before, end)
     if kind is None:
