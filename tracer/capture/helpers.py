@@ -26,6 +26,7 @@ from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
+from .library import iterators
 from .lists import access as list_access
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
@@ -168,6 +169,8 @@ def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
     if type(item) is Choice or type(container) is Choice:
         return each(lambda one: each(lambda other: contains(one, other), container), item)
+    if isinstance(container, TracedGenerator):
+        return call(iterators.holds, item, container)
     if is_open_list(container):
         return list_access.holds(container, item)
     if has_open_keys(container):

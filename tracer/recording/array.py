@@ -194,9 +194,7 @@ class TracedArray(ArrayMethods, Operators):
         if self.storage is not None and self.storage.is_from_outside:
             trace, name = require_trace(), self.storage.origin or "an array from outside"
             if trace.parent is not None or not name.startswith("argument "):
-                raise NotImplementedError(
-                    f"{name} gets another shape in a loop or a branch, or is no argument: use .reshape(...)"
-                )
+                raise NotImplementedError(f"{name} gets another shape in a loop or a branch, or is no argument: use .reshape")
             trace.program.compares_arrays = True  # another argument may be the same array
         if self.element_strides != row_major_strides(self.shape):
             raise AttributeError(

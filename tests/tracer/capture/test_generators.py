@@ -483,6 +483,10 @@ def first_of_many(x):
     )
 
 
+def looked_for(x):
+    return 2.5 in rising(x), 7.0 in rising(x), x[1] not in rising(x), 0.5 in (v for v in x if v > 0)
+
+
 def first_of_none(x):
     try:
         return next(v for v in x if v > 6)
@@ -517,6 +521,7 @@ def iterator_of_a_round(x):
 PROGRAMS = [
     first_of_many,
     first_of_none,
+    looked_for,
     groups_in_a_list,
     iterator_of_a_round,
     exhausted_in_the_first_round,

@@ -1,4 +1,4 @@
-"""``itertools`` and ``functools.reduce``; what they go over more than once, or from its second element on, is a sequence."""
+"""``itertools``, ``functools.reduce`` and ``in``; what they go over more than once, or from its second element on, is a sequence."""
 
 
 def accumulate(sequence, function):
@@ -161,3 +161,10 @@ def groupby(sequence, key):
             end += 1
         begin = end
         yield value, group
+
+
+def holds(item, iterable):
+    for value in iterable:
+        if value is item or value == item:
+            return True
+    return False

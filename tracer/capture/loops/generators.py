@@ -102,6 +102,7 @@ class TracedGenerator(Lazy):
 
 def begun(iterable: Any) -> Any:
     """What goes over an object of the user's class, as its ``__iter__`` says; anything else as it is."""
+    places.require_made_here(iterable)
     method = getattr(type(iterable), "__iter__", None)
     if type(method) is not types.FunctionType or isinstance(iterable, Lazy):
         return iterable

@@ -41,7 +41,6 @@ from ..places import (
     local_names,
     note_nonlocal,
     own_variables,
-    require_made_here,
 )
 from .captured_loop import Aliased, CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
@@ -68,7 +67,6 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     rows = None if trace is None else rows_of(iterable)
     if rows is None:
         if trace is not None:
-            require_made_here(iterable)
             _note_unrolled(body, f"unrolled, over the elements of a {type(iterable).__name__}")
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
         return _one_by_one(elements, body, orelse, names)
