@@ -1,4 +1,4 @@
-"""``itertools``, ``functools.reduce`` and ``in``; what they go over more than once, or from its second element on, is a sequence."""
+"""``itertools``, ``functools.reduce`` and ``in``: what is gone over twice, or from its second element on, is a sequence."""
 
 
 def accumulate(sequence, function):
