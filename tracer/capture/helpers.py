@@ -150,13 +150,12 @@ def or_(value: Any, *later: Later) -> Any:
 _ORDERS = {"lt", "le", "gt", "ge"}
 
 
-def compare(names: Sequence[str], value: Any, *later: Later) -> Any:
+def compare(names: Sequence[str], value: Any, other: Any, *later: Later) -> Any:
     """``a < b < c``: each operand is evaluated once, and none behind a comparison that does not hold."""
-    other = later[0]()
     found = _compared(names[0], value, other)
-    if len(later) == 1:
+    if not later:
         return found
-    return and_(found, lambda: compare(names[1:], other, *later[1:]))
+    return and_(found, lambda: compare(names[1:], other, later[0](), *later[1:]))
 
 
 def _compared(name: str, value: Any, other: Any) -> Any:

@@ -182,14 +182,15 @@ class Expressions:
         return helper("choose", node, node.test, later(node.body), later(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        whole = not self.binds(*node.comparators)
+        whole = not self.binds(*node.comparators[1:])
         self.visit_parts(node)
         if len(node.ops) == 1:
             return self._comparison(node, type(node.ops[0]), node.left, node.comparators[0])
         if not whole or not all(type(operator) in _COMPARISONS for operator in node.ops):
             return node
         names = ast.Tuple([ast.Constant(_COMPARISONS[type(operator)]) for operator in node.ops], ast.Load())
-        return helper("compare", node, names, node.left, *map(later, node.comparators))
+        first, *others = node.comparators
+        return helper("compare", node, names, node.left, first, *map(later, others))
 
     def _comparison(self, node: ast.Compare, kind: type, left: ast.expr, right: ast.expr) -> ast.expr:
         if kind in (ast.In, ast.NotIn):

@@ -483,6 +483,11 @@ def first_of_many(x):
     )
 
 
+def first_of_known_and_unknown(x):
+    losses = [0.0, *[1 - v for v in x]]
+    return next((i for i, v in enumerate(losses) if v > 0.4), None), [i for i, v in zip(range(9), losses) if v < 0]
+
+
 def looked_for(x):
     return 2.5 in rising(x), 7.0 in rising(x), x[1] not in rising(x), 0.5 in (v for v in x if v > 0)
 
@@ -522,6 +527,7 @@ PROGRAMS = [
     first_of_many,
     first_of_none,
     looked_for,
+    first_of_known_and_unknown,
     groups_in_a_list,
     iterator_of_a_round,
     exhausted_in_the_first_round,

@@ -70,6 +70,15 @@ def unbound_on_one_side(x):
 
 
 @program
+def within_a_chain(x):
+    best = 0.0 * x[0]
+    for i in range(5):
+        if best < (total := x[i] + x[i + 1]) <= 1.2 < total + 1:
+            best = total
+    return best, total
+
+
+@program
 def behind_what_might_see_it(x):
     """What stands before it in the statement is evaluated before it."""
     w = 1.0

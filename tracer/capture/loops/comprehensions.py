@@ -90,14 +90,13 @@ class Loop:
         if self.test is None and not self.is_outer:
             return False
         rows = rows_of(self.iterable)
-        if rows is None and isinstance(self.iterable, Iterator):  # what is asked for its first element here gives it again
+        if rows is None and isinstance(self.iterable, Iterator):  # what is asked for elements here gives them again
             places.require_made_here(self.iterable)
-            begin = list(islice(self.iterable, 1))
+            begin = list(islice(self.iterable, 2))
             self.iterable = places.note_iterator(chain(begin, self.iterable))
-            first = begin[0] if begin else _NONE
         else:
-            first = _first_of(self.iterable if rows is None else rows)
-        return first is not _NONE and self._decides(first)
+            begin = _first_of(self.iterable if rows is None else rows)
+        return any(map(self._decides, begin))
 
     def _decides(self, item: Any) -> bool:
         found = False
@@ -147,15 +146,11 @@ def _may_be_rows(value: Any) -> bool:
     return are_own and len(set(storages)) == len(storages)
 
 
-_NONE = object()
-
-
-def _first_of(iterable: Any) -> Any:
+def _first_of(iterable: Any) -> list[Any]:
+    """Up to two elements: the first may be known where the others are not."""
     if isinstance(iterable, Rows):
-        return iterable.element(0) if len(iterable) else _NONE
-    if isinstance(iterable, Collection):
-        return next(iter(iterable), _NONE)
-    return _NONE
+        return [iterable.element(position) for position in range(min(2, len(iterable)))]
+    return list(islice(iterable, 2)) if isinstance(iterable, Collection) else []
 
 
 def _unpacked(item: Any, pattern: Any) -> list[Any]:
