@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ...outside.ownership import is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
@@ -21,7 +23,7 @@ from ..library import bisection, heaps, iterators
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator
 from ..loops.iteration import Rows, is_captured, rows_of
-from .dispatch import TAKE_MAYBES, call, implements
+from .dispatch import MEANINGS, TAKE_MAYBES, call, implements
 
 # Of what is known, so many elements are gone over one by one.
 _FEW = 32
@@ -69,6 +71,23 @@ for _name in ("insort_left", "insort_right"):
     _of_a_list(getattr(bisect, _name), getattr(bisection, _name), True)
 for _name in ("bisect_left", "bisect_right"):
     _of_a_list(getattr(bisect, _name), getattr(bisection, _name), False)
+
+
+def _among_few(original: Callable, place: Callable[[np.ndarray, TracedArray], Any]) -> None:
+    """Where the sequence is known and short, a place in it is a number of comparisons that hold."""
+    general = MEANINGS[original]
+
+    def implementation(a: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        is_short = type(a) in (list, tuple) and len(a) <= _FEW and all(type(value) in (int, float) for value in a)
+        if args or kwargs or not is_short or not isinstance(x, TracedArray) or x.shape or list(a) != sorted(a):
+            return general(a, x, *args, **kwargs)
+        return call(int, place(np.array(a), x)) if a else 0
+
+    implements(original)(implementation)
+
+
+_among_few(bisect.bisect_left, lambda values, x: np.sum(values < x))
+_among_few(bisect.bisect_right, lambda values, x: len(values) - np.sum(x < values))
 
 
 def _of_elements(original: Callable, followed: Callable) -> None:
