@@ -81,8 +81,8 @@ def decide(
     if len(_state.tests) >= _DEEPEST:
         error = ConcretizationError(
             test, f"to end a recursion, which went on for {_DEEPEST} calls inside of each other",
-            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or write "
-            "a loop over a list of what is still to be done (while pending: ...).",
+            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or "
+            "write a loop over a list of what is still to be done (while pending: ...).",
         )  # fmt: skip
         error.is_of_depth = True
         raise error

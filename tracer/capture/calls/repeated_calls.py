@@ -63,8 +63,8 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     if form.key in calls.running and (test := last_test()) is not None:
         raise ConcretizationError(
             test, f"to end a recursion: {function.__qualname__} calls itself with arguments of the same form",
-            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or write "
-            "a loop over a list of what is still to be done (while pending: ...).",
+            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or "
+            "write a loop over a list of what is still to be done (while pending: ...).",
         )  # fmt: skip
     calls.running.append(form.key)
     try:

@@ -224,10 +224,7 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
-    """Run this; where types cannot be reconciled, the number of rounds may be one that can be made static.
-
-    Of loops inside of each other it is the number that is computed from less.
-    """
+    """Run this; where types cannot be reconciled, a number of rounds may become static: of several the one made of least."""
     try:
         return run()
     except (CarryTypeError, ConcretizationError) as error:
