@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 
 import numpy as np
 
@@ -21,6 +21,8 @@ _INTERNAL = tuple(
 )
 _is_internal: dict[str, bool] = {}
 _locations: dict[tuple[str, int, str], SourceLocation] = {}
+# By a code object's id, which is its own as long as it is kept here, and an instruction's position in it.
+_known: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
 
 
 def belongs_to_a_library(file: str) -> bool:
@@ -50,10 +52,11 @@ def user_location() -> SourceLocation | None:
         if inside is None:
             inside = belongs_to_a_library(file)
         if not inside:
-            key = (file, frame.f_lineno, code.co_qualname)
-            location = _locations.get(key)
-            if location is None:
-                location = _locations[key] = SourceLocation(*key)
-            return location
+            key = (id(code), frame.f_lasti)
+            known = _known.get(key)
+            if known is None:  # Python goes through the lines of a function to find that of an instruction
+                place = (file, frame.f_lineno, code.co_qualname)
+                known = _known[key] = code, _locations.setdefault(place, SourceLocation(*place))
+            return known[1]
         frame = frame.f_back
     return None
