@@ -78,17 +78,21 @@ class PackedInputs:
         return hlo.TupleShape(tuple(self.shapes))
 
 
+# What instructions have that are alike: operation, attributes, shape and name.
+_Alike = tuple[hlo.Operation, dict[str, Any], hlo.shape.AnyShape, str]
+
+
 class RecordingBuilder(hlo.Builder):
-    """A builder that infers the shapes of instructions that are alike once.
+    """A builder that infers the shapes of instructions that are alike once, of all computations of a program.
 
     Instructions are alike that apply an operation, with equal attributes, to the same shapes; these are told apart by identity,
     which is exact as long as they are kept here.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parent: RecordingBuilder | None) -> None:
         super().__init__(name, user_location)
-        self._alike: dict[tuple, hlo.Instruction] = {}
-        self._kept: list[tuple[hlo.shape.AnyShape, ...]] = []
+        self._alike: dict[tuple, _Alike] = {} if parent is None else parent._alike
+        self._kept: list[tuple[hlo.shape.AnyShape, ...]] = [] if parent is None else parent._kept
 
     def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
         shapes = tuple([operand.shape for operand in operands])
@@ -98,11 +102,28 @@ class RecordingBuilder(hlo.Builder):
         except TypeError:  # literals, and lists, cannot be looked up
             return super().emit(opcode, *operands, shape=shape, **details)
         if alike is not None:
-            made = hlo.Instruction(alike.operation, operands, alike.attributes, alike.shape, alike.name, user_location())
-            return self.append(made)
-        made = self._alike[key] = super().emit(opcode, *operands, shape=shape, **details)
+            return self._again(alike, operands)
+        made = super().emit(opcode, *operands, shape=shape, **details)
+        self._alike[key] = made.operation, made.attributes, made.shape, made.name
         self._kept.append(shapes)
         return made
+
+    def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:
+        """As of any builder."""
+        kind = type(value)
+        if kind not in (int, float, bool, np.float64, np.int64):
+            return super().constant(value, element_type)
+        key = ("constant", kind, repr(value), element_type)
+        alike = self._alike.get(key)
+        if alike is not None:
+            return self._again(alike, ())
+        made = super().constant(value, element_type)
+        self._alike[key] = made.operation, made.attributes, made.shape, made.name
+        return made
+
+    def _again(self, alike: _Alike, operands: tuple[hlo.Instruction, ...]) -> hlo.Instruction:
+        operation, attributes, shape, name = alike
+        return self.append(hlo.Instruction(operation, operands, attributes, shape, name, user_location()))
 
 
 class Trace:
@@ -116,7 +137,7 @@ class Trace:
     """
 
     def __init__(self, name: str, parent: Trace | None = None, inputs: PackedInputs | None = None) -> None:
-        self.builder = RecordingBuilder(name)
+        self.builder = RecordingBuilder(name, None if parent is None else parent.builder)
         self.name, self.parent, self.inputs = name, parent, inputs
         self.root: Trace = self if parent is None else parent.root
         self.program: Program = Program() if parent is None else parent.program
