@@ -10,6 +10,7 @@ import os
 import sys
 import types
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
 from ..recording.array import TracedArray
+from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
 from .calls.dispatch import call, implements
@@ -31,7 +33,6 @@ from .outside.surroundings import Surroundings, current_surroundings
 from .texts import Deferred, method_of_text
 
 _NOTHING_GIVEN = object()
-_PLAIN = {super, OutsideDict, OutsideList, OutsideDeque, set, int, float, str, tuple}  # have nothing that is looked into
 
 
 _FIELDS = (types.MemberDescriptorType, type(namedtuple("Fields", "field").field))
@@ -78,23 +79,19 @@ def getattr_(holder: Any, name: str) -> Any:
     if holder is np:  # taken to stay what it is, as other libraries are
         return getattr(np, name)
     kind = type(holder)
-    if kind is Maybe:
-        return getattr_(holder.required(), name)
-    if kind is Choice:
-        return each(lambda one: getattr_(one, name), holder)
-    if kind is Deferred:
-        return method_of_text(holder, name)
-    if isinstance(holder, TracedArray):
-        return _of_traced(holder, name)
-    if kind in _PLAIN:
-        return getattr(holder, name)
+    read = _READ.get(kind)
+    if read is not None:
+        return read(holder, name)
     surroundings = current_surroundings()
     if surroundings is None or isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
+    is_instance = kind is not types.ModuleType and not isinstance(holder, type)
+    if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:
+        return getattr(holder, name)
     if (setter := _class_that_sets(surroundings, holder, name)) is not None:
         return surroundings.attribute(setter, surroundings.path_of(setter), name)
-    if kind is types.ModuleType or isinstance(holder, type):
+    if not is_instance:
         if path is not None:
             return surroundings.attribute(holder, path, name)
         value = getattr(holder, name)
@@ -143,13 +140,23 @@ def _class_that_sets(surroundings: Surroundings, holder: Any, name: str) -> type
 
 def _of_traced(holder: TracedArray, name: str) -> Any:
     """Numbers have no attributes of arrays."""
-    kind = holder.run_time_type
     if name == "__class__":
-        return kind
-    if holder.is_scalar and not hasattr(kind, name):
+        return holder.run_time_type
+    if holder.is_scalar and not hasattr(kind := holder.run_time_type, name):
         shown = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
         raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
     return getattr(holder, name)
+
+
+# How attributes are read of objects of these classes: of containers and numbers there are methods only.
+_READ: dict[type, Callable[[Any, str], Any]] = {
+    Maybe: lambda holder, name: getattr_(holder.required(), name),
+    Choice: lambda holder, name: each(lambda one: getattr_(one, name), holder),
+    Deferred: method_of_text,
+    TracedArray: _of_traced,
+    DynamicArray: _of_traced,
+    **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, list, dict, set, int, float, str, tuple), getattr),
+}
 
 
 def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, found: Any) -> Any:

@@ -54,6 +54,8 @@ __all__ = [
 built_in_getattr = getattr
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
 Later = Callable[[], Any]
+_OPERATORS = vars(operator)
+_NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})  # most operands; no sets, lists or dicts
 
 
 # --- names ---
@@ -161,7 +163,7 @@ def compare(names: Sequence[str], value: Any, other: Any, *later: Later) -> Any:
 def _compared(name: str, value: Any, other: Any) -> Any:
     if name in _ORDERS:
         return ordered(name, value, other)
-    return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else vars(operator)[name](value, other)
+    return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else _OPERATORS[name](value, other)
 
 
 def contains(item: Any, container: Any) -> Any:
@@ -246,6 +248,8 @@ def _fields(value: Any, other: Any, method: str) -> tuple[tuple, tuple] | None:
 
 def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
+    if type(first) in _NUMBERS and type(second) in _NUMBERS:
+        return first == second
     if is_open_list(first) or is_open_list(second):
         return list_access.equal(first, second)
     if has_open_keys(first) or has_open_keys(second):
@@ -275,25 +279,31 @@ def differ(first: Any, second: Any) -> Any:
 
 def combined(name: str, first: Any, second: Any) -> Any:
     """``first | second``, and other operators of sets."""
+    if type(first) in _NUMBERS and type(second) in _NUMBERS:
+        return _OPERATORS[name](first, second)
     if sets.are_sets(first, second):
         return sets.operated(name, first, second)
     if name == "or_" and is_open_dict(first) | is_open_dict(second):
         return dicts.merged(first, second)
-    return made(vars(operator)[name](first, second))
+    return made(_OPERATORS[name](first, second))
 
 
 def combined_in_place(name: str, holder: Any, other: Any) -> Any:
     """``holder |= other``, and other operators of sets."""
+    if type(holder) in _NUMBERS and type(other) in _NUMBERS:
+        return _OPERATORS["i" + name.rstrip("_")](holder, other)
     if sets.are_sets(holder, other):
         return sets.operated_in_place(name, holder, other)
     if name == "or_" and is_open_dict(holder) | is_open_dict(other):
         dicts.put_all(holder, other)
         return holder
-    return vars(operator)["i" + name.rstrip("_")](holder, other)
+    return _OPERATORS["i" + name.rstrip("_")](holder, other)
 
 
 def ordered(name: str, first: Any, second: Any) -> Any:
     """``first <= second``, and other comparisons of sets, tuples, lists and dataclasses."""
+    if type(first) in _NUMBERS and type(second) in _NUMBERS:
+        return _OPERATORS[name](first, second)
     if type(first) is Choice or type(second) is Choice:
         return each(lambda one: each(lambda two: ordered(name, one, two), second), first)
     first, second = _fields(first, second, f"__{name}__") or (first, second)
@@ -301,13 +311,13 @@ def ordered(name: str, first: Any, second: Any) -> Any:
         return sets.compared(name, first, second)
     if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
         return _in_lexical_order(name, first, second)
-    return vars(operator)[name](first, second)
+    return _OPERATORS[name](first, second)
 
 
 def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) -> Any:
     """The first elements that differ decide, or the lengths."""
     if not first or not second:
-        return vars(operator)[name](len(first), len(second))
+        return _OPERATORS[name](len(first), len(second))
     one, other = first[0], second[0]
     is_equal = True if one is other else equal(one, other)
     return choose(is_equal, lambda: _in_lexical_order(name, first[1:], second[1:]), lambda: _as_bool(ordered(name, one, other)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,26 @@ from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
 from .texts import Deferred, concrete
 
+# What most indices are, and their parts: nothing of what is looked at elsewhere concerns these.
+_PLAIN = frozenset({TracedArray, int, type(None), type(...), np.int64})
+_PARTS: dict[type, Callable[[Any], Iterable[type]]] = {
+    tuple: lambda index: map(type, index),
+    slice: lambda index: (type(index.start), type(index.stop), type(index.step)),
+}
+_KEYS = frozenset({int, str})
+_CONTAINERS: dict[type, Callable[[Any], bool]] = {list: is_open_list, tuple: is_open_list, dict: is_open_dict}
 _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 
 def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
+    kind, kind_of_index = type(holder), type(index)
+    if kind is TracedArray and (
+        kind_of_index in _PLAIN or kind_of_index in _PARTS and _PLAIN.issuperset(_PARTS[kind_of_index](index))
+    ):
+        return holder[index]
+    if kind_of_index in _KEYS and kind in _CONTAINERS and not _CONTAINERS[kind](holder):
+        return holder[index]
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
     if is_open_list(holder):

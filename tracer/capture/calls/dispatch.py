@@ -92,11 +92,17 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``"""
     if current_trace() is None:
         return function(*args, **kwargs) if not is_repeating() else _called_again(function, args, kwargs)
-    if type(function) in _OF_ARRAYS and not kwargs and _are_numbers(args) and function not in MEANINGS:
-        return function(*args)
-    if type(function) is Maybe:
+    kind = type(function)
+    if kind is types.FunctionType:
+        if is_of_the_user(function.__code__.co_filename) and function not in MEANINGS:
+            return repeated(function, captured(function), args, kwargs)
+    elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)) and _PLAIN.issuperset(map(type, kwargs.values())):
+        ordinary = _ordinary(function, kind, args)
+        if ordinary is not None:
+            return ordinary(*args, **kwargs)
+    if kind is Maybe:
         return call(function.required(), *args, **kwargs)
-    if type(function) is Choice:
+    if kind is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
     if (function is type or function is isinstance) and isinstance(args[0], TracedArray) and args[0].exact is not None:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
@@ -107,7 +113,6 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             places.note(places.Contents(args[0]))
             return at_run_time(*args, **kwargs)  # the list itself
         return at_run_time(*without_maybes(args), **kwargs)
-    kind = type(function)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
         return call(function.__get__(args[0]), *args[1:], **kwargs)
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
@@ -248,13 +253,31 @@ def _as_arrays(value: Any) -> Any:
 
 # Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
 _OF_ARRAYS = frozenset({np.ufunc, _FUNCTION_OF_ARRAYS})
-_NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})
+_ORDINARY = _OF_ARRAYS | {types.BuiltinFunctionType, types.MethodType, type}
+_PLAIN = frozenset({TracedArray, int, float, complex, bool, str, type(None), np.float64, np.int64})
 
 
-def _are_numbers(args: tuple) -> bool:
-    """Whether there are traced arrays and numbers alone."""
-    kinds = set(map(type, args))
-    return TracedArray in kinds and kinds <= _NUMBERS
+def _ordinary(function: Any, kind: type, args: tuple) -> Callable[..., Any] | None:
+    """What to call where arguments are plain: a method of an array, or a function with one; None if there is more to it."""
+    if kind is types.MethodType:
+        return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
+    if kind is types.BuiltinFunctionType and type(function.__self__) is list:
+        return function if function.__name__ == "append" and _is_own_list(function.__self__) else None
+    if TracedArray not in map(type, args) or function is type:
+        return None
+    return MEANINGS.get(function, function if kind in _OF_ARRAYS else None)
+
+
+def _is_own_list(holder: list) -> bool:
+    """Whether a list, which is about to be changed, is one whose elements the program knows."""
+    if is_open_list(holder):
+        return False
+    require_own(holder)
+    if places.is_journaling():
+        places.note(places.Contents(holder))
+    elif (surroundings := current_surroundings()) is not None:
+        surroundings.require_followed(holder)
+    return True
 
 
 def _call_method(kind: type) -> Any:
