@@ -34,8 +34,8 @@ from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured
 from ..outside.containers import OutsideDict
-from ..outside.kinds import OUTSIDE_CONTAINERS
 from ..outside.surroundings import current_surroundings
+from .harmless import leaves_no_traces
 from .numpy_calls import call_numpy, of_numpy
 from .repeated_calls import repeated
 
@@ -96,6 +96,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is types.FunctionType:
         if is_of_the_user(function.__code__.co_filename) and function not in MEANINGS:
             return repeated(function, captured(function), args, kwargs)
+    elif kind is types.MethodType and _is_users_own(function):
+        return captured(function.__func__)(function.__self__, *args, **kwargs)
     elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)) and _PLAIN.issuperset(map(type, kwargs.values())):
         ordinary = _ordinary(function, kind, args)
         if ordinary is not None:
@@ -137,7 +139,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = meaning
             elif inner.__code__ is _DISPATCHING_METHODS:
                 raise _not_followed(functools.singledispatchmethod)
-            elif places.may_be_put_back() and not _leaves_no_traces(function):
+            elif places.may_be_put_back() and not leaves_no_traces(function):
                 require_no_effect(function)
                 raise _not_captured(function)
             else:
@@ -208,7 +210,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
     require_no_effect(function)
-    if places.may_be_put_back() and not _leaves_no_traces(function):
+    if places.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = _with_arrays(function, args, kwargs)
@@ -266,6 +268,14 @@ def _ordinary(function: Any, kind: type, args: tuple) -> Callable[..., Any] | No
     if TracedArray not in map(type, args) or function is type:
         return None
     return MEANINGS.get(function, function if kind in _OF_ARRAYS else None)
+
+
+def _is_users_own(method: types.MethodType) -> bool:
+    """Whether a method is one of the user's, of a class that inherits from no library's, and is called as it is."""
+    function, kind = method.__func__, type(method.__self__)
+    if type(function) is not types.FunctionType or kind.__base__ is not object or kind is type:
+        return False
+    return is_of_the_user(function.__code__.co_filename) and function not in MEANINGS
 
 
 def _is_own_list(holder: list) -> bool:
@@ -411,40 +421,6 @@ def _not_captured(function: Any) -> TracerError:
         f"{name} is called in a loop or a branch that depends on traced values; what it does besides returning something, and "
         "what it returns the next time, cannot be captured. Call it outside of the loop or branch"
     )
-
-
-# Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
-_HARMLESS_MODULES = frozenset({
-    "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy",
-    "re", "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
-})  # fmt: skip
-_HARMLESS_TYPES = (
-    list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
-    np.generic, np.ufunc, np.dtype, TracedArray, BaseException,
-)  # fmt: skip
-_CHANGING_ARRAYS = frozenset({"sort", "fill", "put", "partition", "resize", "setfield", "setflags"})
-_HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
-
-
-def _leaves_no_traces(function: Any) -> bool:
-    """Whether a call does nothing but return a value that depends on its arguments alone; of classes that is assumed."""
-    if isinstance(function, (type, np.ufunc)):
-        return True
-    holder = getattr(function, "__self__", None)
-    if isinstance(holder, OUTSIDE_CONTAINERS):
-        return True
-    if holder is not None and not isinstance(holder, types.ModuleType):
-        changes = isinstance(holder, np.ndarray) and function.__name__ in _CHANGING_ARRAYS
-        return isinstance(holder, _HARMLESS_TYPES) and not changes
-    if isinstance(function, types.FunctionType) and is_of_the_user(function.__code__.co_filename):
-        return True
-    is_function = isinstance(function, (types.FunctionType, types.BuiltinFunctionType))
-    module = (function if is_function else type(function)).__module__ or ""
-    return getattr(function, "__name__", "") not in _HARMFUL and _is_harmless_module(module)
-
-
-def _is_harmless_module(name: str) -> bool:
-    return name.partition(".")[0] in _HARMLESS_MODULES and not name.startswith("numpy.random")
 
 
 def captured(function: types.FunctionType) -> types.FunctionType:

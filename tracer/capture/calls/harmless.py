@@ -1,0 +1,45 @@
+"""Which calls of libraries' functions do nothing but return a value, so that captured loops and branches may record them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ...outside.ownership import is_of_the_user
+from ...recording.array import TracedArray
+from ..outside.kinds import OUTSIDE_CONTAINERS
+
+# Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
+_HARMLESS_MODULES = frozenset({
+    "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy",
+    "re", "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
+})  # fmt: skip
+_HARMLESS_TYPES = (
+    list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
+    np.generic, np.ufunc, np.dtype, TracedArray, BaseException,
+)  # fmt: skip
+_CHANGING_ARRAYS = frozenset({"sort", "fill", "put", "partition", "resize", "setfield", "setflags"})
+_HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})
+
+
+def leaves_no_traces(function: Any) -> bool:
+    """Whether a call does nothing but return a value that depends on its arguments alone; of classes that is assumed."""
+    if isinstance(function, (type, np.ufunc)):
+        return True
+    holder = getattr(function, "__self__", None)
+    if isinstance(holder, OUTSIDE_CONTAINERS):
+        return True
+    if holder is not None and not isinstance(holder, types.ModuleType):
+        changes = isinstance(holder, np.ndarray) and function.__name__ in _CHANGING_ARRAYS
+        return isinstance(holder, _HARMLESS_TYPES) and not changes
+    if isinstance(function, types.FunctionType) and is_of_the_user(function.__code__.co_filename):
+        return True
+    is_function = isinstance(function, (types.FunctionType, types.BuiltinFunctionType))
+    module = (function if is_function else type(function)).__module__ or ""
+    return getattr(function, "__name__", "") not in _HARMFUL and _is_harmless_module(module)
+
+
+def _is_harmless_module(name: str) -> bool:
+    return name.partition(".")[0] in _HARMLESS_MODULES and not name.startswith("numpy.random")
