@@ -39,6 +39,7 @@ from .exponential import (
 )
 from .logarithm import WIDE_LOGARITHM, split_exponent
 from .table import elementary
+from .table_power import table_power
 
 # (2 atanh(s) / s - 2 - 2 z / 3) / z**2 in powers of z = s**2, |s| <= 0.1717; error relative to 2 atanh(s) 2**-66.
 ATANH_TAIL = (
@@ -127,6 +128,10 @@ def _power_of_magnitude(builder, x, y):
 @elementary
 def power(builder, x, y):
     """Return x**y."""
+    return _power(builder, x, y) if is_single(x) else table_power(builder, x, y, _power)
+
+
+def _power(builder, x, y):
     single = is_single(x)
     magnitude = absolute(builder, x)
     # A finite y keeps 0 * inf out of y log|x|; it is large enough to overflow for every |x| but 1.
