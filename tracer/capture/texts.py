@@ -196,11 +196,12 @@ class _FString:
 _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord("r"): ("__repr__",)}
 
 
-def told(value: Any, conversion: int = -1, specification: str = "") -> Any:
+def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
     """An object as the text that its class makes of it; anything else as it is."""
+    has_specification = not isinstance(specification, str) or specification != ""
     if conversion == -1 and (method := special_method(value, "__format__")) is not None:
         return method(specification)
-    method = None if conversion == -1 and specification else special_method(value, *_TELLING.get(conversion, ()))
+    method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
     return value if method is None else method()
 
 
