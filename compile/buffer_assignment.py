@@ -10,7 +10,7 @@ stays in one place where its body allows; otherwise the body writes a second buf
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
@@ -25,6 +25,7 @@ from .in_place import (
     names_in,
     reads_in_place_only,
     updates_of_branches,
+    written_over_parameters,
 )
 from .traversal import called_functions
 
@@ -43,6 +44,7 @@ class BufferAssignment:
 
     ``buffers`` holds the defining values only (see aliasing.defining_value). ``scratch`` holds memory that an instruction
     needs while it runs; that of a call is the arena of the computation that it calls, of which ``arena_sizes`` tells the size.
+    ``over_arguments`` has, for results of the entry that lie where an argument does, the argument's number.
     """
 
     buffers: dict[Value, Buffer] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class BufferAssignment:
     scratch: dict[Instruction, Buffer] = field(default_factory=dict)
     arena_size: int = 0
     arena_sizes: dict[Computation, int] = field(default_factory=dict)
+    over_arguments: dict[int, int] = field(default_factory=dict)
 
     def of(self, value: Value) -> Buffer:
         return self.buffers[defining_value(value)]
@@ -58,15 +61,19 @@ class BufferAssignment:
 ScratchBytes = Callable[[Instruction], int]
 
 
-def assign_buffers(module: Module, scratch_bytes: ScratchBytes, alignment: int) -> BufferAssignment:
+def assign_buffers(
+    module: Module, scratch_bytes: ScratchBytes, alignment: int, given_up: Iterable[tuple[int, int]] = ()
+) -> BufferAssignment:
     """Assign buffers to a module that insert_copies has prepared.
 
     ``scratch_bytes`` tells how much memory the backend needs for itself while an instruction runs; temporaries lie at multiples
-    of the ``alignment``, in bytes. Raises AddressSpaceError for temporaries that no memory can hold.
+    of the ``alignment``, in bytes. ``given_up`` are pairs of a result's number and that of an argument, of no tuple, in whose
+    memory it may be written. Raises AddressSpaceError for temporaries that no memory can hold.
     """
     assignment = BufferAssignment()
     for function in (*called_functions(module), module.entry):
-        size = assignment.arena_sizes[function] = _Planner(assignment, scratch_bytes, alignment).plan_function(function)
+        planner = _Planner(assignment, scratch_bytes, alignment)
+        size = assignment.arena_sizes[function] = planner.plan_function(function, given_up if function is module.entry else ())
         check_memory(f"module {module.name}, {function.name}: the temporaries", size)
     assignment.arena_size = assignment.arena_sizes[module.entry]
     return assignment
@@ -101,7 +108,7 @@ class _Planner:
             return self._scratch_bytes(instruction)
         return self.assignment.arena_sizes[instruction.attributes["to_apply"]]
 
-    def plan_function(self, function: Computation) -> int:
+    def plan_function(self, function: Computation, given_up: Iterable[tuple[int, int]]) -> int:
         """Assign all values; the size of the arena."""
         number = 0
         for parameter in function.parameters:
@@ -117,6 +124,9 @@ class _Planner:
             if shape.rank:
                 targets[leaf] = Buffer("result", shape.byte_size, number)
             number += 1
+        for leaf, old in written_over_parameters(function, given_up).items():
+            targets[leaf] = self.assignment.buffers[old]
+            self.assignment.over_arguments[leaf] = targets[leaf].number
         self.plan(function, targets)
         return pack(self.temporaries, self._alignment)
 

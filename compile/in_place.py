@@ -6,7 +6,7 @@ A backend updates such arrays where they lie; all others it writes beside, and c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..hlo import Computation, Instruction, leaves
 from ..hlo.operation import ELEMENTWISE
@@ -123,6 +123,18 @@ class _Results:
         if definer.opcode == "conditional":
             return updates_of_branches(definer).get(new.leaf) == old
         return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old)
+
+
+def written_over_parameters(computation: Computation, pairs: Iterable[tuple[int, int]]) -> dict[int, Value]:
+    """Of pairs of a result and a parameter's number those results, with the array, that may be written over that array."""
+    results, taken = _Results(computation), set()
+    found: dict[int, Value] = {}
+    for leaf, number in pairs:
+        old = Value(computation.parameters[number])
+        if old.instruction.shape.rank and old not in taken and results.values[leaf] != old and results.may_replace(leaf, old):
+            found[leaf] = old
+            taken.add(old)
+    return found
 
 
 def leaves_updated_in_place(body: Computation) -> set[int]:

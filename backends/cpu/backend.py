@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ...compile.buffer_assignment import assign_buffers
@@ -9,6 +11,7 @@ from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
+from ...hlo.operation import HOST_CALL
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress, announced, set_stage
@@ -70,8 +73,11 @@ class CpuBackend:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         set_stage("writing LLVM assembly")
         optimized, prepared = after["fuse"], after["insert-copies"]
-        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
+        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT, _given_up(module, prepared))
         emitted, interruption = emit_module(prepared, assignment, self.target)
+        if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
+            assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
+            emitted, interruption = emit_module(prepared, assignment, self.target)
         llvm_ir = str(emitted.llvm)
         set_stage("compiling with LLVM")
         program = NativeProgram(
@@ -83,6 +89,7 @@ class CpuBackend:
             results=tuple(array_leaves(module.entry.shape)),
             temporary_bytes=assignment.arena_size,  # and no more, since the assignment knows all values
             keeps_block=SPARE_BLOCK_NAME in emitted.llvm.globals,
+            over_arguments=tuple(assignment.over_arguments.items()),
             may_take_long=interruption.can_leave or interruption.cost > _MANY_INSTRUCTIONS,
             draws=emitted.draws,
             constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitted.constants.items()),
@@ -95,6 +102,17 @@ class CpuBackend:
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
+
+
+def _given_up(module: Module, prepared: Module) -> list[tuple[int, int]]:
+    """The results that are to lie where arguments do, and these; none where the program may end in the middle."""
+    pairs = re.findall(r"\{(\d*)\}: \((\d+), \{\}, must-alias\)", module.attributes.get("input_output_alias", ""))
+    has_tuples = any(parameter.shape.is_tuple for parameter in prepared.entry.parameters)
+    if not pairs or has_tuples or isinstance(module, PaddedModule):
+        return []
+    instructions = [instruction for computation in prepared.computations() for instruction in computation.instructions]
+    may_end = any(one.has_trait(HOST_CALL) or one.opcode in ("while", "call") for one in instructions)
+    return [] if may_end else [(int(result or 0), int(argument)) for result, argument in pairs]
 
 
 def _bytes_of(literal: np.ndarray) -> memoryview:

@@ -67,7 +67,7 @@ class NativeExecutable:
         if native_call.unsupported_reason() is not None or native_call.words_of(facts) is None:
             return False
         entry = native_call.bind_entry(
-            replace(signature, release_gil=self._releases_gil),
+            replace(signature, results=self._in_place(signature.results), release_gil=self._releases_gil),
             self._loaded.kernel,
             self._loaded.references,
             statics=statics,
@@ -80,10 +80,15 @@ class NativeExecutable:
         native_call.install_entry(instance, entry)
         return True
 
+    def _in_place(self, results: Sequence[ResultSpec]) -> tuple[ResultSpec, ...]:
+        """The results, those that the code writes where arguments lie as such."""
+        over = dict(self.program.over_arguments)
+        return tuple([replace(one, form="in place") if number in over else one for number, one in enumerate(results)])
+
     def _make_flat_call(self) -> Callable[..., tuple[Any, ...]]:
         """Calls with flat arrays, by the native entry where there is one."""
         call = _FlatCall(self)
-        if native_call.unsupported_reason() is not None:
+        if native_call.unsupported_reason() is not None or self.program.over_arguments:  # which are the caller's
             return call
         signature = CallSignature(
             arguments=tuple(ArrayGuard(shape.dtype, shape.dimensions, _order(shape)) for _, shape in self.program.parameters),
@@ -100,6 +105,8 @@ class NativeExecutable:
         references = self._loaded.references  # held until the code has run
         inputs = [np.asarray(argument) for argument in arguments]
         outputs = [np.empty(shape.dimensions, shape.dtype) for shape in self.program.results]
+        for result, argument in self.program.over_arguments:
+            outputs[result] = inputs[argument] = inputs[argument].copy()
         # A Python function for ctypes, which raises the exception that the kernel may leave.
         run = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(python_call_addresses()[RUN_KERNEL])
         code = run(self._loaded.kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))

@@ -70,6 +70,7 @@ class NativeProgram:
     keeps_block: bool
     may_take_long: bool
     draws: bool = False
+    over_arguments: tuple[tuple[int, int], ...] = ()
     constants: tuple[tuple[str, memoryview], ...] = ()
     host_calls: tuple[str, ...] = ()
     host_instructions: str = ""
@@ -90,6 +91,7 @@ class NativeProgram:
             "keeps_block": self.keeps_block,
             "may_take_long": self.may_take_long,
             "draws": self.draws,
+            "over_arguments": self.over_arguments,
             "constants": [name for name, _ in self.constants],
             "host_calls": self.host_calls,
             "host_instructions": self.host_instructions,
@@ -123,6 +125,7 @@ class NativeProgram:
             keeps_block=header["keeps_block"],
             may_take_long=header["may_take_long"],
             draws=header["draws"],
+            over_arguments=_pairs(header["over_arguments"]),
             constants=tuple((name, next(blobs)) for name in header["constants"]),
             host_calls=tuple(header["host_calls"]),
             host_instructions=header["host_instructions"],
@@ -190,5 +193,5 @@ def _shape(element_type: str, dimensions: list[int], order: list[int] | None, dy
     return Shape(ELEMENT_TYPES[element_type], tuple(dimensions), layout, tuple(dynamic_dimensions))
 
 
-def _pairs(values: list[list[str]]) -> tuple[tuple[str, str], ...]:
+def _pairs(values: list[list[Any]]) -> tuple[tuple[Any, Any], ...]:
     return tuple((first, second) for first, second in values)

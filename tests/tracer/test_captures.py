@@ -300,5 +300,5 @@ def test_aliases_are_stated_in_the_module():
         return x * 2
 
     module = compiled(f).trace(np.ones(2), np.ones(2)).module
-    assert module.attributes["input_output_alias"] == "{ {1}: (1, {}, may-alias) }"
+    assert module.attributes["input_output_alias"] == "{ {1}: (1, {}, must-alias) }"
     assert "input_output_alias" not in compiled(lambda x: x + 1).trace(np.ones(2)).module.attributes

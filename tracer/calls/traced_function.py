@@ -315,15 +315,17 @@ def _finish(
     computation, captures, kept = _without_unused_captures(trace.build(root), captures, mutated_captures)
     module = hlo.Module(trace.name, computation)
     mutated_captures = [kept.index(index) for index in mutated_captures]
+    # Where an error may be found, arguments get their new contents behind it.
+    alias = "may-alias" if program.error_messages else "must-alias"
     aliases = [
-        f"{{{result_count + position}}}: ({index}, {{}}, may-alias)"
+        f"{{{result_count + position}}}: ({index}, {{}}, {alias})"
         for position, index in enumerate(mutated)
         if leaves[index].shape.is_row_major and leaves[index].convert is None
     ]
     if aliases and len(roots) > 1:
         module.attributes["input_output_alias"] = "{ " + ", ".join(aliases) + " }"
     elif aliases:
-        module.attributes["input_output_alias"] = f"{{ {{}}: ({mutated[0]}, {{}}, may-alias) }}"
+        module.attributes["input_output_alias"] = f"{{ {{}}: ({mutated[0]}, {{}}, {alias}) }}"
     for capture in captures:
         surroundings.place(capture)
     for index in mutated_captures:

@@ -16,7 +16,7 @@ from . import object_layout
 
 RESULT_STRUCTURES = ("none", "single", "tuple", "steps")
 # What becomes of the memory of a result.
-RESULT_FORMS = ("new", "python", "contents", "hidden")
+RESULT_FORMS = ("new", "python", "contents", "in place", "hidden")
 
 
 # The dtypes of which Python's numbers are made.
@@ -137,8 +137,8 @@ class ResultSpec:
     """A result that the kernel writes. It receives a pointer to uninitialized memory for it, aligned to 16 bytes.
 
     form: "new" (a fresh, contiguous ndarray, or a NumPy scalar where the shape is ()), "python" (one of Python's numbers),
-        "contents" (it becomes what the array holds whose pointer the kernel gets as number ``target``), or "hidden" (no object
-        is made of it).
+        "contents" (it becomes what the array holds whose pointer the kernel gets as number ``target``), "in place" (the kernel
+        writes it there itself), or "hidden" (no object is made of it).
     size: the number of a hidden s32 result that says how many elements a new array has along its first dimension, which the
         shape gives the bound of.
     """
@@ -160,7 +160,7 @@ class ResultSpec:
             )
         if self.form == "hidden" and self.shape:
             raise ValueError(f"a hidden result has no dimensions; given {self.shape}")
-        if (self.form == "contents") != (self.target is not None):
+        if (self.form in ("contents", "in place")) != (self.target is not None):
             raise ValueError(f"ResultSpec requires a target for contents, and only for these; given {self.target}")
         if self.size is not None and (self.form != "new" or not self.shape or self.order != "C"):
             raise ValueError("ResultSpec takes a size for new arrays in C order alone")
@@ -222,7 +222,7 @@ class CallSignature:
         for result in self.results:
             if not isinstance(result, ResultSpec):
                 raise TypeError(f"CallSignature.results requires ResultSpec; given {result!r}")
-            if self.result_structure != "steps" and result.form in ("contents", "hidden"):
+            if self.result_structure != "steps" and result.form in ("contents", "in place", "hidden"):
                 raise ValueError(f"a result of the form {result.form!r} requires the result_structure 'steps'")
         for number in self.errors:
             self._require_hidden(number, (np.int32, np.int64))

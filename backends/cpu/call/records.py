@@ -432,7 +432,7 @@ def _kind(result: ResultSpec) -> int:
     """What native code does about a result."""
     if result.form == "python":
         return attempt.PYTHON_NUMBERS[PYTHON_RESULTS.index(result.dtype)]
-    if result.form == "hidden":
+    if result.form in ("in place", "hidden"):
         return attempt.RESULT_HIDDEN
     if result.form == "contents":
         return attempt.RESULT_ARRAY_CONTENTS if result.shape else attempt.RESULT_SCALAR_CONTENTS
