@@ -6,7 +6,7 @@ from phlox import jit
 from phlox.backends.cpu import quick_sort
 from phlox.backends.cpu.regions import sort, vector_sort
 
-SIZES = (1, 2, 3, 8, 16, 17, 33, 64, 65, 129, 300, 513, 1500, 20_000)
+SIZES = (1, 2, 3, 8, 16, 17, 24, 33, 39, 40, 64, 65, 79, 80, 129, 300, 513, 1500, 20_000)
 ORDERS = ("random", "few", "equal", "sorted", "reversed", "pipe", "special", "bits")
 
 
