@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     joining,
     linear_algebra,
     order,
+    outputs,
     products,
     reductions,
     reshaping,
@@ -23,3 +24,5 @@ from . import (  # noqa: F401
     shapes,
     splitting,
 )  # fmt: skip
+
+outputs.write_them_for_all()

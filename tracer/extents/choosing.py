@@ -67,8 +67,6 @@ def _in_range(indices: TracedArray, size: Any, mode: str, message: str) -> Trace
 
 @implements_dynamic(np.choose)
 def choose(a, choices, out=None, mode="raise"):
-    if out is not None:
-        raise NotImplementedError("np.choose with out= where sizes are known at run time only is not implemented")
     arrays = [as_array(prepare(one)) for one in choices]
     numbers = _in_range(as_array(a), len(arrays), mode, "invalid entry in choice array")
     kind = np.result_type(*[one.dtype for one in arrays])
@@ -80,7 +78,7 @@ def choose(a, choices, out=None, mode="raise"):
 
 @implements_dynamic(np.ndarray.choose)
 def choose_method(a, choices, out=None, mode="raise"):
-    return choose(a, choices, out, mode)
+    return choose(a, choices, mode=mode)
 
 
 # --- positions ---
@@ -88,8 +86,6 @@ def choose_method(a, choices, out=None, mode="raise"):
 
 @implements_dynamic(np.take, np.ndarray.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
-    if out is not None:
-        raise NotImplementedError("np.take with out= where sizes are known at run time only is not implemented")
     a, indices = as_array(a), as_array(prepare(indices))
     if axis is None:
         a, axis = np.ravel(a), 0
@@ -214,10 +210,10 @@ def _position_without_nan(function: Any, worst: float) -> Any:
         a = as_array(a)
         keeps = {} if keepdims is np._NoValue else {"keepdims": keepdims}
         if a.dtype.kind not in "fc":
-            return function(a, axis, out, **keeps)
+            return function(a, axis, **keeps)
         missing = np.isnan(a)
         require(np.logical_not(np.any(np.all(missing, axis))), ValueError, "All-NaN slice encountered")
-        return function(np.where(missing, np.asarray(worst, a.dtype)[()], a), axis, out, **keeps)
+        return function(np.where(missing, np.asarray(worst, a.dtype)[()], a), axis, **keeps)
 
     return implementation
 

@@ -167,8 +167,6 @@ def _transform(function: Callable) -> Callable:
     name = f"fft.{function.__name__}"
 
     def implementation(a, *rest, out=None, **keywords):
-        if out is not None:
-            raise NotImplementedError(f"np.{name} with out= of an array whose size is known at run time only")
         given = signature.bind(a, *rest, **keywords).arguments
         if a.is_expected_full:
             return FUNCTIONS[function](a.full(require_trace(a), f"np.{name}"), *rest, **keywords)

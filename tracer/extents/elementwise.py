@@ -16,7 +16,7 @@ from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, 
 from ..recording.function_tables import CONTRACTIONS, DYNAMIC, FUNCTIONS, implements_dynamic
 from ..recording.operands import prepare
 from ..recording.trace import Trace
-from .broadcasting import broadcast_together, dimensions_of, fail_if, with_bound
+from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if, with_bound
 
 Instruction = hlo.Instruction
 
@@ -31,26 +31,27 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, out: Any = None, **arguments: Any
                 f"np.{ufunc.__name__} of an array whose size is known at run time only is not implemented"
             )
         return implementation(*inputs, out=out, **arguments)
-    if arguments.get("where", True) is not True:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__} with where= of an array whose size is known at run time only is not implemented"
-        )
     inputs, out = inputs[: ufunc.nin], out if len(inputs) == ufunc.nin else inputs[ufunc.nin :]
     outputs = () if out is None else out if isinstance(out, tuple) else (out,)
     inputs = tuple(prepare(value) for value in inputs)
+    where = prepare(arguments.pop("where", True))
     trace = require_trace(*inputs)
-    padded, sizes = broadcast_together(trace, inputs)
+    padded, sizes = broadcast_together(trace, (*inputs, where))
+    mask = padded.pop()
     if sizes:  # what stands behind the size is no error: a negative exponent, a division by 0
         numbers = range(len(padded)) if handling(trace) else (1,) if ufunc in (np.power, np.float_power) else ()
         shape = np.broadcast_shapes(*map(dimensions_of, padded))
         for number in numbers:
             padded[number] = _one_behind(trace, padded[number], shape, sizes)
     results = ufunc(*padded, **arguments)
+    if mask is not True:
+        promotion.require_cast(np.result_type(mask), np.dtype(bool), "safe", "array data")
     results = results if isinstance(results, tuple) else (results,)
     found = [dynamic(trace, one, sizes) if sizes else one for one in results]
     for position, one in enumerate(outputs):
         if one is not None:
-            found[position] = stored(trace, ufunc, one, results[position], sizes, arguments.get("casting", "same_kind"))
+            casting = arguments.get("casting", "same_kind")
+            found[position] = stored(trace, ufunc, one, results[position], sizes, casting, mask)
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -60,8 +61,10 @@ def _one_behind(trace: Any, operand: Any, shape: tuple[int, ...], sizes: Sizes) 
     return np.where(valid(trace, shape, sizes), operand, np.ones((), operand.dtype)[()])
 
 
-def stored(trace: Trace, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str) -> TracedArray:
-    """Write a result, padded, with these sizes, to ``out``.
+def stored(
+    trace: Trace, function: Callable, out: Any, value: TracedArray, sizes: Sizes, casting: str, mask: Any = True
+) -> TracedArray:
+    """Write a result, padded, with these sizes, to ``out``, where the mask holds.
 
     ValueError is raised where it does not fit, when the program runs where that is known only then.
     """
@@ -70,6 +73,7 @@ def stored(trace: Trace, function: Callable, out: Any, value: TracedArray, sizes
     if len(bounds) != value.ndim:
         raise ValueError(message)
     promotion.require_cast(value.dtype, out.dtype, casting, f"ufunc '{function.__name__}' output")
+    mask = mask if mask is True else np.broadcast_to(as_array(mask), value.shape)
     for d, bound in enumerate(bounds):
         sides = [known.get(d, hlo.constant(np.int32(size))) for known, size in ((own, bound), (sizes, value.shape[d]))]
         if d not in own and d not in sizes and bound != value.shape[d]:
@@ -77,6 +81,9 @@ def stored(trace: Trace, function: Callable, out: Any, value: TracedArray, sizes
         if (d in own or d in sizes) and not same_value(*sides):
             fail_if(trace, hlo.ne(*sides), message)
         value = with_bound(value, d, value.shape[d], bound)
+        mask = mask if mask is True else with_bound(mask, d, mask.shape[d], bound)
+    if mask is not True:
+        value = np.where(mask, value.astype(out.dtype), out.padded(trace) if own else out)
     out.set_value(dynamic(trace, value.astype(out.dtype), own).recorded(trace))
     return out
 

@@ -20,10 +20,6 @@ from .creation import arange
 @implements_dynamic(np.concatenate, np.concat)
 def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Along a dimension whose size is known at run time only each array begins where the one before it ends."""
-    if out is not None:
-        raise NotImplementedError(
-            "np.concatenate with out= of an array whose size is known at run time only is not implemented"
-        )
     arrays = [as_array(one) for one in arrays]
     if axis is None:
         arrays, axis = [np.ravel(one) for one in arrays], 0
@@ -79,7 +75,7 @@ def append(arr, values, axis=None):
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     arrays = [as_array(one) for one in arrays]
     axis = normalize_axis(axis, arrays[0].ndim + 1)
-    return concatenate([np.expand_dims(one, axis) for one in arrays], axis, out, dtype=dtype, casting=casting)
+    return concatenate([np.expand_dims(one, axis) for one in arrays], axis, dtype=dtype, casting=casting)
 
 
 @implements_dynamic(np.hstack)

@@ -182,7 +182,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 @implements_dynamic(np.trace, np.ndarray.trace)
 def trace_of(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    return np.sum(diagonal(a, offset, axis1, axis2), dtype=dtype, out=out)
+    return np.sum(diagonal(a, offset, axis1, axis2), dtype=dtype)
 
 
 def _places(rows: Any, columns: Any) -> tuple[Any, Any]:

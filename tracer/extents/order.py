@@ -151,8 +151,6 @@ def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
     """The quantile of an array is that which leaves NaN out, and NaN where there is one."""
 
     def implementation(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-        if out is not None:
-            raise NotImplementedError(f"np.{whole.__name__} with out= of an array whose size is known at run time only")
         a = as_array(a)
         found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims)
         return _nan_where_any(a, found, axis, keepdims)
@@ -166,8 +164,6 @@ implements_dynamic(np.percentile)(_quantile(np.nanpercentile, np.percentile))
 
 @implements_dynamic(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    if out is not None:
-        raise NotImplementedError("np.median with out= of an array whose size is known at run time only")
     a = as_array(a)
     found = np.nanmedian(a, axis=axis, keepdims=keepdims)
     return _nan_where_any(a, found, axis, keepdims)

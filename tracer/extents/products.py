@@ -12,7 +12,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
 from ..recording.operands import normalize_axis, prepare
-from .broadcasting import as_array, dimensions_of, fail_if, with_bound
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound, zero_dimensional
 
 
 def _contracted(a: Any, b: Any, of_a: int, of_b: int) -> tuple[TracedArray, TracedArray]:
@@ -42,13 +42,17 @@ def _contracted(a: Any, b: Any, of_a: int, of_b: int) -> tuple[TracedArray, Trac
 
 @implements_dynamic(np.matmul)
 def matmul(a, b, out=None, **arguments):
-    """Of arrays of one or two dimensions."""
+    """Stacks of matrices as an einsum."""
     a, b = as_array(prepare(a)), as_array(prepare(b))
-    if out is not None or arguments.keys() - {"casting"} or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2:
-        raise NotImplementedError(
-            "np.matmul with out=, axes= or of more than two dimensions, of an array whose size is known at run time only, is "
-            "not implemented"
-        )
+    if arguments.keys() - {"casting", "dtype", "order", "subok"}:
+        raise NotImplementedError("np.matmul with axes= of an array whose size is known at run time only is not implemented")
+    if not a.ndim or not b.ndim:
+        raise ValueError("matmul: Input operand does not have enough dimensions")
+    if arguments.get("dtype") is not None:
+        a, b = (one.astype(arguments["dtype"], casting=arguments.get("casting", "same_kind")) for one in (a, b))
+    if a.ndim > 2 or b.ndim > 2:
+        of_a, of_b = "...ij" if a.ndim > 1 else "j", "...jk" if b.ndim > 1 else "j"
+        return np.einsum(f"{of_a},{of_b}->...{'i' * (a.ndim > 1)}{'k' * (b.ndim > 1)}", a, b)
     trace = require_trace(a, b)
     sizes: Sizes = {}
     if isinstance(a, DynamicArray) and a.ndim == 2 and 0 in a.sizes(trace):
@@ -62,9 +66,9 @@ def matmul(a, b, out=None, **arguments):
 @implements_dynamic(np.dot, np.ndarray.dot)
 def dot(a, b, out=None):
     a, b = as_array(prepare(a)), as_array(prepare(b))
-    if out is not None:
-        raise NotImplementedError("np.dot with out= of an array whose size is known at run time only is not implemented")
-    return a * b if not a.ndim or not b.ndim else matmul(a, b)
+    if not a.ndim or not b.ndim:
+        return a * b
+    return tensordot(a, b, (-1, -2)) if b.ndim > 2 or a.ndim > 2 and b.ndim > 1 else matmul(a, b)
 
 
 @implements_dynamic(np.inner)
@@ -82,17 +86,16 @@ def vdot(a, b, /):
 
 
 @implements_dynamic(np.vecdot)
-def vecdot(a, b, out=None, axis=-1, **arguments):
-    if out is not None or arguments:
-        raise NotImplementedError("np.vecdot with out=, axes= or keepdims= where sizes are known at run time only")
-    return np.sum(np.conj(as_array(prepare(a))) * as_array(prepare(b)), axis=axis)
+def vecdot(a, b, out=None, axis=-1, keepdims=False, dtype=None, **arguments):
+    if arguments.keys() - {"casting", "order", "subok"}:
+        raise NotImplementedError("np.vecdot with axes= where sizes are known at run time only")
+    product = np.multiply(np.conj(as_array(prepare(a))), as_array(prepare(b)), dtype=dtype, **arguments)
+    return np.sum(product, axis=axis, dtype=product.dtype, keepdims=keepdims)
 
 
 @implements_dynamic(np.linalg.multi_dot)
 def multi_dot(arrays, *, out=None):
     """From left to right: what takes least arithmetic depends on the sizes."""
-    if out is not None:
-        raise NotImplementedError("np.linalg.multi_dot with out= where sizes are known at run time only")
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     product, *others = arrays
@@ -101,21 +104,27 @@ def multi_dot(arrays, *, out=None):
     return product
 
 
+def _contracted_in_stacks(
+    subscripts: str, a: Any, b: Any, dtype: Any = None, casting: str = "same_kind", **arguments: Any
+) -> Any:
+    if arguments.keys() - {"order", "subok"}:
+        raise NotImplementedError("np.matvec and np.vecmat with axes= where sizes are known at run time only")
+    return np.einsum(subscripts, as_array(prepare(a)), as_array(prepare(b)), dtype=dtype, casting=casting)
+
+
 if hasattr(np, "matvec"):
 
     @implements_dynamic(np.matvec)
     def matvec(a, b, out=None, **arguments):
-        return matmul(a, b, out, **arguments)
+        return _contracted_in_stacks("...ij,...j->...i", a, b, **arguments)
 
     @implements_dynamic(np.vecmat)
     def vecmat(a, b, out=None, **arguments):
-        return matmul(np.conj(as_array(prepare(a))), b, out, **arguments)
+        return _contracted_in_stacks("...i,...ij->...j", np.conj(as_array(prepare(a))), b, **arguments)
 
 
 @implements_dynamic(np.outer)
 def outer(a, b, out=None):
-    if out is not None:
-        raise NotImplementedError("np.outer with out= of an array whose size is known at run time only is not implemented")
     return np.ravel(as_array(a))[:, None] * np.ravel(as_array(b))[None, :]
 
 
@@ -134,4 +143,5 @@ def tensordot(a, b, axes=2):
     for one, other in zip(of_a, of_b):
         labels[1][other] = labels[0][one]
     rest = [label for label in (*labels[0], *labels[1]) if labels[0].count(label) + labels[1].count(label) == 1]
-    return np.einsum(f"{''.join(labels[0])},{''.join(labels[1])}->{''.join(rest)}", a, b)
+    found = np.einsum(f"{''.join(labels[0])},{''.join(labels[1])}->{''.join(rest)}", a, b)
+    return found if rest else zero_dimensional(found)

@@ -40,17 +40,16 @@ def is_empty(array: DynamicArray, axes: tuple[int, ...]) -> Instruction:
 
 def reduced(
     function: Callable, array: Any, axis: Any, keepdims: Any = _NO_VALUE, where: Any = True, ufunc: np.ufunc | None = None,
-    out: Any = None, **arguments: Any,
+    **arguments: Any,
 ) -> TracedArray:  # fmt: skip
     """``function(array, axis=..., where=...)``; the ufunc is given where it has no identity."""
-    if out is not None:
-        raise NotImplementedError(f"{function.__name__} with out= of an array whose size is known at run time only")
     trace = require_trace(array, where)
     if not isinstance(array, DynamicArray):
         raise NotImplementedError("where= whose size is known at run time only")
     axes = normalize_axes(axis, array.ndim)
     sizes = array.sizes(trace)
     along = {d: size for d, size in sizes.items() if d in axes}
+    given_where = where is not True and where is not _NO_VALUE
     if isinstance(where, DynamicArray):
         (_, where), agreed = broadcast_together(trace, (array, where))
         for d, size in agreed.items():
@@ -60,6 +59,11 @@ def reduced(
         inside = valid(trace, array.bounds.dimensions, along)
         where = inside if where is True or where is _NO_VALUE else inside & where
     if ufunc is not None and along and arguments.get("initial", _NO_VALUE) in (_NO_VALUE, None):
+        if given_where:
+            raise ValueError(
+                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
+            )
         message = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
         fail_if(trace, is_empty(array, axes), message)
         arguments["initial"] = ufunc_kernel(ufunc).identity(array.dtype)
@@ -78,17 +82,15 @@ def reduce_ufunc(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, ini
         return METHODS[np.ufunc.reduce](ufunc, padded, dtype=dtype, **arguments)
 
     if ufunc_kernel(ufunc).identity is None:
-        return _reduced_in_order(ufunc, as_array(array), axis, dtype, out, keepdims, initial, where)
+        return _reduced_in_order(ufunc, as_array(array), axis, dtype, keepdims, initial, where)
     without_identity = ufunc if ufunc.identity is None else None
-    return reduced(reduce, array, axis, keepdims, where, without_identity, out, initial=initial)
+    return reduced(reduce, array, axis, keepdims, where, without_identity, initial=initial)
 
 
-def _reduced_in_order(ufunc, array, axis, dtype, out, keepdims, initial, where):
+def _reduced_in_order(ufunc, array, axis, dtype, keepdims, initial, where):
     """The last of what ``accumulate`` gives."""
-    if out is not None or where is not True or initial is not _NO_VALUE:
-        raise NotImplementedError(
-            f"np.{ufunc.__name__}.reduce with out=, initial= or where= where sizes are known at run time only"
-        )
+    if where is not True or initial is not _NO_VALUE:
+        raise NotImplementedError(f"np.{ufunc.__name__}.reduce with initial= or where= where sizes are known at run time only")
     axes = normalize_axes(axis, array.ndim)
     if len(axes) != 1:
         raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
@@ -103,11 +105,11 @@ def _declare(function: Callable, ufunc: np.ufunc | None = None, with_dtype: bool
     if with_dtype:
 
         def implementation(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, where=True, **arguments):
-            return reduced(FUNCTIONS[function], a, axis, keepdims, where, ufunc, out, dtype=dtype, **arguments)
+            return reduced(FUNCTIONS[function], a, axis, keepdims, where, ufunc, dtype=dtype, **arguments)
     else:
 
         def implementation(a, axis=None, out=None, keepdims=_NO_VALUE, where=True, **arguments):
-            return reduced(FUNCTIONS[function], a, axis, keepdims, where, ufunc, out, **arguments)
+            return reduced(FUNCTIONS[function], a, axis, keepdims, where, ufunc, **arguments)
 
     implements_dynamic(function)(implementation)
 
@@ -152,10 +154,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     return (found, np.zeros_like(found) + total) if returned else found
 
 
-def _position(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> TracedArray:
+def _position(a: Any, axis: Any, keepdims: Any, largest: bool) -> TracedArray:
     name = "argmax" if largest else "argmin"
-    if out is not None or not isinstance(a, DynamicArray):
-        raise NotImplementedError(f"np.{name} with out= of an array whose size is known at run time only")
     trace = require_trace(a)
     if axis is None and a.ndim > 1:
         if any(d for d in a.sizes(trace)):
@@ -175,9 +175,9 @@ def _position(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Trac
 
 @implements_dynamic(np.argmax)
 def argmax(a, axis=None, out=None, *, keepdims=_NO_VALUE):
-    return _position(a, axis, out, keepdims, True)
+    return _position(a, axis, keepdims, True)
 
 
 @implements_dynamic(np.argmin)
 def argmin(a, axis=None, out=None, *, keepdims=_NO_VALUE):
-    return _position(a, axis, out, keepdims, False)
+    return _position(a, axis, keepdims, False)

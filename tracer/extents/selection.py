@@ -61,8 +61,6 @@ def argwhere(a):
 @implements_dynamic(np.compress)
 def compress(condition, a, axis=None, out=None):
     """A condition that is shorter than the axis is false behind its end."""
-    if out is not None:
-        raise NotImplementedError("np.compress with out= where the condition is traced is not implemented")
     condition, a = as_array(condition), as_array(a)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -76,7 +74,7 @@ def compress(condition, a, axis=None, out=None):
 
 @implements_dynamic(np.ndarray.compress)
 def compress_method(a, condition, axis=None, out=None):
-    return compress(condition, a, axis, out)
+    return compress(condition, a, axis)
 
 
 @implements_dynamic(np.extract)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
+from ..functions.einsum import arguments_of, labels_of
 from ..functions.reduceat import reduced_at
 from ..functions.selection import python_bool
 from ..recording.array import TracedArray, require_trace
@@ -15,7 +17,6 @@ from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
 from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if, with_bound
 from .creation import arange, ones
-from .elementwise import stored
 
 
 def _positions(array: DynamicArray, axis: int, before: int = 0, after: int = 0) -> tuple[TracedArray, Any, dict]:
@@ -43,7 +44,7 @@ def _taken(array: DynamicArray, positions: TracedArray, axis: int, sizes: dict) 
 def roll(a, shift, axis=None):
     if axis is None:
         return roll(np.ravel(a), shift, 0).reshape(a.shape)
-    axes, shifts = (one if isinstance(one, tuple) else (one,) for one in (axis, shift))
+    axes, shifts = (tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in (axis, shift))
     for one, by in zip(axes, shifts * len(axes) if len(shifts) == 1 else shifts, strict=True):
         one = normalize_axis(one, a.ndim)
         positions, size, sizes = _positions(a, one)
@@ -127,39 +128,44 @@ def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:
 
 @implements_dynamic(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
-    """With subscripts that name each dimension; what is summed over has zeros behind its size."""
-    if out is not None or not isinstance(operands[0], str) or "." in operands[0]:
-        raise NotImplementedError(
-            "np.einsum with out=, an ellipsis or lists of integers where sizes are known at run time only"
-        )
-    subscripts, arrays = operands[0].replace(" ", ""), [as_array(prepare(one)) for one in operands[1:]]
+    """What is summed over has zeros behind its size."""
+    subscripts, arrays = arguments_of(operands)
+    arrays = [as_array(prepare(one)) for one in arrays]
     trace = require_trace(*arrays)
-    inputs, arrow, output = subscripts.partition("->")
-    if not arrow:
-        output = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
+    inputs, output = labels_of(subscripts, [one.ndim for one in arrays])
+    letters = dict(zip(sorted(set("".join(inputs))), ascii_letters))
+    inputs, output = ["".join(letters[label] for label in labels) for labels in inputs], "".join(letters[one] for one in output)
     bounds, sizes = {}, {}
-    for labels, one in zip(inputs.split(","), arrays, strict=True):
-        if len(labels) != one.ndim:
-            raise ValueError("einstein sum subscripts string does not name each dimension of its operands")
+    for position, (labels, one) in enumerate(zip(inputs, arrays)):
+        single = [d for d, bound in enumerate(dimensions_of(one)) if bound == 1 and _is_static(one, d)]
+        if single := [
+            d for d in single if any(labels[d] in others for others in (*inputs[:position], *inputs[position + 1 :]))
+        ]:
+            one = arrays[position] = one[tuple(0 if d in single else slice(None) for d in range(one.ndim))]
+            labels = inputs[position] = "".join(label for d, label in enumerate(labels) if d not in single)
         own = one.sizes(trace) if isinstance(one, DynamicArray) else {}
         for d, (label, bound) in enumerate(zip(labels, dimensions_of(one))):
             bounds[label] = max(bounds.get(label, 0), bound)
             if d in own:
                 sizes.setdefault(label, own[d])
-    for labels, one in zip(inputs.split(","), arrays):
+    for labels, one in zip(inputs, arrays):
         own = one.sizes(trace) if isinstance(one, DynamicArray) else {}
         for d, (label, bound) in enumerate(zip(labels, dimensions_of(one))):
             if label in sizes and own.get(d) is not sizes[label]:
                 different = hlo.ne(own.get(d, hlo.constant(np.int32(bound))), sizes[label])
                 fail_if(trace, different, f"operands could not be broadcast together: sizes of {label} differ")
     padded = []
-    for labels, one in zip(inputs.split(","), arrays):
+    for labels, one in zip(inputs, arrays):
         one_padded = one.filled(trace, 0) if isinstance(one, DynamicArray) else one
         for d, label in enumerate(labels):
             one_padded = with_bound(one_padded, d, one_padded.shape[d], bounds[label])
         padded.append(one_padded)
-    found = FUNCTIONS[np.einsum](f"{inputs}->{output}", *padded, dtype=dtype, casting=casting)
+    found = FUNCTIONS[np.einsum](f"{','.join(inputs)}->{output}", *padded, dtype=dtype, casting=casting)
     return dynamic(trace, found, {d: sizes[label] for d, label in enumerate(output) if label in sizes})
+
+
+def _is_static(array: TracedArray, dimension: int) -> bool:
+    return not isinstance(array, DynamicArray) or not array.bounds.is_dynamic(dimension)
 
 
 @implements_dynamic(np.array_equal)
@@ -198,13 +204,10 @@ def outer_of_ufunc(ufunc, a, b, /, **arguments):
 @implements_dynamic(np.ufunc.accumulate)
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     array = as_array(array)
-    trace = require_trace(array, out)
-    if out is not None:
-        out = out[0] if isinstance(out, tuple) else out
-        dtype = out.dtype if dtype is None else dtype
+    trace = require_trace(array)
     padded, sizes = (array.padded(trace), array.sizes(trace)) if isinstance(array, DynamicArray) else (array, {})
     found = ufunc.accumulate(padded, axis, dtype)
-    return dynamic(trace, found, sizes) if out is None else stored(trace, ufunc, out, found, sizes, "same_kind")
+    return dynamic(trace, found, sizes)
 
 
 @implements_dynamic(np.delete)
@@ -228,8 +231,6 @@ def delete(arr, obj, axis=None):
 
 @implements_dynamic(np.ufunc.reduceat)
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
-    if out is not None:
-        raise NotImplementedError(f"np.{ufunc.__name__}.reduceat with out= where sizes are known at run time only")
     array, indices = as_array(array), as_array(prepare(indices)).astype(np.int64)
     if not array.ndim:
         raise TypeError("cannot reduceat on a scalar")
@@ -250,14 +251,20 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
 
 @implements_dynamic(np.ufunc.at)
 def at(ufunc, array, index, *operands):
-    """In an array of a known size, at positions whose number is known at run time only."""
+    """Where a mask says, or at positions."""
+    if isinstance(index, (TracedArray, np.ndarray)) and index.dtype == bool:
+        operands = [as_array(prepare(one)) for one in operands]
+        if any(one.ndim for one in operands):
+            raise NotImplementedError(f"np.{ufunc.__name__}.at with a mask and an operand that is no scalar is not implemented")
+        array[index] = ufunc(array[index], *operands)
+        return
     if isinstance(array, DynamicArray):
-        if not isinstance(index, TracedArray) or index.dtype == bool or array.ndim != 1:
-            raise NotImplementedError(f"np.{ufunc.__name__}.at of an array whose size is known at run time only")
-        trace = require_trace(array)
-        size = array.shape[0]
+        index, trace = index if isinstance(index, tuple) else (index,), require_trace(array)
+        if any(one is None or isinstance(one, slice) or one is ... for one in index):
+            raise NotImplementedError(f"np.{ufunc.__name__}.at of slices of an array whose size is known at run time only")
         whole = array.padded(trace)
-        at(ufunc, whole, _checked_places(index, size), *operands)
+        places = [_checked_places(as_array(prepare(one)), size) for one, size in zip(index, array.shape)]
+        at(ufunc, whole, places[0] if len(places) == 1 else tuple(places), *operands)
         array[...] = dynamic(trace, whole, array.sizes(trace))
         return
     if not isinstance(index, DynamicArray) or index.ndim != 1 or array.ndim != 1 or index.dtype == bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ... import hlo
@@ -24,22 +26,20 @@ def ndim(a):
 
 @implements_dynamic(np.size)
 def size(a, axis=None):
-    return a.size if axis is None else a.shape[axis]
+    return a.size if axis is None else math.prod(a.shape[one] for one in normalize_axes(axis, a.ndim))
 
 
 @implements_dynamic(np.cumsum)
 def cumsum(a, axis=None, dtype=None, out=None):
-    return _scan(np.cumsum, a, axis, dtype, out)
+    return _scan(np.cumsum, a, axis, dtype)
 
 
 @implements_dynamic(np.cumprod)
 def cumprod(a, axis=None, dtype=None, out=None):
-    return _scan(np.cumprod, a, axis, dtype, out)
+    return _scan(np.cumprod, a, axis, dtype)
 
 
-def _scan(function, a, axis, dtype, out):
-    if out is not None:
-        raise NotImplementedError(f"np.{function.__name__} with out= of an array whose size is known at run time only")
+def _scan(function, a, axis, dtype):
     if axis is None:
         a, axis = ravel(a), 0
     trace = require_trace(a)
@@ -54,9 +54,8 @@ def expand_dims(a, axis):
 
 
 @implements_dynamic(np.transpose, np.ndarray.transpose, np.permute_dims)
-def transpose(a, *axes):
-    """A copy, which cannot be written to."""
-    given = axes[0] if len(axes) == 1 else axes or None
+def transpose(a, *order, axes=None):
+    given = order[0] if len(order) == 1 else order or axes
     order = tuple(reversed(range(a.ndim))) if given is None else tuple(normalize_axis(one, a.ndim) for one in given)
     if len(order) != a.ndim or len(set(order)) != a.ndim:
         raise ValueError("axes don't match array")
@@ -81,8 +80,6 @@ def swapaxes(a, axis1, axis2):
 
 def _cumulative(ufunc):
     def implementation(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
-        if out is not None:
-            raise NotImplementedError("a cumulative function with out= of an array whose size is known at run time only")
         if axis is None and x.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = normalize_axis(0 if axis is None else axis, x.ndim)

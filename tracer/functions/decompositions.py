@@ -210,13 +210,29 @@ def guessed_to_hold(what: str, condition: TracedArray) -> bool:
 
     It is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
     """
+    are_real, place = _guess(what, condition)
+    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
+    return are_real
+
+
+def expected_to_hold(what: str, condition: TracedArray) -> bool:
+    """Whether the condition may be relied on: until a call finds that it does not hold, and the function is traced anew."""
+    known = condition.known_value
+    if known is not None:
+        return bool(known)
+    is_expected, place = _guess(what, condition)
+    if is_expected:
+        require(condition, OtherKind, OtherKind.message(place))
+    return is_expected
+
+
+def _guess(what: str, condition: TracedArray) -> tuple[bool, str]:
+    """What is guessed of the condition, and the name of this guess."""
     trace = require_trace(condition)
     place = f"{what} at {user_location()}"
     number = trace.program.asked_kinds[place] = trace.program.asked_kinds.get(place, 0) + 1  # there may be several on a line
     place = f"{place}, number {number}" if number > 1 else place
-    are_real = bool(trace.program.guessed_bounds.setdefault(place, True))
-    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
-    return are_real
+    return bool(trace.program.guessed_bounds.setdefault(place, True)), place
 
 
 @implements(np.linalg.cond)

@@ -37,7 +37,7 @@ class Term(NamedTuple):
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     """Products of two operands at a time, the cheapest pair first; ``optimize`` and ``order`` change nothing."""
-    subscripts, arrays = _arguments(operands)
+    subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)
     kind = promotion.result_dtype([class_of(one) for one in arrays]) if dtype is None else promotion.native(dtype)
@@ -45,7 +45,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         promotion.require_cast(class_of(one), kind, casting, "iterator operand 0 dtype")
     element_type = hlo.element_type_of(kind)
     instructions = [instruction_of(trace, one, element_type) for one in arrays]
-    inputs, output = _parse(subscripts, [one.shape.rank for one in instructions])
+    inputs, output = labels_of(subscripts, [one.shape.rank for one in instructions])
     sizes = _label_sizes(inputs, instructions)
     if out is None and len(arrays) == 1 and isinstance(arrays[0], TracedArray) and arrays[0].element_type is element_type:
         if set(output) == set(inputs[0]) and output:
@@ -81,7 +81,7 @@ def _view(array: TracedArray, labels: str, output: str, sizes: dict[str, int]) -
     return TracedArray.view_of(array, shape, read, write, tuple(strides))
 
 
-def _arguments(operands: tuple) -> tuple[str, list]:
+def arguments_of(operands: tuple) -> tuple[str, list]:
     """Subscripts as a string, from either of the two ways to call einsum."""
     if not operands:
         raise ValueError("No input operands")
@@ -98,7 +98,7 @@ def _arguments(operands: tuple) -> tuple[str, list]:
     return (text if last is None else f"{text}->{spelled(last)}"), arrays
 
 
-def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+def labels_of(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
     """A label for each dimension of each operand, and of the result; ellipses become labels of their own."""
     left, arrow, right = subscripts.partition("->")
     inputs = left.split(",")

@@ -59,7 +59,7 @@ def reduce_ufunc(
         raise ValueError("reduce only supported for binary functions")
     trace, operand = value(array)
     axes = normalize_axes(axis, operand.shape.rank)
-    if out is not None and dtype is None:
+    if out is not None and dtype is None and not ufunc.types[0].endswith("?"):
         dtype = require_out(out[0] if isinstance(out, tuple) else out).dtype
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)

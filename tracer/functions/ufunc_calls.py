@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..indexing.basic import is_basic, is_mask_entry, with_known_masks
+from ..indexing.basic import is_basic, is_mask_entry, require_mask_fits, with_known_masks
 from ..indexing.index_arrays import select_arrays, update_selected
-from ..indexing.mask_assignment import write_advanced
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import CONTRACTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
+from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -244,7 +243,9 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
             raise NotImplementedError(
                 f"np.{ufunc.__name__}.at with a mask and an operand that is no scalar is not implemented for traced arrays"
             )
-        write_advanced(array, index, call_ufunc(ufunc, (array, *operands)))
+        require_mask_fits(array, index.shape, 0)
+        chosen = index.reshape(*index.shape, *[1] * (array.ndim - index.ndim))
+        array[...] = FUNCTIONS[np.where](chosen, call_ufunc(ufunc, (array, *operands)), array)
     else:
         _at_arrays(ufunc, array, index, operands)
 

@@ -173,8 +173,8 @@ class MaskedSelection(DynamicArray):
         if 0 not in axes:
             return None
         whole_axes = (*range(self.mask.ndim), *(one + self.mask.ndim - 1 for one in axes if one))
-        ufunc = _EXTREMA.get(function)
-        if ufunc is not None and arguments.get("initial") is None:
+        ufunc = _EXTREMA.get(function, getattr(function, "__self__", None))
+        if ufunc is not None and ufunc.identity is None and arguments.get("initial") is None:
             trace = require_trace(self.mask)
             if prod(self.rest[one - 1] for one in axes if one) == 0 or prod(self.rest) == 0:
                 return None

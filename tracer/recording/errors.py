@@ -74,15 +74,15 @@ class SizeBeyondBound(StaleCapture):
 
 
 class OtherKind(StaleCapture):
-    """Complex numbers, of which NumPy drops the imaginary parts where all are 0, are of the other kind than was guessed."""
+    """What results are like depends on values, which are not as was guessed: whether all imaginary parts are 0, say."""
 
     @staticmethod
     def message(place: str) -> str:
-        return f"{place}: numbers are complex in one call and real in another"
+        return f"{place}: values are of another kind than in the calls before"
 
     @property
     def place(self) -> str:
-        return str(self).partition(": numbers are")[0]
+        return str(self).partition(": values are")[0]
 
 
 class RaisedBehindChanges(Exception):

@@ -49,10 +49,12 @@ def _of_lists(function: Callable, args: tuple, kwargs: dict) -> Any:
     if dynamic_arrays((*args, *kwargs.values())):
         if function in DYNAMIC:
             return function(*args, **kwargs)
-        args, kwargs = tuple(map(prepare, args)), {name: prepare(one) for name, one in kwargs.items()}
-        return function(*args, **kwargs)
-    args, kwargs = tuple(map(_joined, args)), {name: _joined(one) for name, one in kwargs.items()}
-    return implementation(*args, **kwargs)
+        return function(*map(prepare, args), **_all_but_out(prepare, kwargs))
+    return implementation(*map(_joined, args), **_all_but_out(_joined, kwargs))
+
+
+def _all_but_out(convert: Callable, kwargs: dict) -> dict:
+    return {name: one if name == "out" else convert(one) for name, one in kwargs.items()}
 
 
 def _joined(value: Any) -> Any:

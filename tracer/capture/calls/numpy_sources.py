@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import polynomial
+from numpy.polynomial import polynomial, polyutils
 
 from .... import hlo
 from ...control_flow.loops import fori_loop
 from ...functions import windows
-from ...functions.decompositions import complex_eigenvalues, guessed_to_hold
+from ...functions.decompositions import complex_eigenvalues, expected_to_hold, guessed_to_hold
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray, dynamic
@@ -108,6 +108,15 @@ def poly(seq_of_zeros: Any) -> Any:
         return product
     pairs = np.all(np.sort(found) == np.sort(found.conjugate()))
     return product.real.copy() if is_real or guessed_to_hold("np.poly", pairs) else product
+
+
+@implements(polyutils.trimseq)
+def trimseq(seq: Any) -> Any:
+    """Nothing is left out unless a call finds that the last coefficient is 0."""
+    if isinstance(seq, TracedArray) and not isinstance(seq, DynamicArray) and seq.size:
+        if expected_to_hold("a polynomial's last coefficient is not 0", seq[-1] != 0):
+            return seq
+    return captured(polyutils.trimseq)(seq)
 
 
 @implements(polynomial.polycompanion)
