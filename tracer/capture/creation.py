@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..functions.array_attributes import Flat
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
-from ..recording.operands import as_traced, has_traced, prepare
+from ..recording.operands import as_traced, has_traced, prepare, require
 from .calls.dispatch import call, implements
 from .calls.numpy_calls import traced_constant
 from .loops.stacked_rows import columns_of, is_row, whole_array
@@ -67,12 +68,18 @@ def _conversion(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        if isinstance(value, Flat):
+            value = value.elements().copy()
+            args = (value, *args[1:])
         if (whole := _joined_rows(value)) is not None:
             value, args = whole, (whole, *args[1:])
         if dynamic_arrays((value,)):
             value = prepare(value)
         if isinstance(value, DynamicArray):
-            return _of_dynamic(value, function in (np.array, np.copy), *args[1:], **kwargs)
+            if function is np.copy:
+                return np.copy(value)
+            refuses_copies = kwargs.get("copy") is False
+            return _of_dynamic(value, refuses_copies, *args[1:], **{"copy": function is np.array, **kwargs})
         if (isinstance(value, TracedArray) or has_traced(value)) and _is_of_numbers(args, kwargs):
             return made(*args, **kwargs)
         if isinstance(value, np.ndarray) and function is not np.array and function is not np.copy:
@@ -85,21 +92,23 @@ def _conversion(function: Callable) -> Callable:
 
 def _of_dynamic(
     array: DynamicArray,
-    copies: bool,
+    refuses_copies: bool,
     dtype: Any = None,
     order: str = "K",
     *,
-    copy: Any = True,
+    copy: Any,
     ndmin: int = 0,
     **arguments: Any,
 ) -> TracedArray:
-    unknown = [name for name in arguments if name not in ("object", "a", "subok", "device")]
+    unknown = [name for name, one in arguments.items() if name not in ("object", "a", "subok", "device") and one is not None]
     if unknown or order == "F":
         raise NotImplementedError(
             f"a conversion with {', '.join(unknown or ['order'])} of an array whose size is known at run time only is not "
             "implemented"
         )
-    found = array.astype(array.dtype if dtype is None else dtype, copy=copies and bool(copy))
+    if refuses_copies and dtype is not None and np.dtype(dtype) != array.dtype:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    found = array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
     return found[(None,) * (ndmin - found.ndim)] if ndmin > found.ndim else found
 
 
@@ -125,8 +134,24 @@ def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
     return whole.copy()
 
 
-for _function in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy):
+_CONVERSIONS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.copy)
+for _function in _CONVERSIONS:
     implements(_function)(_conversion(_function))
+
+
+@implements(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    found = call(np.asarray, a, dtype=dtype, order=order)
+    if not isinstance(found, TracedArray):
+        return np.asarray_chkfinite(found)
+    if found.dtype.kind in "fc":
+        require(np.all(np.isfinite(found)), ValueError, "array must not contain infs or NaNs")
+    return found
+
+
+@implements(np.iterable)
+def iterable(y: Any) -> bool:
+    return y.ndim > 0 if isinstance(y, TracedArray) else np.iterable(y)
 
 
 @implements(np.fromiter)

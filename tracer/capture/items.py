@@ -121,12 +121,22 @@ def _grid(holder: Any, index: Any) -> Any:
     known = tuple([_known_bounds(part) if isinstance(part, slice) else part for part in parts])
     if not has_traced(known):
         return traced_constant(holder[known if isinstance(index, tuple) else known[0]])
-    arrays = [np.r_[part] if isinstance(part, slice) else np.atleast_1d(as_traced(part)) for part in known]
+    form = known[0] if isinstance(known[0], str) and type(holder) is type(np.r_) else ""
+    arrays = [np.r_[part] if isinstance(part, slice) else np.atleast_1d(as_traced(part)) for part in known[bool(form) :]]
     if type(holder) is type(np.r_):
-        return np.concatenate(arrays)
+        return _concatenated(arrays, form)
     if type(holder) is type(np.c_):
         return np.column_stack(arrays)
     raise TypeError("np.mgrid and np.ogrid take slices")
+
+
+def _concatenated(arrays: list, form: str) -> Any:
+    """As ``np.r_["axis,least dimensions", ...]`` says, which puts dimensions that are missing first."""
+    numbers = [int(number) for number in form.split(",")] if form.replace(",", "").replace("-", "").isdigit() else []
+    if form and not 1 <= len(numbers) <= 2:
+        raise NotImplementedError(f"np.r_[{form!r}, ...] of traced arrays is not implemented")
+    axis, least = (*numbers, 1)[:2] if numbers else (0, 1)
+    return np.concatenate([one.reshape((1,) * (least - one.ndim) + one.shape) for one in arrays], axis)
 
 
 def _known_bounds(part: slice) -> slice:

@@ -89,7 +89,8 @@ for _name in ("hex", "as_integer_ratio"):
 def item(array: TracedArray, *index: Any) -> Any:
     """The element as Python's number."""
     if index:
-        array = array[index if len(index) > 1 or isinstance(index[0], tuple) else np.unravel_index(index[0], array.shape)]
+        index = index[0] if isinstance(index[0], tuple) else index
+        array = array[index if len(index) > 1 else np.unravel_index(index[0], array.shape)]
     if array.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     known = array.known_value

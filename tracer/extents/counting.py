@@ -10,7 +10,8 @@ from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
 from ..recording.operands import normalize_axis
 from .bounds import bounded, require_known_at_run_time
-from .broadcasting import as_array, fail_if
+from .broadcasting import as_array, fail_if, with_bound
+from .creation import zeros
 
 
 @implements_dynamic(np.repeat, np.ndarray.repeat)
@@ -27,11 +28,7 @@ def repeat(a, repeats, axis=None):
     is_dynamic = isinstance(a, DynamicArray) and axis in a.sizes(trace)
     if isinstance(repeats, DynamicArray) or is_dynamic:
         line = a.shape[axis] if not is_dynamic else None
-        ones = (
-            np.zeros(line, np.int64)
-            if line is not None
-            else np.zeros_like(np.moveaxis(a, axis, 0) if a.ndim > 1 else a, np.int64)
-        )
+        ones = np.zeros(line, np.int64) if line is not None else zeros((a.shape[axis],), np.int64)
         repeats = ones + repeats
     else:
         if repeats.ndim > 1 or repeats.ndim == 1 and repeats.shape[0] not in (1, a.shape[axis]):
@@ -72,10 +69,13 @@ def bincount(x, /, weights=None, minlength=0):
     if weights is not None:
         weights = as_array(weights).astype(np.float64)
         if isinstance(weights, DynamicArray) or isinstance(x, DynamicArray):
-            weights = (weights + np.zeros_like(x, np.float64)).filled(trace, 0)
+            weights = weights + np.zeros_like(x, np.float64)
+            weights = weights.filled(trace, 0) if isinstance(weights, DynamicArray) else weights
         elif weights.shape != x.shape:
             raise ValueError("The weights and list don't have the same length.")
     numbers = (x.filled(trace, 0) if isinstance(x, DynamicArray) else x).astype(np.int64)
+    if weights is not None:
+        weights = with_bound(weights, 0, weights.shape[0], numbers.shape[0])
     any_there = x.size > 0
     inside = np.ones_like(numbers, bool) if not isinstance(x, DynamicArray) else np.ones_like(x, bool).filled(trace, False)
     if not numbers.shape[0]:

@@ -109,7 +109,6 @@ for _function in (
     np.real,
     np.imag,
     np.angle,
-    np.nan_to_num,
     np.sinc,
 ):
     implements_dynamic(_function)(_mapped(_function))
@@ -125,23 +124,58 @@ def _of_first(function: Callable) -> Callable:
     return implementation
 
 
-for _function in (np.round, np.around, np.copy, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.fix):
+for _function in (np.round, np.around, np.fix):
     implements_dynamic(_function)(_of_first(_function))
+
+
+@implements_dynamic(np.copy)
+def copy_of(a, order="K", subok=False):
+    return _of_first(np.copy)(a)
+
+
+def _like(function: Callable) -> Callable:
+    made = _of_first(function)
+
+    def implementation(*arguments: Any, shape: Any = None, order: str = "K", subok: bool = True, **others: Any) -> Any:
+        if shape is None:
+            return made(*arguments, **others)
+        array, *rest = arguments
+        given = [others.pop("fill_value")] if "fill_value" in others else rest[:1] if function is np.full_like else []
+        dtype = others.pop("dtype", None) or next(iter(rest[len(given) :]), None)
+        create = getattr(np, function.__name__.removesuffix("_like"))
+        return FUNCTIONS[create](shape, *given, dtype=array.dtype if dtype is None else dtype, **others)
+
+    return implementation
+
+
+for _function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
+    implements_dynamic(_function)(_like(_function))
+
+
+@implements_dynamic(np.nan_to_num)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    found = _mapped(np.nan_to_num)(x, nan=nan, posinf=posinf, neginf=neginf)
+    if copy:
+        return found
+    x[...] = found
+    return x
 
 
 def _part(function: Callable) -> Callable:
     def implementation(array: DynamicArray) -> Any:
-        """Of complex numbers a view that cannot be written to."""
         if function is np.real and not array.element_type.is_complex:
             return array
 
         def read(trace: Any, base: Instruction) -> Instruction:
             return hlo.real(base) if function is np.real else hlo.imag(base)
 
+        def write(trace: Any, base: Instruction, value: Instruction) -> Instruction:
+            return hlo.complex(value, hlo.imag(base)) if function is np.real else hlo.complex(hlo.real(base), value)
+
         if not array.element_type.is_complex:
             return np.zeros_like(array)
         kind = hlo.element_type_of(np.zeros(0, array.dtype).real.dtype)
-        return DynamicArray.view_on(array, array.bounds.with_element_type(kind), read, None)
+        return DynamicArray.view_on(array, array.bounds.with_element_type(kind), read, write)
 
     return implementation
 
@@ -175,9 +209,11 @@ def clip_method(array, min=None, max=None, out=None, **keywords):
 
 @implements_dynamic(np.clip)
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **keywords):
+    if not (min is max is None) and not (a_min is a_max is None):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     lower, upper = (one if one is not None else other for one, other in ((a_min, min), (a_max, max)))
-    if out is not None or keywords:
-        raise NotImplementedError("np.clip with out=, dtype= or where= of an array whose size is known at run time only")
+    if keywords.keys() - {"casting", "order", "subok"}:
+        raise NotImplementedError("np.clip with dtype= or where= of an array whose size is known at run time only")
     trace = require_trace(a, lower, upper)
     places = [position for position, one in enumerate((a, lower, upper)) if one is not None]
     padded, sizes = broadcast_together(trace, [(a, lower, upper)[position] for position in places])

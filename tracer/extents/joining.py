@@ -130,7 +130,9 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing == "xy" and len(lines) > 1:
         places[:2] = 1, 0
     found = [line[tuple(slice(None) if d == place else None for d in range(len(lines)))] for line, place in zip(lines, places)]
-    return tuple(found) if sparse else broadcast_arrays(*found)
+    if not sparse:
+        return broadcast_arrays(*found)
+    return tuple(found) if copy else found
 
 
 @implements_dynamic(np.kron)
@@ -139,6 +141,8 @@ def kron(a, b):
     a, b = as_array(a), as_array(b)
     if a.ndim == 1 and b.ndim == 1:
         return np.ravel(a[:, None] * b[None, :])
+    if not a.ndim or not b.ndim:
+        return a * b
     if a.ndim > 2 or b.ndim > 2:
         raise NotImplementedError("np.kron of arrays of more than two dimensions whose sizes are known at run time only")
     a, b = np.atleast_2d(a), np.atleast_2d(b)

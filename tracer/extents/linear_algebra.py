@@ -6,6 +6,7 @@ identity beside each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from .creation import arange
 def _square(trace: Trace, a: Any, diagonal: Any = 1) -> tuple[TracedArray, Sizes]:
     """The matrix with the diagonal continued behind its size, zeros around it; and its sizes."""
     if not isinstance(a, DynamicArray) or a.ndim != 2:
-        raise NotImplementedError("linear algebra of stacks of matrices whose sizes are known at run time only")
+        raise NotImplementedError("linear algebra of stacks of matrices whose own sizes are known at run time only")
     a = a if a.dtype.kind in "fc" else a.astype(np.float64)
     sizes = a.sizes(trace)
     rows, columns = (sizes.get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (0, 1))
@@ -36,7 +37,33 @@ def _square(trace: Trace, a: Any, diagonal: Any = 1) -> tuple[TracedArray, Sizes
     return padded[:common, :common], {0: rows, 1: rows}
 
 
+def of_stacks(implementation: Callable) -> Callable:
+    """The function, also of stacks of matrices of known sizes: identities stand behind the number of matrices."""
+    function = getattr(np.linalg, implementation.__name__)
+
+    def of_either(a: Any, *others: Any, **arguments: Any) -> Any:
+        if not isinstance(a, DynamicArray) or a.ndim < 3:
+            return implementation(a, *others, **arguments)
+        trace = require_trace(a)
+        sizes = a.sizes(trace)
+        if max(sizes) >= a.ndim - 2:
+            raise NotImplementedError(
+                f"np.linalg.{function.__name__} of stacks of matrices whose own sizes are known at run time only"
+            )
+        identity = np.eye(*a.bounds.dimensions[-2:], dtype=a.dtype if a.dtype.kind in "fc" else np.float64)
+        padded = np.where(valid(trace, a.bounds.dimensions, sizes), a.padded(trace), identity)
+        others = tuple(one.padded(trace) if isinstance(one, DynamicArray) else one for one in others)
+        found = FUNCTIONS[function](padded, *others, **arguments)
+        if not isinstance(found, tuple):
+            return dynamic(trace, found, sizes)
+        parts = [dynamic(trace, one, sizes) for one in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
+
+    return of_either
+
+
 @implements_dynamic(np.linalg.inv)
+@of_stacks
 def inv(a):
     trace = require_trace(a)
     padded, sizes = _square(trace, a)
@@ -44,6 +71,7 @@ def inv(a):
 
 
 @implements_dynamic(np.linalg.cholesky)
+@of_stacks
 def cholesky(a, /, *, upper=False):
     trace = require_trace(a)
     padded, sizes = _square(trace, a)
@@ -52,11 +80,13 @@ def cholesky(a, /, *, upper=False):
 
 
 @implements_dynamic(np.linalg.det)
+@of_stacks
 def det(a):
     return FUNCTIONS[np.linalg.det](_square(require_trace(a), a)[0])
 
 
 @implements_dynamic(np.linalg.slogdet)
+@of_stacks
 def slogdet(a):
     return FUNCTIONS[np.linalg.slogdet](_square(require_trace(a), a)[0])
 
@@ -64,6 +94,8 @@ def slogdet(a):
 @implements_dynamic(np.linalg.solve)
 def solve(a, b):
     a, b = as_array(a), as_array(b)
+    if isinstance(a, DynamicArray) and a.ndim > 2 and not isinstance(b, DynamicArray):
+        return of_stacks(solve)(a, b)
     trace = require_trace(a, b)
     if not isinstance(a, DynamicArray):
         (bound,) = {a.shape[-1]}
@@ -86,6 +118,7 @@ def _beyond_all(trace: Trace, a: DynamicArray) -> TracedArray:
 
 
 @implements_dynamic(np.linalg.eigh)
+@of_stacks
 def eigh(a, UPLO="L"):  # noqa: N803
     """The eigenvalues behind the size are larger than all others, and come last."""
     trace = require_trace(a)
@@ -96,6 +129,7 @@ def eigh(a, UPLO="L"):  # noqa: N803
 
 
 @implements_dynamic(np.linalg.eigvalsh)
+@of_stacks
 def eigvalsh(a, UPLO="L"):  # noqa: N803
     trace = require_trace(a)
     padded, sizes = _square(trace, a, _beyond_all(trace, a))
@@ -137,7 +171,10 @@ def _matrix_norm(x, ord, axis, keepdims):
 @implements_dynamic(np.linalg.matrix_power)
 def matrix_power(a, n):
     """The exponent must be known while tracing; a negative one takes the inverse."""
-    n = as_index(n, "as an exponent")
+    n, trace = as_index(n, "as an exponent"), require_trace(a)
+    sizes = [a.sizes(trace).get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (a.ndim - 2, a.ndim - 1)]
+    if not same_value(*sizes):
+        fail_if(trace, hlo.ne(*sizes), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
     if n < 0:
         return matrix_power(np.linalg.inv(a), -n)
     power, square = eye(a.shape[0], dtype=a.dtype) + np.zeros_like(a) if n == 0 else None, a
@@ -151,12 +188,12 @@ def matrix_power(a, n):
 
 @implements_dynamic(np.linalg.diagonal)
 def linalg_diagonal(x, /, *, offset=0):
-    return diagonal(x, offset)
+    return diagonal(x, offset, -2, -1)
 
 
 @implements_dynamic(np.linalg.trace)
 def linalg_trace(x, /, *, offset=0, dtype=None):
-    return trace_of(x, offset, dtype=dtype)
+    return trace_of(x, offset, -2, -1, dtype)
 
 
 @implements_dynamic(np.diag)
@@ -171,18 +208,21 @@ def diag(v, k=0):
 
 @implements_dynamic(np.diagonal, np.ndarray.diagonal)
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """Of a matrix; a copy."""
-    if a.ndim != 2 or (axis1 % 2, axis2 % 2) != (0, 1):
-        raise NotImplementedError("np.diagonal of more than two dimensions whose sizes are known at run time only")
+    """A copy, which cannot be written to."""
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    if (axis1 % a.ndim, axis2 % a.ndim) != (0, 1):
+        a = np.moveaxis(a, (axis1, axis2), (0, 1))
     first, second = max(0, -offset), max(0, offset)
     count = np.minimum(a.shape[0] - first, a.shape[1] - second)
     positions = arange(np.maximum(count, 0))
-    return a[positions + first, positions + second]
+    found = np.moveaxis(a[positions + first, positions + second], 0, -1)
+    return DynamicArray.view_on(found, found.bounds, lambda trace, base: base, None)
 
 
 @implements_dynamic(np.trace, np.ndarray.trace)
 def trace_of(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    return np.sum(diagonal(a, offset, axis1, axis2), dtype=dtype)
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def _places(rows: Any, columns: Any) -> tuple[Any, Any]:
@@ -212,8 +252,7 @@ implements_dynamic(np.identity)(lambda n, dtype=None, *, like=None: eye(n, dtype
 
 @implements_dynamic(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("np.cov with weights of arrays whose sizes are known at run time only")
+    """Without weights."""
     rows = [one if one.ndim == 1 or rowvar else one.T for one in map(as_array, (m,) if y is None else (m, y))]
     table = np.vstack(rows) if len(rows) > 1 or rows[0].ndim == 1 else rows[0]
     table = table.astype(np.result_type(table.dtype, np.float64) if dtype is None else dtype)

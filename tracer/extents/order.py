@@ -6,6 +6,7 @@ What lies behind a size is the greatest value, and comes last; or NaN, where fun
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
-from .broadcasting import as_array, broadcast_together
+from .broadcasting import as_array, broadcast_together, zero_dimensional
 from .reductions import kept_sizes
 from .reshaping import ravel
 
@@ -59,17 +60,26 @@ def greatest_behind(trace, a: DynamicArray):
 @implements_dynamic(np.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """In order altogether."""
-    return sort(a, axis)
+    return sort(_with_places(a, kth, axis), axis)
+
+
+def _with_places(a: Any, kth: Any, axis: int | None) -> Any:
+    """The array; ValueError is raised, by the program, where a place is none of its own."""
+    a = as_array(a)
+    size = a.size if axis is None else a.shape[axis]
+    for one in kth if isinstance(kth, (tuple, list)) else (kth,):
+        require(np.logical_and(one >= -size, one < size), ValueError, f"kth(={one}) out of bounds")
+    return a
 
 
 @implements_dynamic(np.ndarray.partition)
 def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
-    a[...] = sort(a, axis)
+    a[...] = partition(a, kth, axis)
 
 
 @implements_dynamic(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    return argsort(a, axis)
+    return argsort(_with_places(a, kth, axis), axis)
 
 
 @implements_dynamic(np.lexsort)
@@ -122,11 +132,14 @@ def _without_nan(function: Callable) -> Callable:
             axis = positional.pop(0)
         keeps = {} if keepdims is np._NoValue else {"keepdims": keepdims}
         a = as_array(a)
+        if function in _EXTREMA and a.dtype.kind in "iub":
+            return _EXTREMA[function](a, *rest, **({} if axis is None else {"axis": axis}), **keeps, **arguments)
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
         axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
-        if isinstance(arguments.get("where"), DynamicArray):
-            arguments["where"] = arguments["where"].filled(trace, False)
+        for name in ("where", "weights"):
+            if isinstance(arguments.get(name), DynamicArray):
+                arguments[name] = arguments[name].filled(trace, 0)
         found = FUNCTIONS[function](filled, *positional, axis=axis, **keeps, **arguments)
         leading = found.ndim - (a.ndim if keeps.get("keepdims") else a.ndim - len(axes))
         sizes = {d + leading: size for d, size in kept_sizes(a.sizes(trace), axes, keepdims).items()}
@@ -135,6 +148,7 @@ def _without_nan(function: Callable) -> Callable:
     return implementation
 
 
+_EXTREMA = {np.nanmax: np.max, np.nanmin: np.min}
 _OF_QUANTILES = (np.nanquantile, np.nanpercentile)
 for _function in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanmedian, *_OF_QUANTILES):
     implements_dynamic(_function)(_without_nan(_function))
@@ -150,10 +164,13 @@ def _nan_where_any(a, found, axis, keepdims):
 def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
     """The quantile of an array is that which leaves NaN out, and NaN where there is one."""
 
-    def implementation(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    def implementation(
+        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+    ):  # fmt: skip
         a = as_array(a)
-        found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims)
-        return _nan_where_any(a, found, axis, keepdims)
+        found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
+        found = _nan_where_any(a, found, axis, keepdims)
+        return found if weights is None or found.ndim else zero_dimensional(found)
 
     return implementation
 

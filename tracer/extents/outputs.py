@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,19 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import DYNAMIC
 from .elementwise import stored
 
+_METHODS = (np.ufunc, type(np.ufunc.reduce), type(np.ndarray.sum), type(np.add.reduce))
 # Of these the type of what they write to is not the one in which they compute.
 _COMPUTES_IN_ITS_OWN_TYPE = {np.einsum, np.ufunc.reduce, np.ufunc.accumulate, np.ufunc.reduceat, np.clip, np.ndarray.clip}
 
 
+def _parameters(function: Callable, implementation: Callable) -> Mapping[str, inspect.Parameter]:
+    """Those of the implementation, or NumPy's own, where that leaves them open."""
+    own = inspect.signature(implementation).parameters
+    return own if "out" in own or isinstance(function, _METHODS) else inspect.signature(function).parameters
+
+
 def _writing(function: Callable, implementation: Callable) -> Callable:
-    parameters = inspect.signature(implementation).parameters
+    parameters = _parameters(function, implementation)
     names = list(parameters)
     place = names.index("out") if parameters["out"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD else len(names) + 1
     has_dtype = "dtype" in names and function not in _COMPUTES_IN_ITS_OWN_TYPE
@@ -47,5 +54,5 @@ def _writing(function: Callable, implementation: Callable) -> Callable:
 def write_them_for_all() -> None:
     """Make every implementation that has this parameter write there."""
     for function, implementation in list(DYNAMIC.items()):
-        if function is not np.ufunc.__call__ and "out" in inspect.signature(implementation).parameters:
+        if function is not np.ufunc.__call__ and "out" in _parameters(function, implementation):
             DYNAMIC[function] = _writing(function, implementation)

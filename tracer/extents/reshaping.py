@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, size_of
 from ..recording.function_tables import implements_dynamic
 from ..recording.operands import normalize_axis, require
 from ..recording.trace import Trace
@@ -22,6 +22,10 @@ from .joining import broadcast_arrays
 
 @implements_dynamic(np.ravel, np.ndarray.ravel)
 def ravel(a, order="C"):
+    if order == "K" and isinstance(a, DynamicArray):
+        if a.base is not None:
+            raise NotImplementedError("np.ravel in the order of a view's memory where sizes are known at run time only")
+        order = "C"
     return a[:] if a.ndim == 1 else reshape(a, -1, order=order)
 
 
@@ -31,13 +35,15 @@ def flatten(a, order="C"):
 
 
 @implements_dynamic(np.reshape, np.ndarray.reshape)
-def reshape(a, *shape, order="C", copy=None):
-    """From one dimension to one with others of size 1 around it a view, otherwise a copy."""
-    given = shape[0] if len(shape) == 1 else shape
+def reshape(a, *sizes, shape=None, order="C", copy=None):
+    """A view of an array of its own; of a view, and in another order, a copy."""
+    given = shape if shape is not None else sizes[0] if len(sizes) == 1 else sizes
     wanted = list(given) if isinstance(given, (tuple, list)) else [given]
-    if order not in ("C", "A"):
-        raise NotImplementedError(f"np.reshape with order={order!r} where sizes are known at run time only")
     a = as_array(a)
+    if order == "F":
+        return reshape(a.T, wanted[::-1]).T.copy()
+    if order not in ("C", "A"):
+        raise ValueError("order must be one of 'C', 'F', 'A', or 'K'")
     trace = require_trace(a)
     places = [place for place, size in enumerate(wanted) if isinstance(size, TracedArray) or size != 1]
     if a.ndim == 1 and len(places) == 1 and not copy:
@@ -46,6 +52,35 @@ def reshape(a, *shape, order="C", copy=None):
             _require_count(trace, a.size, wanted[place])
         return a[tuple(slice(None) if d == place else None for d in range(len(wanted)))]
     bounds, sizes = _new_sizes(trace, a, wanted)
+    if isinstance(a, DynamicArray) and a.base is None and not copy:
+        return _view(a, bounds, sizes)
+    if copy is False:
+        raise NotImplementedError(
+            "np.reshape with copy=False of a view whose size is known at run time only is not implemented"
+        )
+    return _reshaped(trace, a, bounds, sizes)
+
+
+def _view(a: DynamicArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
+    first = require_trace(a)
+    held = {d: TracedArray.from_instruction(first, size) for d, size in sizes.items()}  # seen in traces inside of this one, too
+
+    def read(trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
+        own = {d: size.instruction(trace) for d, size in held.items()}
+        return _reshaped(trace, TracedArray.from_instruction(trace, base), bounds, own).recorded(trace)
+
+    def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
+        given = TracedArray.from_instruction(trace, value, is_scalar=False)
+        own = {d: size_of(base, d) for d in range(base.shape.rank) if base.shape.is_dynamic(d)}
+        return _reshaped(trace, given, base.shape.dimensions, own).recorded(trace)
+
+    if not sizes:
+        return TracedArray.view_of(a, bounds, read, write)
+    shape = a.bounds.with_dimensions(bounds, [d in sizes for d in range(len(bounds))])
+    return DynamicArray.view_on(a, shape, read, write)
+
+
+def _reshaped(trace: Trace, a: TracedArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
     own = a.sizes(trace) if isinstance(a, DynamicArray) else {}
     padded = a.padded(trace) if isinstance(a, DynamicArray) else a
     if not (own.keys() | sizes.keys()) - {0} and prod(padded.shape[1:]) == prod(bounds[1:]):

@@ -67,7 +67,10 @@ def _mirrored(at: Any, turn: Any) -> Any:
 @implements_dynamic(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
     """By numbers of elements that are known, with one constant or with elements of the array."""
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    if isinstance(pad_width, dict):
+        widths = [list(np.broadcast_to(pad_width.get(d, pad_width.get(d - array.ndim, 0)), 2)) for d in range(array.ndim)]
+    else:
+        widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     value = kwargs.pop("constant_values", 0)
     if kwargs or mode not in ("constant", *_PADDED) or np.ndim(value):
         raise NotImplementedError(f"np.pad with mode={mode!r} and {kwargs} of an array whose size is known at run time only")

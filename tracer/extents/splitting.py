@@ -81,7 +81,7 @@ def insert(arr, obj, values, axis=None):
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis(axis, arr.ndim)
-    obj = as_array(prepare(obj))
+    obj = as_array(arange(arr.shape[axis])[obj] if isinstance(obj, slice) else prepare(obj))
     if isinstance(obj, DynamicArray) or obj.dtype == bool:
         raise NotImplementedError("np.insert at positions whose number is known at run time only is not implemented")
     size = arr.shape[axis]

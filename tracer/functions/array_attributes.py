@@ -10,6 +10,7 @@ import numpy as np
 from ...hlo.shape import row_major_strides
 from ..recording.array import TracedArray
 from ..recording.function_tables import ATTRIBUTES, FUNCTIONS, filling
+from ..recording.operands import as_traced
 
 _attribute = filling(ATTRIBUTES)
 
@@ -22,7 +23,7 @@ class Flat:
 
     def elements(self) -> TracedArray:
         """A view of one dimension, where there is one; else a copy."""
-        return FUNCTIONS[np.reshape](self.base, (-1,))
+        return self.base.reshape(-1)
 
     def copy(self) -> TracedArray:
         return self.elements().copy()
@@ -42,6 +43,8 @@ class Flat:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         elements = self.elements()
+        if np.ndim(value) or isinstance(value, TracedArray) and value.ndim:  # repeated as often as it is needed
+            value = FUNCTIONS[np.resize](as_traced(value), elements[index].shape)
         elements[index] = value
         if elements.root_storage is not self.base.root_storage:
             self.base[...] = elements.reshape(self.base.shape)
@@ -91,6 +94,11 @@ class Flags:
 @_attribute("flags")
 def _(array: TracedArray) -> Flags:
     return Flags(array)
+
+
+@_attribute("device")
+def _(array: TracedArray) -> str:
+    return "cpu"
 
 
 @_attribute("flat")

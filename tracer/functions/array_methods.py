@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 
 from ... import hlo
@@ -78,7 +80,12 @@ def fill(self, value):
 
 @implements_method(np.ndarray.view)
 def view(self, dtype=None, type=None):
-    """The same memory read as another dtype; without one, another handle to the same array. The widths must be equal."""
+    """The same memory read as another dtype; without one, another handle to the same array.
+
+    Of another width than the elements the last dimension becomes longer or shorter.
+    """
+    if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
+        dtype = None
     if dtype is None:
         return TracedArray.view_of(
             self, self.shape, lambda trace, base: base, lambda trace, base, value: value, self.unusual_strides
@@ -87,10 +94,10 @@ def view(self, dtype=None, type=None):
     source = self.element_type
     if target is source:
         return self.view()
-    if hlo.PRED in (source, target) or source.is_complex or target.is_complex or source.byte_size != target.byte_size:
-        raise NotImplementedError(
-            f"a view of {self.dtype} as {target.dtype} is not implemented for traced arrays: equal widths are required"
-        )
+    if hlo.PRED in (source, target) and source.byte_size == target.byte_size:
+        raise NotImplementedError(f"a view of {self.dtype} as {target.dtype} is not implemented for traced arrays")
+    if source.is_complex or target.is_complex or source.byte_size != target.byte_size:
+        return _view_of_another_width(self, source, target)
     shape = hlo.Shape(target, self.shape)
 
     def read(trace, base):
@@ -100,6 +107,82 @@ def view(self, dtype=None, type=None):
         return hlo.emit("bitcast-convert", value, shape=hlo.Shape(source, shape.dimensions))
 
     return TracedArray.view_of(self, self.shape, read, write, self.unusual_strides, target)
+
+
+def _view_of_another_width(array, source, target):
+    """By way of unsigned integers of the smaller width; complex numbers are two floats."""
+    sizes, least = array.shape, min(part.byte_size for part in (source, target))
+    if hlo.PRED in (source, target):
+        raise NotImplementedError(f"a view of {array.dtype} as {target.dtype} is not implemented for traced arrays")
+    if not sizes:
+        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+    if sizes[-1] != 1 and array.element_strides[-1] != 1:
+        raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+    if sizes[-1] * source.byte_size % target.byte_size:
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the "
+            "array."
+        )
+    shape = (*sizes[:-1], sizes[-1] * source.byte_size // target.byte_size)
+
+    def read(trace, base):
+        return _joined(_divided(base, min(least, 8)), target, shape)
+
+    def write(trace, base, value):
+        return _joined(_divided(value, min(least, 8)), source, sizes)
+
+    return TracedArray.view_of(array, shape, read, write, None, target)
+
+
+def _divided(value, width):
+    """The value as unsigned integers of at most this many bytes, in one more dimension."""
+    kind, sizes = value.shape.element_type, value.shape.dimensions
+    if kind.is_complex:
+        parts = [hlo.reshape(part, (*sizes, 1)) for part in (hlo.real(value), hlo.imag(value))]
+        value = hlo.concatenate(*parts, dimensions=(len(sizes),))
+        kind, sizes = value.shape.element_type, value.shape.dimensions
+    width = min(width, kind.byte_size)
+    integer = hlo.element_type_of(np.dtype(f"u{width}"))
+    count = kind.byte_size // width
+    shape = hlo.Shape(integer, (*sizes, count) if count > 1 else sizes)
+    return hlo.emit("bitcast-convert", value, shape=shape)
+
+
+def _joined(pieces, target, shape):
+    """Integers, row-major, as an array of another type."""
+    part = hlo.component_type(target) if target.is_complex else target
+    width = pieces.shape.element_type.byte_size
+    if part.byte_size < width:
+        pieces = _divided(pieces, part.byte_size)
+        width = part.byte_size
+    wide, count = (*shape, 2) if target.is_complex else shape, part.byte_size // width
+    pieces = hlo.reshape(pieces, (*wide, count) if count > 1 else wide)
+    value = hlo.emit("bitcast-convert", pieces, shape=hlo.Shape(part, wide))
+    if not target.is_complex:
+        return value
+    real, imaginary = (hlo.reshape(hlo.slice(value, (*[0] * len(shape), k), (*shape, k + 1)), shape) for k in (0, 1))
+    return hlo.complex(real, imaginary)
+
+
+@implements_method(np.ndarray.getfield)
+def getfield(self, dtype, offset=0):
+    """A view of a part of each element."""
+    return _fields(self, np.dtype(dtype), offset).copy()
+
+
+@implements_method(np.ndarray.setfield)
+def setfield(self, val, dtype, offset=0):
+    _fields(self, np.dtype(dtype), offset)[...] = val
+
+
+def _fields(array, dtype, offset):
+    if offset < 0 or offset + dtype.itemsize > array.itemsize:
+        raise ValueError(
+            f"Need 0 <= offset <= {array.itemsize - dtype.itemsize} for requested type but received offset = {offset}"
+        )
+    if offset % dtype.itemsize or array.itemsize % dtype.itemsize:
+        raise NotImplementedError(f"a field of {dtype} at {offset} in {array.dtype} is not implemented for traced arrays")
+    return array.view(dtype)[..., offset // dtype.itemsize :: array.itemsize // dtype.itemsize]
 
 
 @implements_method(np.ndarray.sort)
@@ -136,12 +219,22 @@ def resize(self, *shape, refcheck=True):
 
 @implements_method(np.ndarray.setflags)
 def setflags(self, write=None, align=None, uic=None):
-    raise NotImplementedError("ndarray.setflags is not implemented for traced arrays")
+    """Only what they are already."""
+    if write is not None and bool(write) != self.is_writeable or align not in (None, True, 1) or uic:
+        raise NotImplementedError("ndarray.setflags is not implemented for traced arrays")
 
 
 @implements_method(np.ndarray.byteswap)
 def byteswap(self, inplace=False):
-    raise NotImplementedError("ndarray.byteswap is not implemented for traced arrays")
+    """The bytes of each element, of both parts of complex ones, in the other order."""
+    width = self.itemsize // 2 if self.element_type.is_complex else self.itemsize
+    given = FUNCTIONS[np.copy](self, "C")
+    swapped = given if width == 1 else given.view(np.uint8).reshape(*self.shape[:-1], -1, width)[..., ::-1]
+    found = swapped if width == 1 else swapped.reshape(*self.shape[:-1], -1).view(self.dtype)
+    if not inplace:
+        return found
+    self[...] = found
+    return self
 
 
 @implements_method(np.ndarray.to_device)

@@ -15,7 +15,7 @@ from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import DYNAMIC, implements
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import is_contiguous, laid_out
 from ..recording.operands import (
     as_traced,
@@ -183,13 +183,11 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 @implements(np.putmask)
 def putmask(a, /, mask, values):
-    """The values are one number, or have the array's shape; NotImplementedError for those that would be repeated."""
+    """Values that are not as many as the elements are repeated."""
     values = prepare(values)
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
-        raise NotImplementedError(
-            "np.putmask with values that repeat is not implemented for traced arrays: the shape of the array is required"
-        )
+        values = FUNCTIONS[np.resize](as_traced(values), a.shape)
     copyto(a, values, "unsafe", mask)
 
 
@@ -387,17 +385,17 @@ def matrix_diagonal(x, /, *, offset=0):
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
-    """In place, for matrices; what is too short begins anew. NotImplementedError for more dimensions and for ``wrap``."""
+    """In place."""
     a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
-    if a.ndim > 2 or wrap:
-        raise NotImplementedError("np.fill_diagonal of traced arrays is implemented for matrices, without wrap")
-    if np.ndim(val):
-        values = as_traced(val).reshape(-1)
-        count = min(a.shape)
-        places = np.arange(a.shape[0]) % max(1, min(count, values.shape[0]))
-        val = values[places][:, None]
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    if a.ndim > 2 or wrap or (val.ndim if isinstance(val, TracedArray) else np.ndim(val)):
+        step = 1 + sum(a.shape[-1] ** power for power in range(1, a.ndim))
+        end = None if a.ndim > 2 or wrap else a.shape[1] * a.shape[1]
+        a.flat[:end:step] = val
+        return
     trace = require_trace(a)
     value = broadcast(instruction_of(trace, val, a.element_type), a.shape)
     a.set_value(hlo.select(_band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
@@ -423,7 +421,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         grid = reshaped(x, tuple(x.size if dimension == place else 1 for dimension in range(rank)))
         grid = grid if sparse else np.broadcast_to(grid, tuple(sizes))
         grids.append(_new(grid) if copy else grid)
-    return tuple(grids)
+    return grids if sparse and not copy else tuple(grids)
 
 
 def indices(dimensions, dtype=int, sparse=False):

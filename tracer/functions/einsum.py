@@ -59,6 +59,16 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     return store(out, result(trace, _arrange(trace, terms[0], output, sizes)), casting)
 
 
+@implements(np.einsum_path)
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """What NumPy says of arrays of these shapes."""
+    subscripts, arrays = arguments_of(operands)
+    shapes = [one.shape if isinstance(one, TracedArray) else np.shape(one) for one in arrays]
+    return np.einsum_path(
+        subscripts, *[np.broadcast_to(0.0, shape) for shape in shapes], optimize=optimize, einsum_call=einsum_call
+    )
+
+
 def _view(array: TracedArray, labels: str, output: str, sizes: dict[str, int]) -> TracedArray:
     """What neither sums nor multiplies is a view, of a diagonal where a label stands twice."""
 

@@ -29,7 +29,7 @@ def _part(opcode: str):
             if is_real:
                 return val
             zeros = np.zeros_like(val)
-            zeros.is_scalar = val.is_scalar
+            zeros.is_scalar, zeros.weak_type = val.is_scalar, val.weak_type
             return zeros if val.is_scalar else TracedArray.view_of(zeros, zeros.shape, lambda trace, base: base, None)
         part_type = hlo.component_type(val.element_type)
 
@@ -55,17 +55,6 @@ def angle(z, deg=False):
     imaginary, real = (z.imag, z.real) if z.element_type.is_complex else (0, z)
     radians = np.arctan2(imaginary, real)
     return radians * (180 / np.pi) if deg else radians
-
-
-@implements(np.real_if_close)
-def real_if_close(a, tol=100):
-    """NotImplementedError for complex arrays: the dtype of the result would depend on contents."""
-    a = as_traced(a)
-    if not a.element_type.is_complex:
-        return a
-    raise NotImplementedError(
-        "np.real_if_close of complex traced arrays is not implemented: the result's dtype would depend on contents"
-    )
 
 
 # --- rounding and cleaning ---

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
-from ..recording.operands import as_strong, has_traced, normalize_axes, prepare, result, store
+from ..recording.operands import as_strong, as_traced, has_traced, normalize_axes, prepare, require, result, store
 from .sorting import sorted_instruction
 
 _NO_VALUE = np._NoValue
@@ -171,8 +171,6 @@ def _quantile(
     a = as_strong(prepare(a))
     if a.element_type.is_complex:
         raise TypeError("a must be an array of real numbers")
-    if weights is not None:
-        raise NotImplementedError("quantiles with weights are not implemented for traced arrays")
     if method not in _DISCRETE and method not in _CONTINUOUS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_DISCRETE, *_CONTINUOUS])}")
     q_given = q
@@ -192,15 +190,54 @@ def _quantile(
             raise IndexError("cannot take a quantile of no elements")
         nothing = np.full_like(rows, np.nan, dtype=kind, shape=(*shape, *rows.shape[:-1]))
         return _finish(nothing, a, axes, keepdims, out, len(shape))
-    ordered, is_float = _sorted(rows), a.dtype.kind not in "iub"
+    is_float = a.dtype.kind not in "iub"
     count: Any = np.sum(~np.isnan(rows), axis=-1) if leaves_nan_out and is_float else rows.shape[-1]
-    quantiles = [_quantile_of_rows(ordered, count, one, method, kind) for one in fractions]
+    if weights is None:
+        ordered = _sorted(rows)
+        quantiles = [_quantile_of_rows(ordered, count, one, method, kind) for one in fractions]
+    else:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        weights = _weights_of_rows(as_traced(weights), a, axis)
+        ordered, quantiles = _weighted(rows, weights, fractions, leaves_nan_out)
+        quantiles = [one.astype(kind, copy=False) for one in quantiles]
     if is_float:
         last = ordered[..., -1]
         invalid = count == 0 if leaves_nan_out else np.isnan(last)
         quantiles = [np.where(invalid, last.astype(kind, copy=False), one) for one in quantiles]
     found = quantiles[0] if not shape else np.stack(quantiles).reshape((*shape, *rows.shape[:-1]))
-    return _finish(found, a, axes, keepdims, out, len(shape))
+    found = _finish(found, a, axes, keepdims, out, len(shape))
+    if weights is not None and not found.ndim and out is None:  # NumPy returns no scalar here
+        found = TracedArray.from_instruction(require_trace(found), found.instruction(require_trace(found)), is_scalar=False)
+    return found
+
+
+def _weights_of_rows(weights: TracedArray, a: TracedArray, axis: Any) -> TracedArray:
+    require(np.all(weights >= 0), ValueError, "Weights must be non-negative.")
+    if weights.shape == a.shape:
+        return _in_one_axis(weights, axis)[0]
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if weights.shape != tuple(a.shape[one] for one in normalize_axes(axis, a.ndim)):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    return weights.reshape(-1)
+
+
+def _weighted(rows: TracedArray, weights: TracedArray, fractions: list, leaves_nan_out: bool) -> tuple[TracedArray, list]:
+    """The rows in order, and of each the first element up to which the weights are at least this fraction of all."""
+    order = np.argsort(rows, axis=-1, stable=True)
+    ordered = np.take_along_axis(rows, order, -1)
+    sums = np.take_along_axis(np.broadcast_to(weights, rows.shape), order, -1).astype(np.float64)
+    if leaves_nan_out:
+        sums = np.where(np.isnan(ordered), 0.0, sums)
+    sums = np.cumsum(sums, axis=-1)
+    all_of_them = sums[..., -1:]
+    if not leaves_nan_out:
+        message = "Weights included NaN, inf or were all zero."
+        require(np.all(np.isfinite(all_of_them) & (all_of_them != 0)), ValueError, message)
+    sums = np.where(sums == 0, -1.0, sums / all_of_them)  # elements without weight before the first one
+    places = [np.minimum(np.sum(sums < one, axis=-1, keepdims=True), rows.shape[-1] - 1) for one in fractions]
+    return ordered, [np.take_along_axis(ordered, place, -1)[..., 0] for place in places]
 
 
 def _result_dtype(a: np.dtype, q: Any, method: str) -> np.dtype:

@@ -85,8 +85,9 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 @implements(np.clip)
 def clip(
-    a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind"
-):
+    a, a_min=_NO_VALUE, a_max=_NO_VALUE, out=None, *, min=_NO_VALUE, max=_NO_VALUE, dtype=None, where=True, casting="same_kind",
+    order="K", subok=True,
+):  # fmt: skip
     """``where`` needs ``out``: elements that are left out would be undefined."""
     if a_min is _NO_VALUE and a_max is _NO_VALUE:
         lower, upper = (None if bound is _NO_VALUE else bound for bound in (min, max))

@@ -115,7 +115,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
         if not returned:
             return mean_
         count = _count(a, axis, True, keepdims)
-        return mean_, np.full_like(mean_, count)
+        return mean_, np.full_like(mean_, count)[()]
     weights = as_traced(weights)
     kind = np.result_type(
         promotion.result_dtype([a.dtype_class, weights.dtype_class]), *([np.float64] if a.dtype.kind in "iub" else [])
@@ -220,7 +220,7 @@ def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where
     mask = valid if where is _NO_VALUE else valid & np.broadcast_to(as_traced(where, np.dtype(bool)), a.shape)
     variance, outside = _variance(a, axis, dtype, ddof, keepdims, mask, known_mean)
     count = _count(a, axis, mask, keepdims)
-    return np.where(count - ddof <= 0, np.nan, variance).astype(outside, copy=False)
+    return np.where(count - ddof <= 0, np.nan, variance).astype(outside, copy=False)[()]
 
 
 @implements(np.nanvar)

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...recording.array import TracedArray
 from ...recording.dynamic_array import DynamicArray
-from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced
+from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
 from ..lists.functions import mapped
+from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
 from .dispatch import call, implements
 
@@ -34,24 +35,18 @@ class Vectorized:
         given = dict(zip(names, (*args, *kwargs.values())))
         loops = [name for name in names if name not in plain.excluded]
         cores = _cores(plain.signature, len(loops)) if plain.signature is not None else [0] * len(loops)
-        arrays = [as_traced(given[name]) for name in loops]
-        if any(isinstance(one, DynamicArray) for one in arrays):
-            raise NotImplementedError("np.vectorize of an array whose size is known at run time only is not implemented")
+        arrays = [given[name] if isinstance(given[name], DynamicArray) else as_traced(given[name]) for name in loops]
         if any(one.ndim < core for one, core in zip(arrays, cores)):
             raise ValueError("an argument has fewer dimensions than the signature of np.vectorize asks for")
-        shape = broadcast_shapes(*[one.shape[: one.ndim - core] for one, core in zip(arrays, cores)])
-        if 0 in shape:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        rows = []
-        for one, core in zip(arrays, cores):
-            inner = one.shape[one.ndim - core :]
-            rows.append(ArrayRows(np.broadcast_to(one, (*shape, *inner)).reshape((-1, *inner))))
+        shape, rows = _rows_of(arrays, cores)
 
         def of_elements(values: tuple) -> Any:
             whole = {**given, **dict(zip(loops, values))}
             return call(plain.pyfunc, *[whole[name] for name in range(len(args))], **{name: whole[name] for name in kwargs})
 
         found = mapped(of_elements, Zip(rows))
+        if is_open_list(found):
+            return self._joined(found, shape, 0)
         if found and isinstance(found[0], tuple):
             count = len(found[0])
             parts = [mapped(lambda row, number=number: row[number], ListRows(found)) for number in range(count)]
@@ -60,8 +55,30 @@ class Vectorized:
 
     def _joined(self, found: list, shape: tuple[int, ...], number: int) -> Any:
         made = call(np.array, found)
+        if is_open_list(found) and made.ndim > 1:
+            raise NotImplementedError(
+                "np.vectorize of a function that returns a tuple, of an array whose size is known at run time only"
+            )
         otypes = self._plain.otypes
         return made.astype(otypes[number] if otypes else made.dtype).reshape((*shape, *made.shape[1:]))
+
+
+def _rows_of(arrays: list, cores: list[int]) -> tuple[tuple, list[ArrayRows]]:
+    """What the arrays have in common besides their cores, and the cores, as rows."""
+    if any(isinstance(one, DynamicArray) for one in arrays):
+        if any(cores):
+            raise NotImplementedError(
+                "np.vectorize with a signature of an array whose size is known at run time only is not implemented"
+            )
+        arrays = np.broadcast_arrays(*arrays)
+        shape = arrays[0].shape
+        require(arrays[0].size > 0, ValueError, "cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        return shape, [ArrayRows(one.reshape(-1)) for one in arrays]
+    shape = broadcast_shapes(*[one.shape[: one.ndim - core] for one, core in zip(arrays, cores)])
+    if 0 in shape:
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    inner = [one.shape[one.ndim - core :] for one, core in zip(arrays, cores)]
+    return shape, [ArrayRows(np.broadcast_to(one, (*shape, *own)).reshape((-1, *own))) for one, own in zip(arrays, inner)]
 
 
 def _cores(signature: str, count: int) -> list[int]:
@@ -83,13 +100,17 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
         return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
     rows = np.moveaxis(arr, axis, -1)
     outer = rows.shape[:-1]
-    if any(isinstance(size, TracedArray) for size in outer):
-        raise NotImplementedError("np.apply_along_axis of an array whose size is known at run time only is not implemented")
-    if 0 in outer:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    found = mapped(lambda row: call(func1d, row, *args, **kwargs), ArrayRows(rows.reshape((-1, rows.shape[-1]))))
-    made = call(np.array, found)
-    made = made.reshape((*outer, *made.shape[1:]))
+    message = "Cannot apply_along_axis when any iteration dimensions are 0"
+    for size in outer:
+        if isinstance(size, TracedArray):
+            require(size > 0, ValueError, message)
+        elif not size:
+            raise ValueError(message)
+    if len(outer) > 1 and any(isinstance(size, TracedArray) for size in outer):
+        raise NotImplementedError("np.apply_along_axis over several dimensions, one of a size that is known at run time only")
+    lines = rows if len(outer) == 1 else rows.reshape((-1, rows.shape[-1]))
+    made = call(np.array, mapped(lambda row: call(func1d, row, *args, **kwargs), ArrayRows(lines)))
+    made = made if len(outer) == 1 else made.reshape((*outer, *made.shape[1:]))
     inner = made.ndim - len(outer)
     position = axis % arr.ndim
     places = [position + one for one in range(inner)]

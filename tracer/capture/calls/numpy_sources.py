@@ -31,7 +31,7 @@ _FOLLOWED: tuple[Callable, ...] = (
 _FOLLOWED_IF_DYNAMIC: tuple[Callable, ...] = (
     np.astype, np.fft.fftshift, np.fft.ifftshift, np.linalg.matmul, np.linalg.matrix_norm, np.linalg.matrix_transpose,
     np.linalg.outer, np.linalg.vecdot, np.linalg.vector_norm, np.matrix_transpose, np.polyadd, np.polyder, np.polysub,
-    np.polyval, np.real_if_close, np.rot90, np.sort_complex, np.vander,
+    np.rollaxis, np.rot90, np.sort_complex, np.vander,
 )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ def _with_weights_followed(function: Callable, unweighted: Callable) -> Callable
     return implementation
 
 
-FUNCTIONS[np.cov] = _with_weights_followed(np.cov, FUNCTIONS[np.cov])
+for _table in (FUNCTIONS, DYNAMIC):
+    _table[np.cov] = _with_weights_followed(np.cov, _table[np.cov])
 
 
 @implements_function(np.histogram_bin_edges)
@@ -129,6 +130,22 @@ def polycompanion(c: Any) -> Any:
     return np.where(last, matrix - (c[:-1] / c[-1])[:, None], matrix)
 
 
+@implements_dynamic(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """A number for a number; coefficients of a number that is known at run time only, one after the other."""
+    if not isinstance(p, DynamicArray) or not isinstance(x, TracedArray | int | float | complex) or isinstance(x, DynamicArray):
+        return _followed(np.polyval)(p, x)
+    trace, x, size = require_trace(p), as_traced(x), p.shape[0]
+    coefficients = p.padded(trace)
+    kind = np.result_type(p.dtype, x.dtype_class if not isinstance(x.dtype_class, type) else x.dtype_class(0))
+    first = FUNCTIONS[np.zeros](x.shape, kind)
+
+    def step(k: Any, value: Any) -> Any:
+        return np.where(k < size, value * x + coefficients[k], value)
+
+    return fori_loop(0, coefficients.shape[0], step, first)[()]
+
+
 @implements_function(np.polydiv)
 @implements_dynamic(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
@@ -186,6 +203,28 @@ def warn(*args: Any, **kwargs: Any) -> None:
 def as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
     strided = windows.as_strided if isinstance(x, TracedArray) else np.lib.stride_tricks.as_strided
     return strided(x, *args, **kwargs)
+
+
+def _window(function: Callable) -> Callable:
+    def implementation(M: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
+        return (captured(function) if isinstance(M, TracedArray) else function)(M, *args, **kwargs)
+
+    return implementation
+
+
+for _function in (np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser):
+    implements(_function)(_window(_function))
+
+
+@implements_function(np.real_if_close)
+@implements_dynamic(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Which of the two it is, is guessed."""
+    a = a if isinstance(a, DynamicArray) else FUNCTIONS[np.asarray](a)
+    if not a.element_type.is_complex:
+        return a
+    bound = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return a.real if guessed_to_hold("np.real_if_close", np.all(np.absolute(a.imag) < bound)) else a
 
 
 @implements(np.fft.fftfreq)

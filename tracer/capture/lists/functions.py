@@ -38,18 +38,17 @@ from .runs import (
 
 def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:
     """The function's values for all elements, or for those for which the test holds."""
-    found: list[Any] = []
-    places.note_made(found)
 
-    def body(item: Any) -> None:
-        def append() -> None:
-            places.note(places.Contents(found))
-            found.append(call(function, item))
+    def run(append: Callable[[Any], None]) -> None:
+        def body(item: Any) -> None:
+            def add() -> None:
+                append(call(function, item))
 
-        return append() if test is None else if_holds(call(test, item), append)
+            return add() if test is None else if_holds(call(test, item), add)
 
-    for_(rows, body, None, NO_NAMES)
-    return found
+        for_(rows, body, None, NO_NAMES)
+
+    return places.collected(run)
 
 
 def _array(run: Run, column: hlo.Instruction) -> TracedArray:
