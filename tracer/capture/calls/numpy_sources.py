@@ -120,6 +120,34 @@ def trimseq(seq: Any) -> Any:
     return captured(polyutils.trimseq)(seq)
 
 
+def _between_bases(function: Callable) -> Callable:
+    """A product with what NumPy's function makes of each polynomial of the basis."""
+
+    def implementation(coefficients: Any) -> Any:
+        if not isinstance(coefficients, TracedArray):
+            return function(coefficients)
+        [series] = captured(polyutils.as_series)([coefficients])
+        if isinstance(series, DynamicArray):
+            return captured(function)(series)
+        count = series.shape[0]
+        columns = [function(one) for one in np.eye(count)]
+        return np.stack([np.pad(one, (0, count - one.shape[0])) for one in columns], axis=1) @ series
+
+    return implementation
+
+
+for _module, _name in (
+    ("chebyshev", "cheb"),
+    ("legendre", "leg"),
+    ("hermite", "herm"),
+    ("hermite_e", "herme"),
+    ("laguerre", "lag"),
+):
+    for _function in (f"{_name}2poly", f"poly2{_name}"):
+        _function = getattr(getattr(np.polynomial, _module), _function)
+        implements(_function)(_between_bases(_function))
+
+
 @implements(polynomial.polycompanion)
 def polycompanion(c: Any) -> Any:
     """Without views of the diagonals, which a matrix of a size that is known at run time only does not have."""
