@@ -45,7 +45,6 @@ class TracedUfunc:
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
         self.__name__, self.__doc__ = ufunc.__name__, ufunc.__doc__
-        self.nin, self.nout, self.nargs, self.identity = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.identity
 
     def __repr__(self) -> str:
         return f"<phlox ufunc '{self.__name__}'>"
@@ -69,8 +68,15 @@ class TracedUfunc:
     def outer(self, first: Any, second: Any, **keywords: Any) -> Any:
         return self._method("outer", first, second, **keywords)
 
+    def reduceat(self, array: Any, indices: Any, **keywords: Any) -> Any:
+        return self._method("reduceat", array, indices, **keywords)
+
     def at(self, array: Any, index: Any, *operands: Any) -> None:
         return self._method("at", array, index, *operands)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a ufunc says of itself: ``types``, ``signature``, ``resolve_dtypes``."""
+        return getattr(self.ufunc, name)
 
 
 def _dispatched(function: Callable, implementation: Callable) -> Callable:
@@ -108,9 +114,16 @@ def _public(module: Any) -> dict[str, Any]:
             found[name] = TracedUfunc(value)
         elif callable(value) and not isinstance(value, type) and value in FUNCTIONS:
             found[name] = _dispatched(value, FUNCTIONS[value])
-        elif value is not None and (callable(value) or isinstance(value, (int, float))):
+        elif value is not None:
             found[name] = value
     return found
+
+
+def __getattr__(name: str) -> Any:
+    """NumPy's submodules: ``random``, ``polynomial``, ``testing``."""
+    if name in np.__all__:
+        return getattr(np, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 _own = dict(globals())

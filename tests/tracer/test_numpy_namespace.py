@@ -63,6 +63,22 @@ def test_outside_of_tracing_it_is_numpy():
     assert x[0] == 2
 
 
+def test_all_of_numpy_is_there():
+    assert all(hasattr(pnp, name) for name in np.__all__)
+    assert all(hasattr(pnp.linalg, name) for name in np.linalg.__all__)
+    assert pnp.add.nin == 2 and pnp.add.types == np.add.types
+
+    @jit(backend="reference")
+    def use(x):
+        grid = pnp.mgrid[:2, :2]
+        return pnp.r_[x, 1.0], grid, pnp.add.reduceat(x, [0, 2]), pnp.random.default_rng(1).random(3), pnp.c_[x, x]
+
+    x = np.arange(4.0)
+    expected = np.r_[x, 1.0], np.mgrid[:2, :2], np.add.reduceat(x, [0, 2]), np.random.default_rng(1).random(3), np.c_[x, x]
+    for one, other in zip(use(x), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_what_is_missing_says_so():
     assert "np.isnat" in pnp.gaps()
     with pytest.raises(NotImplementedError, match=r"np.isnat.*dates"):
