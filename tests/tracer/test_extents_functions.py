@@ -127,3 +127,19 @@ def test_sizes_that_do_not_fit():
     ):
         with pytest.raises(ValueError):
             jit(function)(np.array([1.0, -1, 2, -2, 3, -3, 4, -4]))
+
+
+def test_reshapes_are_views():
+    def written(x):
+        y = x[x > 0]
+        column = y.reshape(-1, 1)
+        for i in range(column.shape[0]):
+            column[i, 0] *= i
+        table = np.outer(y, y)
+        flat = table.ravel()
+        flat[:2] = -1
+        same = np.asarray(y)
+        same[0] = 7
+        return y, table, flat, np.array(y, copy=True)
+
+    check(written, LINES[0], again=[(LINES[1],), (LINES[2],)])

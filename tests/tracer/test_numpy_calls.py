@@ -346,3 +346,26 @@ def test_windows_are_views():
     require_same(jit(seen)(np.arange(5.0)), seen(np.arange(5.0)))
     with pytest.raises(ValueError, match="read-only"):
         jit(lambda x: sliding_window_view(x, 3).fill(0))(np.arange(5.0))
+
+
+def test_polynomials_that_lose_coefficients():
+    """In one call, in another one, and in some rounds of a loop."""
+
+    def products(a, b):
+        return P.polymul(a, b), legendre.legmul(a, b), (Polynomial(a) * Polynomial(b) - 1).coef
+
+    jitted = jit(products)
+    for a in ([1.0, 2, 3], [1.0, 2, 0], [2.0, 3, 1], [1.0, 0, 0]):
+        a, b = np.array(a), np.array([1.0, 2.0])
+        require_same(jitted(a, b), products(a, b))
+
+    def of_rows(rows):
+        total = 0.0
+        for row in rows:
+            square = P.polymul(row, row)
+            total += square.sum() + len(square)
+        return total
+
+    rows = np.array([[1.0, 2], [3, 0], [0, 0], [2, 1]])
+    jitted = jit(of_rows)
+    require_same((jitted(rows), jitted(rows + 1)), (of_rows(rows), of_rows(rows + 1)))
