@@ -17,6 +17,7 @@ from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.lists.results import with_results
+from ..capture.lists.tables import put_back_unchanged
 from ..capture.outside.objects import class_of, end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
 from ..capture.raising import is_raised_by_user, record_raise
@@ -28,7 +29,7 @@ from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
-from ..recording.errors import ConcretizationError, RaisedBehindChanges, TracerError, at
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
 from ..recording.program import Capture, ErrorMessage
@@ -159,7 +160,8 @@ def record(
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
-            continue
+        except RecordedAgain:
+            pass
         except (ConcretizationError, UnprovenInterval) as error:
             error.outside = trace.program.surroundings.paths_of(error.sources or ())
             raise
@@ -294,6 +296,7 @@ def _finish(
     program, surroundings = trace.program, trace.program.surroundings
     surroundings.is_finished = True
     end_following(trace)
+    put_back_unchanged(trace)
     changes = surroundings.effects()
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)

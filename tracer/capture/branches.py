@@ -26,6 +26,7 @@ from .choices import Choice, Maybe
 from .copies import note_copies
 from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
+from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
@@ -184,6 +185,7 @@ def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places
     _state.tests.append(test)
     try:
         with trace, trace.running, journal() as entries:
+            entries.is_of_trace = True
             try:
                 side.outcome = function() if function is not None else None
             except Exception as error:
@@ -243,6 +245,7 @@ class _Merger:
         """
         if unchanged(first, second):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
+        self._put_together(meeting(first, second, is_changed))
         note = partial(note_copies, current_trace())
         first, second = (with_contents(end, side.ends, note) for end, side in zip((first, second), self.sides))
         ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
@@ -260,8 +263,17 @@ class _Merger:
         self.count += len(kinds(form))
         return lambda arrays: filled(form, iter(arrays[begin:]))
 
+    def _put_together(self, lists: Sequence[list]) -> None:
+        """Lists of which a place holds one or the other are put into a table; where that cannot be they must not be changed."""
+        lists = [one for one in lists if not any(id(one) in side.made for side in self.sides)]
+        if lists and (any(id(one) in side.ends for one in lists for side in self.sides) or not put_together(lists)):
+            for one in lists:
+                note_copies(current_trace(), one)
+
     def _is_from_outside(self, value: Any) -> bool:
         """Whether nothing in it was made on one of the sides, so that a container can stay the object that it is."""
+        if type(value) is Choice:
+            return self._is_around(value.number) and all(map(self._is_from_outside, value.values))
         leaves = numbers(form_of(value), value)
         return not any(isinstance(leaf, TracedArray) and not self._is_around(leaf) for leaf in leaves)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from ..recording import pytree
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Trace
+from . import places
+from .lists.references import Unread, row_of
 
 
 def note_copies(trace: Trace, value: Any) -> None:
-    """What is changed in such a value would not be changed in the list."""
+    """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
+    if row_of(value) is not None:
+        return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and not isinstance(value, set):
         return
@@ -21,9 +26,28 @@ def note_copies(trace: Trace, value: Any) -> None:
         note_copies(trace, leaf)
 
 
+def note_copy_of(trace: Trace, copy: Any, originals: Iterable[Any]) -> None:
+    """This list is a copy of one of these, as the program decides: once one of them is changed it is read no more."""
+    for original in originals:
+        if isinstance(original, (list, dict, set)):
+            trace.program.copied.setdefault(id(original), (original, []))[1].append(copy)
+            note_copy_of(trace, copy, original.values() if isinstance(original, dict) else list.__iter__(original))
+
+
+def _is_outdated() -> NoReturn:
+    raise TracerError(
+        "a list is read that is a copy of one of several, as the program decides which one, and one of these has been changed "
+        "in place since. Fix: read it again (rows[k]) behind the change, or copy it first (list(rows[k]))"
+    )
+
+
 def require_own(holder: Any) -> None:
     """To be called with a container that is about to be changed."""
     trace = current_trace()
+    if trace is not None and id(holder) in trace.program.copied:
+        for copy in trace.program.copied[id(holder)][1]:
+            places.note(places.Contents(copy))
+            list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
     if trace is not None and id(holder) in trace.program.copies:
         raise TracerError(
             f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "

@@ -28,6 +28,7 @@ from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
+from .lists.references import row_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
@@ -106,6 +107,8 @@ def is_(value: Any, other: Any) -> Any:
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
+    if (row := row_of(value)) is not None and (another := row_of(other)) is not None and value is not other:
+        return row.table is another.table and equal(row.position, another.position)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
         require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
@@ -298,6 +301,17 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
         dicts.put_all(holder, other)
         return holder
     return _OPERATORS["i" + name.rstrip("_")](holder, other)
+
+
+def added_in_place(holder: Any, other: Any) -> Any:
+    """``holder += other``"""
+    if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
+        each(lambda one: added_in_place(one, other), holder)
+        return holder
+    if type(holder) is list:
+        call(holder.extend, other)
+        return holder
+    return operator.iadd(holder, other)
 
 
 def ordered(name: str, first: Any, second: Any) -> Any:

@@ -16,11 +16,12 @@ from .branches import MOST_ALTERNATIVES
 from .calls.dispatch import call
 from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
-from .copies import require_own
+from .copies import note_copy_of, require_own
 from .distribution import each, each_within, holds_choice
 from .entries import is_open_dict
 from .keys import dicts
 from .lists import access as list_access
+from .lists import tables
 from .lists.runs import is_open_list
 from .loops.iteration import TracedRange
 from .merging import selected
@@ -83,25 +84,36 @@ def changed(holder: Any, index: Any) -> Any:
         return Choice(number, [item for one in holder.values for item in one])
     if isinstance(holder, dict) and not is_open_dict(holder) and dicts.is_concerned(holder, index):
         return dicts.item(holder, index)
-    is_chosen = isinstance(index, TracedArray) and index.known_value is None
-    if not is_chosen or not _has_containers(holder) or len(holder) < 2:
-        return getitem(holder, index)
-    return _one_of(holder, index)
+    return getitem(holder, index)
+
+
+def _one_of_containers(holder: list | tuple, index: Any) -> Any:
+    """The one of a list's lists, dicts and sets that the program decides on, itself; None where it has others."""
+    position = list_access.row_at(holder, index, f"{type(holder).__name__} index out of range")
+    found = None
+    if all(type(item) is list for item in holder):
+        found = tables.reference(holder, position)
+    return Choice(position, list(holder)) if found is None and len(holder) <= MOST_ALTERNATIVES else found
 
 
 def _has_containers(holder: Any) -> bool:
-    """Whether this is a list of a few containers, which are known."""
-    is_known = type(holder) is list and not is_open_list(holder) and 0 < len(holder) <= MOST_ALTERNATIVES
+    """Whether this is a list of several containers, which are known."""
+    is_known = type(holder) in (list, tuple) and not is_open_list(holder) and len(holder) > 1
     return is_known and all(isinstance(item, (list, dict, set)) for item in holder)
 
 
 def _item_of_list(holder: Any, index: Any) -> Any:
+    is_chosen = isinstance(index, TracedArray) and index.known_value is None and not index.ndim
+    if is_chosen and _has_containers(holder) and (found := _one_of_containers(holder, index)) is not None:
+        return found
     try:
         found = list_access.get(holder, index)
     except CarryTypeError:
         if is_open_list(holder) or isinstance(index, slice) or not 0 < len(holder) <= MOST_ALTERNATIVES:
             raise
         return _one_of(holder, index)  # elements of several kinds: itself, whichever it is
+    if is_chosen and isinstance(found, list):
+        note_copy_of(current_trace(), found, holder)
     if isinstance(index, slice):
         places.note_made(found)
     return found

@@ -124,10 +124,11 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
 def _numbers_of_choice(form: OneOf, value: Any) -> list[Any]:
     given = value.values if type(value) is Choice else (value,)
     places = [_place_in(form, form_of(one, as_views=True)) for one in given]
-    columns: list[list[Any]] = [numbers(one, NOWHERE) for one in form.forms]
-    for place, one in zip(places, given):
-        columns[place] = numbers(form.forms[place], one)
-    return [_renumbered(value, places), *[number for column in columns for number in column]]
+    found = [_renumbered(value, places)]
+    for place, one in enumerate(form.forms):
+        rows = [numbers(one, each if its_place == place else NOWHERE) for each, its_place in zip(given, places)]
+        found += rows[0] if len(rows) == 1 else [selected(value.number, column) for column in zip(*rows)]
+    return found
 
 
 def _place_in(form: OneOf, wanted: Form) -> int:

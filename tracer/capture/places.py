@@ -13,6 +13,7 @@ from typing import Any
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Trace
+from .choices import Choice
 from .entries import contents_of, elements_of_set, is_open_dict
 
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
@@ -152,13 +153,17 @@ def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> l
 class Journal(dict[Any, tuple[Place, Any]]):
     """Places with what they held before. ``made`` are the objects that are made meanwhile, by id: theirs are not among them.
 
-    ``stays``: what is done meanwhile is done once, and not put back.
+    ``stays``: what is done meanwhile is done once, and not put back. ``loop``: the captured loop of which this is a round;
+    ``is_round``: whether it is that of any loop, perhaps recorded to see how long it is. ``is_of_trace``: whether it is kept as
+    long as a trace is recorded.
     """
 
     def __init__(self, stays: bool) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
         self.stays = stays
+        self.loop: Any = None
+        self.is_round = self.is_of_trace = False
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
         if place.key in self or id(getattr(place, "holder", None)) in self.made:
@@ -287,6 +292,19 @@ def journal(stays: bool = False) -> Iterator[Journal]:
                 outer.add(place, lambda before=before: before)
 
 
+def journals_since(holders: Iterable[Any]) -> list[Journal]:
+    """The journals that are kept and have been begun since all of these objects are there."""
+    ids = set(map(id, holders))
+    numbers = [number for number, one in enumerate(_journals.open) if not ids.isdisjoint(one.made)]
+    return _journals.open[numbers[-1] + 1 :] if numbers else list(_journals.open)
+
+
+def are_changed(holders: Iterable[Any], journals: Iterable[Journal]) -> bool:
+    """Whether one of these containers holds something else than when the journals were begun."""
+    ids = set(map(id, holders))
+    return any(not ids.isdisjoint(one) or one.loop is not None and not ids.isdisjoint(one.loop.slots) for one in journals)
+
+
 def are_containers_changed() -> bool:
     """Whether the innermost journal that is kept has what a container held."""
     return bool(_journals.open) and any(isinstance(place, Contents | Item) for place, _ in _journals.open[-1].values())
@@ -306,6 +324,11 @@ def own_variables(*functions: types.FunctionType) -> Iterator[None]:
 
 def is_journaling() -> bool:
     return bool(_journals.open)
+
+
+def is_round() -> bool:
+    """Whether a round of a captured loop is being recorded."""
+    return any(entries.loop is not None for entries in _journals.open)
 
 
 def may_be_put_back() -> bool:
@@ -342,6 +365,9 @@ def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], 
             items = {key: held_by(ends.get((id(value), Item, key), item), True) for key, item in held.items()}
             same = held is value and all(item is held[key] for key, item in items.items())
             return value if same else items
+        if type(value) is Choice:
+            parts = [held_by(item, is_inside) for item in value.values]
+            return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
         if type(value) in (tuple, list):
             parts = [held_by(item, True) for item in value]
             return value if all(map(operator.is_, parts, value)) else type(value)(parts)

@@ -61,6 +61,10 @@ class ChangedMeanwhile(StaleCapture):
     """Another thread has changed what is outside between the comparison and the call."""
 
 
+class RecordedAgain(BaseException):
+    """The function has to be recorded once more, as something has turned out that `Trace.guessed_bounds` tells by now."""
+
+
 class SizeBeyondBound(StaleCapture):
     """A size at run time is larger than the bound that was guessed for it at one place of the traced function."""
 

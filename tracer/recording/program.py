@@ -37,7 +37,7 @@ class Program:
         self.argument_names: dict[hlo.Instruction, str] = {}  # of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # see recording/intervals.py
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # for `sources`
-        self.guessed_bounds: dict[str, int] = {}  # of sizes, by the user's line; see `OtherKind`, too
+        self.guessed_bounds: dict[str, Any] = {}  # of sizes, by the user's line; see `OtherKind`, too
         self.asked_kinds: dict[str, int] = {}  # how often a kind of numbers has been guessed, by place
         self.python_integers: set[hlo.Instruction] = set()  # parameters
         self.python_numbers: set[hlo.Instruction] = set()  # parameters that may become static
@@ -49,6 +49,8 @@ class Program:
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, bool] = {}  # for capture/loops/unrolling.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
+        self.tables: list[Any] = []  # for capture/lists/tables.py
+        self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
 

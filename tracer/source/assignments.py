@@ -117,7 +117,10 @@ class Assignments:
         return [*made, *[located(one, statement) for one in store]], True
 
     def _changed(self, statement: ast.AugAssign) -> ast.stmt:
-        """A name bound anew to what an operator makes of it; sets have some of these, too."""
+        """A name bound anew to what an operator makes of it; lists and sets have some of these, too."""
+        if isinstance(statement.op, ast.Add) and not isinstance(statement.value, ast.Constant | ast.BinOp | ast.UnaryOp):
+            made = helper("added_in_place", statement, ast.Name(statement.target.id, ast.Load()), statement.value)
+            return located(ast.Assign([statement.target], made), statement)
         if type(statement.op) not in SET_OPERATORS or isinstance(statement.value, ast.Constant):
             return statement
         name, read = ast.Constant(SET_OPERATORS[type(statement.op)]), ast.Name(statement.target.id, ast.Load())

@@ -321,7 +321,10 @@ def _all_of(tests: list[ast.expr]) -> ast.expr:
 
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
-    return not isinstance(node.left, _NO_LISTS) and not isinstance(node.right, _NO_LISTS)
+    sides = node.left, node.right
+    return any(isinstance(side, ast.List | ast.ListComp) for side in sides) or not any(
+        isinstance(side, _NO_LISTS) for side in sides
+    )
 
 
 def _is_text(node: ast.expr) -> bool:

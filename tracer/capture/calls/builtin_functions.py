@@ -24,6 +24,7 @@ from ..keys.views import KEYS, DictView, view_of_set
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, mapped, sorted_list, total, truths
+from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
@@ -306,7 +307,7 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
-    if is_open_list(items):
+    if is_open_list(items) or any(row_of(item) is not None for item in items):
         return sorted_list(items, key, reverse)
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)

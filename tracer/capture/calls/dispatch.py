@@ -165,7 +165,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and _is_keyed_call(function, holder, args):
             return SET_METHODS[function.__name__](holder, *args, **kwargs)
         is_change = isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING
-        if is_change and (places.is_journaling() or holds_choice(args)):
+        if is_change and (places.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
             places.note(places.Contents(holder))
             return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
         if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):
@@ -308,9 +308,13 @@ def _is_written_anew(function: Any) -> bool:
 
 def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
     """Whether a method of a list needs what the program knows when it runs."""
-    if is_open_list(holder) or method.__name__ in ("index", "count", "remove", "sort") and has_traced(holder):
+    if is_open_list(holder):
         return True
-    if method.__name__ in ("append", "extend"):
+    if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
+        return True
+    if method.__name__ == "extend":
+        return any(map(is_open_list, args))
+    if method.__name__ == "append":
         return False
     return any(isinstance(value, TracedArray) and value.known_value is None for value in args)
 

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import HINTS, ConcretizationError, LeftToPython
+from ...recording.dynamic_array import dynamic
+from ...recording.errors import HINTS, ConcretizationError, LeftToPython, TracerError
 from .. import places
+from ..copies import note_copies
+from . import tables
 from .elements import element_type, joined_type, parts_of
+from .references import row_of, tables_in
 from .runs import (
     Run,
-    array_of,
     element,
     instruction_of,
     instructions,
@@ -23,6 +27,7 @@ from .runs import (
     number_of,
     ordered,
     plus,
+    read,
     require_read,
     retyped,
     rows_between,
@@ -37,13 +42,26 @@ Instruction = hlo.Instruction
 def items_of(holder: Any) -> list[Any]:
     items = list(holder)  # reads the items of a list from outside
     require_read(items)
-    return items
+    return read(items)
 
 
 def change(holder: list, items: Sequence[Any]) -> None:
     """Give the list other contents."""
+    if (row := row_of(holder)) is not None:
+        tables.store(row, items)
+        return
     places.note(places.Contents(holder))
+    if any(type(item) is Run for item in items):
+        _note_copied(holder, items)
     list.__setitem__(holder, slice(None), items)
+
+
+def _note_copied(holder: list, items: Sequence[Any]) -> None:
+    """What was an element and is one no more may have become a copy."""
+    kept = set(map(id, items))
+    for item in list.__iter__(holder):
+        if isinstance(item, (list, dict, set)) and id(item) not in kept:
+            note_copies(require_trace(), item)
 
 
 def is_unknown(value: Any) -> bool:
@@ -82,6 +100,8 @@ def kind_of(holder: Sequence[Any]) -> str:
 
 def get(holder: Any, index: Any) -> Any:
     """``holder[index]`` of a list, a tuple or a text."""
+    if (row := row_of(holder)) is not None and not isinstance(index, slice):
+        return tables.element_at(row, row_at(holder, index, "list index out of range"))
     items = items_of(holder)
     if isinstance(index, slice):
         found = sliced(items, index)
@@ -115,14 +135,23 @@ def item_at(items: Sequence[Any], position: Any) -> Any:
     return known if known is not _NONE else element(settled(items), position)
 
 
+def item_of(holder: Sequence[Any], position: Any) -> Any:
+    """The element of a list at a position that is in range."""
+    row = row_of(holder)
+    return item_at(items_of(holder), position) if row is None else tables.element_at(row, position)
+
+
 def set_(holder: list, index: Any, value: Any) -> None:
     """``holder[index] = value``"""
+    if (row := row_of(holder)) is not None and not isinstance(index, slice):
+        tables.set_element(row, row_at(holder, index, "list assignment index out of range"), value)
+        return
     items = items_of(holder)
     if isinstance(index, slice):
         if index.step not in (None, 1):
             raise NotImplementedError("x[i:j:k] = ... of a list whose length the program decides is not implemented")
-        start, stop = sliced(items, slice(None, index.start)), sliced(items, slice(index.stop, None))
-        change(holder, [*start, *items_of(value), *stop])
+        before, behind = _around(items, index)
+        change(holder, [*before, *items_of(value), *behind])
         return
     if known_item(items, index) is not _NONE:
         places.note(places.Contents(holder))
@@ -145,7 +174,14 @@ def delete(holder: list, index: Any) -> None:
     elif index.step not in (None, 1):
         raise NotImplementedError("del x[i:j:k] of a list whose length the program decides is not implemented")
     else:
-        change(holder, [*sliced(items, slice(None, index.start)), *sliced(items, slice(index.stop, None))])
+        before, behind = _around(items, index)
+        change(holder, [*before, *behind])
+
+
+def _around(items: list[Any], index: slice) -> tuple[list[Any], list[Any]]:
+    """What lies in front of a slice, and behind it."""
+    before = [] if index.start is None else sliced(items, slice(None, index.start))
+    return before, [] if index.stop is None else sliced(items, slice(index.stop, None))
 
 
 # --- parts ---
@@ -164,6 +200,10 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
     if not items:
         return []
     run = settled(items)
+    if isinstance(run.length, int) and not any(map(is_unknown, (index.start, index.stop))):
+        return _known_slice(
+            run, range(run.length)[slice(*[part if part is None else int(part) for part in (index.start, index.stop)], step)]
+        )
     length = instruction_of(run.length)
     first, last = (0, length) if step > 0 else (-1, hlo.subtract(length, 1))
     start = _bound(index.start, length, first, last, first if step > 0 else last)
@@ -177,6 +217,16 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
     if step == 1:
         return [moved(run, start, number_of(count))]
     return [gathered(run, lambda rows: hlo.add(hlo.multiply(rows, step), hlo.full_like(rows, start)), number_of(count))]
+
+
+def _known_slice(run: Run, rows: range) -> list[Run]:
+    """The elements at these positions."""
+    if rows.step == 1:
+        columns = [rows_between(column, rows.start, rows.start + len(rows) + 1) for column in instructions(ordered(run))]
+        return [made(run.type, columns, len(rows), run.form.place)]
+    return [
+        gathered(run, lambda numbers: hlo.add(hlo.multiply(numbers, rows.step), hlo.full_like(numbers, rows.start)), len(rows))
+    ]
 
 
 def _bound(value: Any, length: Instruction, first: Any, last: Any, default: Any) -> Instruction:
@@ -312,6 +362,27 @@ def equal(first: Any, second: Any) -> Any:
 # --- as arrays ---
 
 
+def array_of(run: Run) -> Any:
+    """What ``np.array`` makes of the list; its size is known at run time only."""
+    run = ordered(run)
+    if tables_in(run.form.structure):
+        return tables.rows_as_array(run)
+    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves):
+        raise TracerError(f"a list of {run.type} cannot become an array of numbers")
+    trace, capacity = require_trace(), run.form.capacity
+    columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
+
+    def whole(structure: Any) -> Any:
+        if structure is pytree.LEAF:
+            return next(columns)
+        return np.stack([whole(child) for child in structure[2]], axis=1)
+
+    array = whole(run.form.structure)[:capacity]
+    if isinstance(run.length, int):
+        return array[: run.length]
+    return dynamic(trace, array, {0: hlo.convert(instruction_of(run.length), hlo.S32)})
+
+
 def array_of_list(values: Any, has_dtype: bool = False) -> Any:
     """What ``np.array`` makes of a list. One without elements gives another array than others, but for lists of floats."""
     items = items_of(values)
@@ -336,6 +407,7 @@ def leave_empty_to_python(run: Run, what: str) -> None:
 
 def unpacked(items: Sequence[Any], before: int, behind: int | None) -> list[Any]:
     """``a, b = x``, or with ``behind`` names behind one with a star, as a list that Python's own unpacking takes."""
+    items = read(items)
     length = length_of(items)
     count = before + (behind or 0)
     if isinstance(length, int):

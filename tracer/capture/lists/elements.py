@@ -23,6 +23,7 @@ from ...recording.trace import Storage
 from ..choices import Choice, Maybe
 from ..forms import carried, common_type, is_number, kind_of, may_be_shared, same
 from ..merging import selected
+from .references import refuse, tables_in
 
 
 class _Nothing:
@@ -176,7 +177,11 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
     return found
 
 
-def not_one_type(first: Any, second: Any) -> CarryTypeError:
+def not_one_type(first: ElementType | None, second: ElementType | None) -> CarryTypeError:
+    """The error for elements of both types in one list; where these are lists that lie in a table they have to be without."""
+    for kind in (first, second):
+        for table in tables_in(kind.structure) if kind is not None else ():
+            refuse(table)
     return CarryTypeError(
         f"a list whose length the program decides has elements of one kind, and this one has {first} and {second}. Fix: give "
         "all elements one structure, one shape, and dtypes that go together"

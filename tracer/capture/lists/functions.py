@@ -19,11 +19,10 @@ from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
-from .access import array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
+from .access import array_of, array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm
 from .runs import (
     Run,
-    array_of,
     instruction_of,
     instructions,
     is_open_list,

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
 from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
@@ -15,6 +16,7 @@ from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one
 from .elements import ElementType, joined_type, key_columns, not_one_type
+from .references import refuse, row_of
 from .runs import (
     Form,
     Run,
@@ -78,6 +80,8 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
     if kind is not type(second):
         return first, second
     if isinstance(first, list):
+        if row_of(first) is not None and row_of(second) is not None:
+            return first, second
         return _aligned_lists(traces, first, second, reopened)
     if kind is tuple and (is_open_list(first) or is_open_list(second) or is_changed and _one_is_longer(first, second)):
         sides = _aligned_lists(traces, list(first), list(second), reopened)
@@ -118,7 +122,20 @@ def like(holder: dict, items: Any) -> dict:
     return made
 
 
+def _require_values(first: Any, second: Any) -> None:
+    """One name may not hold a list whose elements lie in a table, and another one whose elements do not."""
+    rows = [row for row in map(row_of, (first, second)) if row is not None]
+    for row in rows:
+        if not row.table.needs.is_refused:
+            refuse(row.table)
+        raise TracerError(
+            "a name is one of several lists, of which the program decides which one it is, and elsewhere a list of another "
+            "kind, or one that has been made in between. Fix: give it a copy (list(...)), or put the lists into one list before"
+        )
+
+
 def _aligned_lists(traces: Sequence[Trace], first: list, second: list, reopened: Opener) -> tuple[list, list]:
+    _require_values(first, second)
     count = 0
     while count < min(len(first), len(second)) and same(first[count], second[count]):
         count += 1
@@ -208,7 +225,7 @@ def state_of(
 
     rounds: their number, where it is known. lasting: gives what is left of the type of a list's elements behind a round.
     """
-    if type(before) is not type(end):
+    if type(before) is not type(end) or row_of(before) is not None and row_of(end) is not None:
         return None
     if isinstance(before, (tuple, list)) and len(before) == len(end) and not is_open_list(before) and not is_open_list(end):
         children = tuple([state_of(one, other, place, rounds, lasting) for one, other in zip(before, end)])
@@ -228,6 +245,7 @@ def state_of(
     is_one = isinstance(before, list) or is_open_list(before) or is_open_list(end)
     if not is_one and not (type(before) is tuple and _one_is_longer(before, end)):
         return None
+    _require_values(before, end)
     kind = _joined(before, end)
     if kind is None:
         return None

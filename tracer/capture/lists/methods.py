@@ -11,6 +11,7 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from .. import places
 from ..calls.dispatch import LIST_METHODS
+from . import tables
 from .access import (
     change,
     fail_where,
@@ -24,6 +25,7 @@ from .access import (
     without,
 )
 from .functions import sorted_list
+from .references import row_of
 from .runs import (
     Run,
     element,
@@ -51,8 +53,9 @@ def method(name: str) -> Callable:
 
 @method("pop")
 def pop(holder: list, index: Any = -1) -> Any:
+    row = row_of(holder)
     items = items_of(holder)
-    length = length_of(items)
+    length = length_of(holder)
     empty = getattr(holder, "empty_message", "pop from empty list")
     if isinstance(length, int) and not length:
         raise IndexError(empty)
@@ -62,6 +65,10 @@ def pop(holder: list, index: Any = -1) -> Any:
         return list.pop(holder)
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), IndexError(empty))
+    if last and row is not None:
+        found = tables.element_at(row, plus(length, -1))
+        tables.drop_last(row)
+        return found
     run = settled(items)
     if last:
         position = plus(length, -1)
@@ -152,9 +159,13 @@ def sort(holder: list, *, key: Callable | None = None, reverse: bool = False) ->
 
 @method("append")
 def append(holder: list, value: Any) -> None:
+    if (row := row_of(holder)) is not None:
+        tables.append(row, value)
+        return
     change(holder, [*list.__iter__(holder), value])
 
 
 @method("extend")
 def extend(holder: list, values: Any) -> None:
-    change(holder, [*list.__iter__(holder), *(items_of(values) if isinstance(values, list) else values)])
+    items = list.__iter__(holder) if row_of(holder) is None else items_of(holder)
+    change(holder, [*items, *(items_of(values) if isinstance(values, list) else values)])

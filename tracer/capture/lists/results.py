@@ -21,7 +21,9 @@ from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, parts_of
+from .references import tables_in
 from .runs import Run, is_open_list
+from .tables import with_contents
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,16 @@ def _result(value: Any) -> ContainerResult:
 def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerResult:
     parts: list[Any] = []
     pieces: list[Elements | None] = []
-    for item in items:
+    for item in _without_references(items):
         arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
         parts += arrays
         pieces.append(elements)
     return ContainerResult(parts, Making(make, tuple(pieces)))
+
+
+def _without_references(items: Sequence[Any]) -> list[Any]:
+    """The items with what they hold in the place of lists whose elements lie in a table."""
+    return [with_contents(item) if type(item) is Run and tables_in(item.form.structure) else item for item in items]
 
 
 def _maker_of(value: Any) -> Callable[[list], Any]:

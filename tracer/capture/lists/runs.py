@@ -7,9 +7,9 @@ the elements are asked for, and at the end of a round of a loop, the runs are pu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from .... import hlo
 from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.dynamic_array import dynamic
 from ...recording.errors import CarryTypeError, SizeBeyondBound, TracerError
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
@@ -35,6 +34,7 @@ from .elements import (
     row_of,
     type_with,
 )
+from .references import Row, Unread
 
 Instruction = hlo.Instruction
 # Runs of up to this many elements are written row by row into another one, which then stays where it is.
@@ -78,16 +78,7 @@ class Run:
         return f"<up to {self.form.capacity} elements>"
 
 
-class Unread:
-    """Stands for what earlier rounds of a loop have appended to a list that no round reads; reading it calls ``read``."""
-
-    __slots__ = ("read",)
-
-    def __init__(self, read: Callable[[], NoReturn]) -> None:
-        self.read = read
-
-
-def _refuse(self: Run | Unread, *arguments: Any, **keywords: Any) -> Any:
+def _refuse(self: Run | Row | Unread, *arguments: Any, **keywords: Any) -> Any:
     if isinstance(self, Unread):
         self.read()
     raise TracerError(
@@ -102,9 +93,10 @@ for _name in (
     "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__mod__", "__neg__", "__matmul__", "__array_ufunc__",
     "__array_function__", "__array__", "__format__", "__str__", "__enter__", "__exit__",
 ):  # fmt: skip
-    setattr(Run, _name, _refuse)
-    setattr(Unread, _name, _refuse)
-Run.__hash__ = Unread.__hash__ = object.__hash__
+    for _kind in (Run, Row, Unread):
+        setattr(_kind, _name, _refuse)
+Run.__hash__ = Row.__hash__ = Unread.__hash__ = object.__hash__
+Row.__eq__, Row.__ne__ = object.__eq__, object.__ne__  # rows are compared where it is asked whether a list is another one
 
 
 def _taken_apart(run: Run) -> tuple[Form, tuple[Any, ...]]:
@@ -126,7 +118,7 @@ def _put_together(form: Form, children: Sequence[Any]) -> Run:
 pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
 
 
-_OPEN = frozenset({Run, Unread})
+_OPEN = frozenset({Run, Unread, Row})
 
 
 def is_open_list(value: Any) -> bool:
@@ -145,6 +137,23 @@ def require_read(items: Iterable[Any]) -> None:
             item.read()
         elif isinstance(item, (list, tuple)):
             require_read(list.__iter__(item) if isinstance(item, list) else item)
+
+
+def read(items: Iterable[Any]) -> list[Any]:
+    """The items of a list, as they are now: with the elements that lie in a table instead of what stands for them."""
+    items = list(items)
+    return _elements_of(items[0]) if len(items) == 1 and type(items[0]) is Row else items
+
+
+def _elements_of(row: Row) -> list[Any]:
+    table, position = row.table, instruction_of(row.position)
+    if table.kind is None:
+        return []
+    columns = []
+    for column in instructions(table):
+        sizes = column.shape.dimensions[1:]
+        columns.append(hlo.reshape(hlo.dynamic_slice(column, *_with_rest(column, position), sizes=(1, *sizes)), sizes))
+    return [made(table.kind, columns, length_of([row]), table.place)]
 
 
 # --- numbers ---
@@ -171,6 +180,8 @@ def length_of(items: Iterable[Any]) -> Any:
     """The length of a list, an int where it is known."""
     items = list(items)
     require_read(items)
+    if items and type(items[0]) is Row:
+        return _length_in_table(items[0])
     known, length = 0, None
     for item in items:
         if type(item) is Run and not isinstance(item.length, int):
@@ -181,6 +192,15 @@ def length_of(items: Iterable[Any]) -> Any:
         return known
     length = plus(length, known) if known else length
     note_interval(require_trace(), length, (0, bound_of(items)))
+    return length
+
+
+def _length_in_table(row: Row) -> Any:
+    if row.table.lengths is None:
+        return row.table.length
+    lengths = row.table.lengths.instruction(require_trace())
+    length = number_of(hlo.reshape(hlo.dynamic_slice(lengths, instruction_of(row.position), sizes=(1,)), ()))
+    note_interval(require_trace(), length, (0, row.table.capacity))
     return length
 
 
@@ -200,6 +220,7 @@ def bound_of(items: Iterable[Any]) -> int:
 def type_of_items(items: Sequence[Any]) -> ElementType | None:
     """The type of a list's elements, None where there are none. Raises TracerError where they have none in common."""
     require_read(items)
+    items = read(items)
     found = joined_types([item for item in items if type(item) is not Run])
     for item in items:
         if type(item) is Run:
@@ -394,6 +415,7 @@ def place_of() -> str:
 
 def settled(items: Sequence[Any], kind: ElementType | None = None) -> Run:
     """One run of all elements, of the type that is theirs together, or of one that holds it."""
+    items = read(items)
     kind = kind or type_of_items(items)
     if kind is None:
         raise CarryTypeError("a list is read where it is empty: its elements have no type. Fix: make it with its first one")
@@ -476,25 +498,3 @@ def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
             position = plus(position, run.length)
         columns.append(column)
     return made(kind, columns, length_of(runs))
-
-
-# --- as arrays ---
-
-
-def array_of(run: Run) -> Any:
-    """What ``np.array`` makes of the list; its size is known at run time only."""
-    run = ordered(run)
-    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves):
-        raise TracerError(f"a list of {run.type} cannot become an array of numbers")
-    trace, capacity = require_trace(), run.form.capacity
-    columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
-
-    def whole(structure: Any) -> Any:
-        if structure is pytree.LEAF:
-            return next(columns)
-        return np.stack([whole(child) for child in structure[2]], axis=1)
-
-    array = whole(run.form.structure)[:capacity]
-    if isinstance(run.length, int):
-        return array[: run.length]
-    return dynamic(trace, array, {0: hlo.convert(instruction_of(run.length), hlo.S32)})

@@ -153,6 +153,10 @@ class LoopAliases:
             forms.append(replace(form, copied=frozenset(form.copied - made | reached)))
         return replace(kind, leaves=tuple(forms))
 
+    def note_element(self, holder: Any) -> None:
+        """A list from before the loop is one of several that one place may hold, and copied there."""
+        self._copies[id(holder)] = self.outer.program.copies[id(holder)] = holder
+
     def note_elements(self, ends: Sequence[tuple[Place, Any]]) -> bool:
         """Take down which slots hold a list behind a round that has become an element of another one; whether that is new."""
         copies, missing = self.outer.program.copies, False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -42,7 +42,9 @@ from ..forms import (
     zero_like,
 )
 from ..lists.merging import carried_as, state_of
-from ..lists.runs import Unread, is_open_list, place_of, require_read
+from ..lists.references import Unread
+from ..lists.runs import is_open_list, place_of, require_read
+from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
 from ..outcomes import (
     CONTINUE_CODE,
@@ -57,6 +59,7 @@ from ..outcomes import (
 from ..places import (
     UNBOUND,
     Contents,
+    Journal,
     LocalName,
     Names,
     Place,
@@ -70,7 +73,7 @@ from ..places import (
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
 from .stacked_rows import Stack, may_be_row, row_form, row_numbers
-from .state import Slot, is_array, of_one_type, varying
+from .state import Slot, is_array, of_one_type, require_one_name, varying
 
 _MOST_ATTEMPTS = 60
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
@@ -82,10 +85,13 @@ _RETURNED.name = "the returned value"
 
 
 class _Again(BaseException):
-    """The state of a loop has turned out to be larger. Nobody else handles it."""
+    """The state of a loop has turned out to be larger. Nobody else handles it.
 
-    def __init__(self, loop: CapturedLoop) -> None:
-        self.loop = loop
+    prepare: is to be called before the loop is recorded from its beginning.
+    """
+
+    def __init__(self, loop: CapturedLoop, prepare: Callable[[], Any] | None = None) -> None:
+        self.loop, self.prepare = loop, prepare
 
 
 class Aliased(CarryTypeError):
@@ -113,8 +119,13 @@ class CapturedLoop:
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
+        self.met: set[int] = set()  # lists that have met at one place
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known of the state yet but the names that hold numbers."""
         self.slots: dict[Any, Slot] = {}
-        self.aliases = LoopAliases(outer)
+        self.aliases = LoopAliases(self.outer)
         self.growing: dict[Any, Contents] = {}
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
@@ -136,6 +147,9 @@ class CapturedLoop:
                     if again.loop is not self:
                         raise
                     self._reset()
+                    if again.prepare is not None:
+                        again.prepare()
+                        self._begin()
                     self.aliases.begin()
             else:
                 raise CarryTypeError(f"the state of {self._place()} does not come to an end")
@@ -143,6 +157,10 @@ class CapturedLoop:
             self._reset()
             raise
         return self._leave(final)
+
+    def again_with(self, prepare: Callable[[], Any]) -> NoReturn:
+        """Record the loop from its beginning, behind what ``prepare`` does in front of it."""
+        raise _Again(self, prepare)
 
     def _place(self) -> str:
         return f"the loop at {function_place(self.body)}"
@@ -206,6 +224,16 @@ class CapturedLoop:
 
     # --- one round ---
 
+    @contextmanager
+    def _is_round_of(self, entries: Journal) -> Iterator[None]:
+        entries.loop, entries.is_round, entries.is_of_trace = self, True, True
+        try:
+            yield
+        except _Again:
+            put_back(entries)
+            entries.clear()
+            raise
+
     def _enter(self, slots: Sequence[Slot], state: list[Any]) -> tuple[Any, Any, Any]:
         values = iter(state)
         position = next(values) if self.rows is not None else None
@@ -227,6 +255,10 @@ class CapturedLoop:
         return held
 
     def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
+        with journal() as entries, self._is_round_of(entries):
+            return self._goes_on(slots, state)
+
+    def _goes_on(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         position, code, _ = self._enter(slots, state)
         goes_on = None if code is None else code == END_CODE
         if self.rows is not None:
@@ -243,7 +275,7 @@ class CapturedLoop:
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         for place in self.growing.values():
             note(place)
-        with journal() as entries:
+        with journal() as entries, self._is_round_of(entries):
             position, code, value = self._enter(slots, state)
             if position is not None:
                 last = max(0, self.rows.length - 1) if isinstance(self.rows.length, int) else CARRIED[1]
@@ -272,7 +304,8 @@ class CapturedLoop:
             with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
                 self._look_for_more(slots, ends, changed, None)
             raise failed
-        self._require_one_name(ends)
+        slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.values())
+        require_one_name(self.places, self.before, ends, slots_and_growing, self._place())
         self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
         appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
@@ -372,13 +405,25 @@ class CapturedLoop:
 
     def _add(self, place: Place, before: Any, end: Any) -> None:
         """One more place whose value is carried."""
+        self._put_together(place, before, end)
         slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
             form = varying(before)
             slot.form = self._widened(place, form, end) or form
 
+    def _put_together(self, place: Place, before: Any, end: Any) -> None:
+        """Lists from before the loop of which a place holds one or the other are put into a table, or must not be changed."""
+        met = meeting(before, end, isinstance(place, Contents))
+        lists = [one for one in met if is_made_before(one, self.outer)]
+        if not set(map(id, lists)) <= self.met:
+            self.met |= set(map(id, lists))
+            self.again_with(lambda: put_together(lists, in_loop=True))
+        for one in lists:
+            self.aliases.note_element(one)
+
     def _ends(self, slot: Slot, end: Any) -> bool:
         """Take down what a round leaves in a slot; whether it has to be carried in another way."""
+        self._put_together(slot.place, self.entered[slot.place.key], end)
         if self._state_differs(slot, self.entered[slot.place.key], end):
             slot.form = None
             return True
@@ -428,28 +473,6 @@ class CapturedLoop:
         for number in range(self.rows.length):
             grown += [stack.element(number) for stack in self.appended[place.key]]
         return grown
-
-    def _require_one_name(self, ends: dict) -> None:
-        """A name may not be bound to a list in a round that is also known by another name, which it would no longer be."""
-        names: dict[int, str] = {}
-        for place in self.places:
-            end = ends[place.key]
-            if isinstance(end, (list, dict, set)) and names.setdefault(id(end), place.name) != place.name:
-                if any(one is not ends[key] for key, one in self.before.items() if ends.get(key) is end):
-                    raise CarryTypeError(
-                        f"{names[id(end)]} and {place.name} are names of one list behind a round of {self._place()}. Fix: give "
-                        "one of them a copy (list(...))"
-                    )
-        holders = [
-            place.holder
-            for place in (*[slot.place for slot in self.slots.values()], *self.growing.values())
-            if isinstance(place, Contents)
-        ]
-        for place in self.places:
-            if any(ends[place.key] is holder for holder in holders) and self.before[place.key] is not ends[place.key]:
-                raise CarryTypeError(
-                    f"{place.name} becomes another name of a list that {self._place()} changes. Fix: give it a copy (list(...))"
-                )
 
     def _require_unaliased(self, place: Place, before: Any) -> None:
         """A round may not change an array in place whose name it then gives to another one, if others see the first."""

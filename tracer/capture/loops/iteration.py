@@ -17,7 +17,7 @@ from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.operands import as_traced
 from ..entries import has_open_keys
-from ..lists.access import item_at, items_of
+from ..lists.access import item_of
 from ..lists.runs import Run, is_open_list, length_of, plus, require_read
 from .stacked_rows import Columns, columns_of
 
@@ -149,10 +149,10 @@ class ListRows(Rows):
 
     @property
     def length(self) -> Any:  # type: ignore[override]
-        return plus(length_of(items_of(self.holder)), -self.first) if self.first else length_of(items_of(self.holder))
+        return plus(length_of(self.holder), -self.first) if self.first else length_of(self.holder)
 
     def element(self, position: Any) -> Any:
-        return item_at(items_of(self.holder), plus(position, self.first) if self.first else position)
+        return item_of(self.holder, plus(position, self.first) if self.first else position)
 
 
 class ListItems:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...recording.array import TracedArray
+from ...recording.errors import CarryTypeError
 from ..forms import Fixed, Form, Number, form_of, is_number, kind_of
-from ..places import Place
+from ..places import Contents, Place
 
 
 class Slot:
@@ -43,3 +45,25 @@ def varying(value: Any) -> Form:
     """The form of a value that loops change: numbers are carried, whatever they are at first."""
     form = form_of(value, as_views=True)
     return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
+
+
+def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: Iterable[Place], where: str) -> None:
+    """A name may not be bound to a list in a round that is also known by another name, which it would no longer be.
+
+    changed: the places whose values the loop carries.
+    """
+    seen: dict[int, str] = {}
+    for place in names:
+        end = ends[place.key]
+        if isinstance(end, (list, dict, set)) and seen.setdefault(id(end), place.name) != place.name:
+            if any(one is not ends[key] for key, one in before.items() if ends.get(key) is end):
+                raise CarryTypeError(
+                    f"{seen[id(end)]} and {place.name} are names of one list behind a round of {where}. Fix: give one of them "
+                    "a copy (list(...))"
+                )
+    holders = [place.holder for place in changed if isinstance(place, Contents)]
+    for place in names:
+        if any(ends[place.key] is holder for holder in holders) and before[place.key] is not ends[place.key]:
+            raise CarryTypeError(
+                f"{place.name} becomes another name of a list that {where} changes. Fix: give it a copy (list(...))"
+            )

@@ -13,13 +13,14 @@ from ..places import Names, journal, local_names, put_back
 Block = Callable[..., Any]
 
 
-def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names) -> Any:
+def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names, is_estimate: bool = False) -> Any:
     """Run this; where it raises, all places hold what they held before."""
     places = local_names(functions, (*names[0], *names[1]))
     before = [(place, place.get()) for place in places]
     program = current_trace().program
     messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
     with journal() as entries:
+        entries.is_round = is_estimate
         try:
             return run()
         except Exception:
@@ -49,7 +50,7 @@ def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Bl
         raise _Dropped
 
     try:
-        attempt(record, functions, names)
+        attempt(record, functions, names, is_estimate=True)
     except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
         return size
     return size

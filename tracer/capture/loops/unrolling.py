@@ -37,6 +37,7 @@ from ..places import (
     UNBOUND,
     Names,
     are_containers_changed,
+    is_round,
     journal,
     local_names,
     note_nonlocal,
@@ -124,7 +125,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
         if count > _MOST_ROUNDS:
             raise
         failure = error
-    current_trace().program.long_loops[code_of(body), count] = False
+    current_trace().program.long_loops[code_of(body), count, is_round()] = False
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
         return _one_by_one(_Rounds(rows), body, orelse, names)
@@ -194,7 +195,7 @@ def _over_choice(iterable: Choice, place: int, body: Block, orelse: Block | None
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again."""
     count = len(rows)
-    decided, key = trace.program.long_loops, (code_of(body), count)
+    decided, key = trace.program.long_loops, (code_of(body), count, is_round())  # rounds of a captured loop know less
     if key not in decided:
         size = _size_of_one(trace, rows, body, names)
         if size == 0:  # of what is known here, which may be traced the next time

@@ -42,13 +42,16 @@ class ArgumentContainers:
         return None if found is None else found[1]
 
     def effects(self) -> Iterator[Effect]:
-        """What is to be done to the caller's containers and arrays. Raises TracerError for one that cannot be changed."""
+        """What is to be done to the caller's arrays and containers, to those first that are in others, which still hold them.
+
+        Raises TracerError for one that cannot be changed.
+        """
         for array, path, before in self._arrays:
             if array.shape != before:
                 if any(other is not array and other.root_storage is array.root_storage for other, *_ in self._arrays):
                     raise TracerError(f"the shape of {path.text}, which is another argument, too, is assigned to: use .reshape")
                 yield "write", Attribute(path, "shape"), array.shape
-        for value, path, before in self._found.values():
+        for value, path, before in reversed(self._found.values()):
             now = _held(value)
             if list(before) == list(now) and all(now[key] is held for key, held in before.items()):
                 continue

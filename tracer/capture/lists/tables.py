@@ -1,0 +1,366 @@
+"""Lists within lists: where the program decides which one of several lists it is, their elements are put into one table.
+
+`grid[k]` with a traced k is then a list that stands for a row at a traced position. What is changed in it is changed in the
+table, so whoever has the row under another name sees that; and `rows[i], rows[k] = rows[k], rows[i]` exchanges positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ....hlo.source_lines import user_location
+from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace, set_current_trace
+from ...recording.errors import CarryTypeError, RecordedAgain
+from ...recording.trace import Trace
+from .. import places
+from ..forms import is_around
+from .elements import ElementType, element_of, element_type, joined_type, joined_types
+from .elements import row_of as row_of_columns
+from .references import Needs, Row, Table, refuse, row_of, tables_in
+from .runs import (
+    Run,
+    guessed,
+    instruction_of,
+    instructions,
+    known_length,
+    length_of,
+    made,
+    number_of,
+    ordered,
+    plus,
+    read,
+    require_capacity,
+    settled,
+    with_capacity,
+)
+
+Instruction = hlo.Instruction
+_LEAST_CAPACITY = 32
+
+
+# --- which lists ---
+
+
+def reference(holder: Sequence[Any], position: Any) -> list[Any] | None:
+    """The list at a position that is in range, as a row; None where the lists have no type in common."""
+    rows = [row_of(item) for item in holder]
+    if None in rows and not _put_into_table(holder):
+        return None
+    rows = [row_of(item) for item in holder]
+    if len({row.table for row in rows}) > 1:
+        return None
+    found = _chosen(position, [row.position for row in rows])
+    return [Row(rows[0].table, found)]
+
+
+def _chosen(position: Any, positions: Sequence[Any]) -> Any:
+    """The one of these at a position."""
+    if all(type(one) is int for one in positions):
+        if list(positions) == list(range(len(positions))):
+            return position
+        column = hlo.constant(np.array(positions, np.int64))
+    else:
+        column = hlo.concatenate(*[hlo.reshape(instruction_of(one), (1,)) for one in positions], dimensions=(0,))
+    return number_of(hlo.reshape(hlo.dynamic_slice(column, instruction_of(position), sizes=(1,)), ()))
+
+
+def _put_into_table(holder: Sequence[Any], in_loop: bool = False) -> bool:
+    """Put the elements of lists into a table; whether that can be."""
+    lists = list({id(item): item for item in holder}.values())
+    copies = current_trace().program.copies
+    if len(lists) < 2 or not all(type(one) is list and row_of(one) is None and id(one) not in copies for one in lists):
+        return False
+    needs = require_trace().program.guessed_bounds.setdefault(f"the rows at {user_location()}", Needs())
+    outer = _where_made(lists)
+    if needs.is_refused or outer is None:
+        return False
+    journals = places.journals_since(lists)
+    loop = next((one.loop for one in journals if one.loop is not None), None)
+    if not places.are_changed(lists, journals) and _is_recorded_in(outer, lists):
+        if journals and not journals[0].is_of_trace:
+            for one in lists:
+                journals[0].add(place := places.Contents(one), place.get)
+        with _recording_in(outer):
+            made = _made(lists, needs, in_loop or any(one.is_round for one in journals))
+        if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one
+            loop.again_with(lambda: None)
+        return made
+    if loop is not None:
+        loop.again_with(lambda: _made_anew(lists, needs, True))
+    return _made_anew(lists, needs, in_loop)
+
+
+def meeting(first: Any, second: Any, are_contents: bool = False) -> list[list[Any]]:
+    """The lists that are at one place of two values, and not one list there; of ``contents`` of lists those in them."""
+    if first is second or type(first) is not type(second):
+        return []
+    if type(first) is list and not are_contents:
+        return [first, second] if row_of(first) is None and row_of(second) is None else []
+    if isinstance(first, dict):
+        return [one for key in first if key in second for one in meeting(first[key], second[key])]
+    if type(first) in (list, tuple) and len(first) == len(second):
+        return [one for pair in zip(first, second) for one in meeting(*pair)]
+    return []
+
+
+def put_together(lists: Sequence[list], in_loop: bool = False) -> bool:
+    """Put lists that meet at one place into a table; whether that can be."""
+    return all(is_made_before(one, current_trace()) for one in lists) and _put_into_table(lists, in_loop)
+
+
+def is_made_before(one: list, trace: Trace) -> bool:
+    """Whether a list is known to have been made in a trace, or around it."""
+    made = trace.program.made_objects.get(id(one))
+    return trace.program.surroundings.containers.path_of(one) is not None if made is None else is_around(made[1], trace)
+
+
+def _where_made(lists: Sequence[list]) -> Trace | None:
+    """The innermost trace in which one of these lists has been made; None where that is not known."""
+    trace = current_trace()
+    found = trace.root
+    for one in lists:
+        made = trace.program.made_objects.get(id(one))
+        if made is None and trace.program.surroundings.containers.path_of(one) is None:
+            return trace if trace is trace.root and not places.is_journaling() else None
+        if made is not None and is_around(found, made[1]):
+            found = made[1]
+    return found
+
+
+def _made_anew(lists: list[list], needs: Needs, in_loop: bool) -> bool:
+    for one in lists:
+        places.note(places.Contents(one))
+    made = _made(lists, needs, in_loop)
+    needs.is_refused |= not made
+    return made
+
+
+def _is_recorded_in(trace: Trace, lists: Iterable[list]) -> bool:
+    """Whether all that lists hold is known to this trace."""
+    leaves = (leaf for one in lists for leaf in _leaves(one))
+    return all(is_around(leaf.root_storage.trace, trace) for leaf in leaves)
+
+
+def _leaves(items: Iterable[Any]) -> Iterable[TracedArray]:
+    for item in items:
+        if isinstance(item, TracedArray):
+            yield item
+        elif type(item) is Run:
+            yield from item.columns
+        elif isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+
+
+@contextmanager
+def _recording_in(trace: Trace) -> Any:
+    """Records meanwhile in a trace around the current one."""
+    inner = current_trace()
+    set_current_trace(trace)
+    try:
+        yield
+    finally:
+        set_current_trace(inner)
+
+
+# --- making one ---
+
+
+def _made(lists: list[list], needs: Needs, in_loop: bool) -> bool:
+    """Make a table of what the lists hold; whether that can be."""
+    inner = [item for one in lists for item in one]
+    if inner and all(type(item) is list for item in inner) and any(row_of(item) is None for item in inner):
+        if not _put_into_table(inner):
+            return False
+    kind = _kind_of(lists, needs, in_loop)
+    if kind is False:
+        return False
+    lengths = [length_of(one) for one in lists]
+    same = lengths[0] if all(type(one) is int and one == lengths[0] for one in lengths) and not needs.grows else None
+    place = None
+    capacity = max([known_length(read(one)) or 0 for one in lists])
+    if same is None:
+        place = f"lists at {user_location()}"
+        capacity = guessed(place, max(_LEAST_CAPACITY, capacity))
+    table = Table(kind, capacity, same, place, needs)
+    if kind is not None:
+        runs = [instructions(with_capacity(ordered(settled(one, kind)), capacity, place)) for one in lists]
+        table.columns = tuple([_array(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), kind.columns)])
+    if same is None:
+        table.lengths = _array(_stacked([instruction_of(one) for one in lengths]), True)
+    table.first_values = tuple([array.storage.instruction for array in table.arrays])
+    for position, one in enumerate(lists):
+        table.before.append((one, list(one)))
+        list.__setitem__(one, slice(None), [Row(table, position)])
+    require_trace().program.tables.append(table)
+    return True
+
+
+def _array(column: Instruction, is_weak: bool) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), column, weak_type=is_weak, is_scalar=False)
+
+
+def _stacked(rows: Sequence[Instruction]) -> Instruction:
+    return hlo.concatenate(*[hlo.reshape(row, (1, *row.shape.dimensions)) for row in rows], dimensions=(0,))
+
+
+def _kind_of(lists: list[list], needs: Needs, in_loop: bool) -> ElementType | bool | None:
+    """The type of the elements of all lists, None where there are none; False where they have none that is a table's.
+
+    Numbers of Python's and NumPy's, and others of several types, become numbers of one type in loops, and nowhere else.
+    """
+    found = needs.kind
+    seen = set()
+    try:
+        for one in lists:
+            for item in read(one):
+                if (plain := type(item)) in (int, float, bool) and plain in seen:
+                    continue
+                seen.add(plain)
+                kind = item.type if type(item) is Run else element_type(item)
+                if any(number is not None and number.shape.rank for number in kind.numbers):
+                    return False
+                both = joined_type(found, kind)
+                if both is None or not in_loop and found is not None and not _is_exact(found, kind):
+                    return False
+                found = both
+    except CarryTypeError:
+        return False
+    return found
+
+
+def _is_exact(first: ElementType, second: ElementType) -> bool:
+    """Whether numbers of both types are of one type."""
+    types = [[number and number.scalar_type for number in kind.numbers] for kind in (first, second)]
+    return types[0] == types[1] and [leaf.constants for leaf in first.leaves] == [leaf.constants for leaf in second.leaves]
+
+
+# --- elements ---
+
+
+def element_at(row: Row, position: Any) -> Any:
+    """The element at a position that is in range."""
+    starts = [instruction_of(row.position), instruction_of(position)]
+
+    def read_from(place: int) -> Instruction:
+        base = row.table.columns[place].instruction(require_trace())
+        sizes = base.shape.dimensions[2:]
+        found = hlo.dynamic_slice(base, *starts, *[hlo.constant(np.int64(0))] * len(sizes), sizes=(1, 1, *sizes))
+        return hlo.reshape(found, sizes)
+
+    def array_of(_: int, instruction: Instruction, number: Any) -> TracedArray:
+        return TracedArray.from_instruction(require_trace(), instruction, number.weak_type, number.is_scalar)
+
+    return element_of(row.table.kind, read_from, array_of)
+
+
+def set_element(row: Row, position: Any, value: Any) -> None:
+    """Put an element to a position that is in range."""
+    _require_type(row.table, joined_types([value]))
+    starts = [instruction_of(row.position), instruction_of(position)]
+    for column, part in zip(row.table.columns, row_of_columns(value, row.table.kind)):
+        _write(column, part, starts)
+
+
+def _write(array: TracedArray, part: Instruction, starts: Sequence[Instruction]) -> None:
+    """Write to an array from a position on."""
+    trace = require_trace()
+    rest = array.ndim - len(starts)
+    base = array.instruction(trace)
+    block = hlo.reshape(part, (*[1] * len(starts), *base.shape.dimensions[len(starts) :][:rest]))
+    array.set_value(hlo.dynamic_update_slice(base, block, *starts, *[hlo.constant(np.int64(0))] * rest))
+
+
+def append(row: Row, value: Any) -> None:
+    """Put an element behind the last one."""
+    table = row.table
+    _require_growing(table)
+    _require_type(table, joined_types([value]))
+    length = length_of([row])
+    longer = plus(length, 1)
+    require_capacity(longer, table.capacity, table.place)
+    starts = [instruction_of(row.position), instruction_of(length)]
+    for column, part in zip(table.columns, row_of_columns(value, table.kind)):
+        _write(column, part, starts)
+    _write(table.lengths, instruction_of(longer), starts[:1])
+
+
+def drop_last(row: Row) -> None:
+    """Take the last element away, where there is one."""
+    _require_growing(row.table)
+    _write(row.table.lengths, instruction_of(plus(length_of([row]), -1)), [instruction_of(row.position)])
+
+
+def store(row: Row, items: Sequence[Any]) -> None:
+    """Give a list other contents."""
+    table = row.table
+    kinds = [item.type if type(item) is Run else element_type(item) for item in read(items)]
+    for kind in kinds:
+        _require_type(table, kind)
+    length = length_of(items)
+    if not (isinstance(length, int) and length == table.length):
+        _require_growing(table)
+        _write(table.lengths, instruction_of(length), [instruction_of(row.position)])
+    if kinds:
+        run = with_capacity(ordered(settled(items, table.kind)), table.capacity, table.place)
+        for column, part in zip(table.columns, instructions(run)):
+            _write(column, part, [instruction_of(row.position)])
+
+
+def _require_type(table: Table, kind: ElementType) -> None:
+    """Raises RecordedAgain where a table cannot hold such elements as it is."""
+    both = joined_type(table.kind, kind)
+    if both is not None and table.kind is not None and _is_exact(both, table.kind):
+        return
+    if both is None:
+        refuse(table)
+    table.needs.kind = both
+    raise RecordedAgain
+
+
+def _require_growing(table: Table) -> None:
+    if table.lengths is None:
+        table.needs.grows = True
+        raise RecordedAgain
+
+
+# --- several rows ---
+
+
+def with_contents(run: Run) -> Run:
+    """The run with what the lists hold that are its elements, in the place of their rows."""
+    (table,) = tables_in(run.form.structure)
+    kind = element_type(read([Row(table, 0)]))
+    if run.form.structure[0] is not list or tables_in(kind.structure):
+        raise NotImplementedError("lists at places that the program decides, which are returned within other lists")
+    trace = require_trace()
+    positions = TracedArray.from_instruction(trace, *instructions(ordered(run)), is_scalar=False)
+    columns = [np.take(array, positions, axis=0, mode="clip").instruction(trace) for array in table.arrays]
+    return made(kind, columns, run.length, run.form.place)
+
+
+def rows_as_array(run: Run) -> Any:
+    """What ``np.array`` makes of the lists that are the elements of a run."""
+    (table,) = tables_in(run.form.structure)
+    if len(table.columns) != 1 or table.length is None or not isinstance(run.length, int):
+        raise NotImplementedError("np.array of lists that are put at places that the program decides")
+    (positions,) = instructions(ordered(run))
+    positions = TracedArray.from_instruction(require_trace(), positions, is_scalar=False)[: run.length]
+    return np.take(table.columns[0][:, : table.length], positions, axis=0, mode="clip")
+
+
+# --- the end ---
+
+
+def put_back_unchanged(trace: Trace) -> None:
+    """What has not been changed is again what it was before it was put into a table."""
+    for table in reversed(trace.program.tables):
+        if table.is_unchanged and all(array.storage.trace is trace.root for array in table.arrays):
+            for one, before in table.before:
+                if (row := row_of(one)) is not None and row.table is table and type(row.position) is int:
+                    list.__setitem__(one, slice(None), before)
