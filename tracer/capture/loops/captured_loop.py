@@ -73,7 +73,7 @@ from ..places import (
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
 from .stacked_rows import Stack, may_be_row, row_form, row_numbers
-from .state import Slot, is_array, of_one_type, require_one_name, varying
+from .state import Slot, is_array, of_one_type, require_one_name, require_unaliased, varying
 
 _MOST_ATTEMPTS = 60
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
@@ -92,10 +92,6 @@ class _Again(BaseException):
 
     def __init__(self, loop: CapturedLoop, prepare: Callable[[], Any] | None = None) -> None:
         self.loop, self.prepare = loop, prepare
-
-
-class Aliased(CarryTypeError):
-    """A name is bound to another array while the one that it held is changed in place."""
 
 
 class CapturedLoop:
@@ -372,7 +368,7 @@ class CapturedLoop:
             else:
                 self._add(place, before, end)
                 if not isinstance(self.slots[place.key].form, View):
-                    self._require_unaliased(place, before)
+                    require_unaliased(place, before, self.copies, self._place())
             missing = True
         self.ended = {}
         for slot in slots:
@@ -432,7 +428,7 @@ class CapturedLoop:
         wider = self._widened(slot.place, slot.form, end)
         if wider is not None:
             if isinstance(slot.form, View):
-                self._require_unaliased(slot.place, slot.initial)
+                require_unaliased(slot.place, slot.initial, self.copies, self._place())
             slot.form = wider
             self.aliases.forget(slot.place.key)
         return wider is not None
@@ -473,18 +469,6 @@ class CapturedLoop:
         for number in range(self.rows.length):
             grown += [stack.element(number) for stack in self.appended[place.key]]
         return grown
-
-    def _require_unaliased(self, place: Place, before: Any) -> None:
-        """A round may not change an array in place whose name it then gives to another one, if others see the first."""
-        trace = current_trace()
-        for array in pytree.flatten(before)[0]:
-            if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
-                if self.copies and array is before and not array.root_storage.is_from_outside:
-                    continue
-                raise Aliased(
-                    f"{place.name} is changed in place, and bound to another array, in a round of {self._place()}. Fix: write "
-                    f"the new values into it ({place.name}[...] = ...)"
-                )
 
     # --- behind the loop ---
 

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ..forms import Fixed, Form, Number, form_of, is_number, kind_of
 from ..places import Contents, Place
+
+
+class Aliased(CarryTypeError):
+    """A name is bound to another array while the one that it held is changed in place."""
 
 
 class Slot:
@@ -66,4 +72,20 @@ def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: 
         if any(ends[place.key] is holder for holder in holders) and before[place.key] is not ends[place.key]:
             raise CarryTypeError(
                 f"{place.name} becomes another name of a list that {where} changes. Fix: give it a copy (list(...))"
+            )
+
+
+def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> None:
+    """A round may not change an array in place whose name it then gives to another one, if others see the first.
+
+    ``copies`` as of `CapturedLoop`. Raises Aliased.
+    """
+    trace = current_trace()
+    for array in pytree.flatten(before)[0]:
+        if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
+            if copies and array is before and not array.root_storage.is_from_outside:
+                continue
+            raise Aliased(
+                f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new values "
+                f"into it ({place.name}[...] = ...)"
             )

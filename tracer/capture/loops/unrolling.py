@@ -43,9 +43,10 @@ from ..places import (
     note_nonlocal,
     own_variables,
 )
-from .captured_loop import Aliased, CapturedLoop, without_continue
+from .captured_loop import CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
+from .state import Aliased
 from .trials import Block, attempt, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.

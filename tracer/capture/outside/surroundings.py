@@ -450,17 +450,16 @@ class Surroundings:
             guard = self.guards.get((path.key, SameValue))
             if guard is None or path.key in self.policy.known or path.key in self.policy.hidden:
                 continue
-            if is_number(guard.value):
-                if isinstance(value, (TracedArray, int, float, complex, np.number)) and not guard.holds(value):
-                    needed.add(path.key)
+            both = is_number(guard.value) and isinstance(value, (TracedArray, int, float, complex, np.number))
+            if both and not guard.holds(value):
+                needed.add(path.key)
         if needed:
             raise HiddenNeeded(needed)
 
     def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
         """The keys of the paths at which these parameters of the program are found; not of those that are arguments."""
         wanted, captures = set(parameters), self.trace.program.captures.values()
-        found = [capture for capture in captures if capture.parameter in wanted and capture.path is not None]
-        return frozenset(capture.path.key for capture in found)
+        return frozenset(one.path.key for one in captures if one.parameter in wanted and one.path is not None)
 
     def place(self, capture: Capture) -> None:
         """An array that was met otherwise than by a path stays the array that it is."""
