@@ -3,18 +3,17 @@
 
 def heappush(heap, item):
     heap.append(item)
-    _rise(heap, 0, len(heap) - 1)
+    _rise(heap, 0, len(heap) - 1, item)
 
 
 def heappop(heap):
     if not heap:
         raise IndexError("index out of range")
-    last = heap.pop()
-    if not heap:
-        return last
     first = heap[0]
-    heap[0] = last
-    _sink(heap, 0)
+    last = heap.pop()
+    if heap:
+        heap[0] = last
+        _sink(heap, 0)
     return first
 
 
@@ -46,9 +45,8 @@ def nlargest(n, iterable, key=None):
     return sorted(iterable, key=key, reverse=True)[: max(0, n)]
 
 
-def _rise(heap, top, place):
-    """Let the element go up as far as it is less than those above it."""
-    item = heap[place]
+def _rise(heap, top, place, item):
+    """Let the element at this place go up as far as it is less than those above it."""
     while place > top:
         above = (place - 1) // 2
         other = heap[above]
@@ -76,4 +74,4 @@ def _sink(heap, top):
         place = below
         below = 2 * place + 1
     heap[place] = item
-    _rise(heap, top, place)
+    _rise(heap, top, place, item)
