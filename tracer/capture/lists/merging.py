@@ -250,7 +250,7 @@ def state_of(
     if kind is None:
         return None
     kind = lasting(kind)
-    run = before[0] if len(before) == 1 and type(before[0]) is Run else None
+    run = before[0] if before and type(before[0]) is Run else None
     ring = any(type(item) is Run and item.form.is_ring for item in (*before, *end))
     length = _common_length(before, end)
     if length is not None:
