@@ -305,6 +305,8 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
 
 def added_in_place(holder: Any, other: Any) -> Any:
     """``holder += other``"""
+    if current_trace() is None:
+        return operator.iadd(holder, other)
     if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
         each(lambda one: added_in_place(one, other), holder)
         return holder
