@@ -86,6 +86,6 @@ def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> Non
             if copies and array is before and not array.root_storage.is_from_outside:
                 continue
             raise Aliased(
-                f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new values "
-                f"into it ({place.name}[...] = ...)"
+                f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new "
+                f"values into it ({place.name}[...] = ...)"
             )

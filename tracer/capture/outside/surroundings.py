@@ -437,9 +437,8 @@ class Surroundings:
                     f"{guard.path.text} is changed while the function is traced, and would not be changed at each call. Change "
                     "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"
                 )
-        for path, before, made in self._sets:
-            if is_open_set(made) or made != before:
-                found.append(("contents", path, made if is_open_set(made) else list(made)))
+        changed = [(path, made) for path, before, made in self._sets if is_open_set(made) or made != before]
+        found += [("contents", path, made if is_open_set(made) else list(made)) for path, made in changed]
         self._check_numbers(found)
         return found
 
