@@ -13,7 +13,6 @@ none run meanwhile, so it need not take the lock: that nobody else holds it is e
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import ctypes.util
 import random
@@ -27,8 +26,11 @@ import numpy as np
 
 from .custom_calls import NativeTarget, register_family
 
-# The names under which programs find where the word is, and call what waits until nobody else holds the lock.
-PLACES_OF_LOCKS, WAIT = "numpy.random.c.places_of_locks", "numpy.random.c.wait"
+# The names under which programs find where the word is, call what waits until nobody else holds the lock, and what lets their
+# next look for interrupts find one.
+PLACES_OF_LOCKS, WAIT, INTERRUPT = (f"numpy.random.c.{name}" for name in ("places_of_locks", "wait", "interrupt"))
+# What waiting tells; an interrupt may end it before it tells anything.
+IS_FREE, IS_OWN = 1, 2
 # The prefix of the names under which programs call NumPy's functions, and one of the C library.
 FUNCTIONS = "numpy.random.c."
 
@@ -148,18 +150,19 @@ def _has_places(generator: Any, bit_generator: np.random.BitGenerator, offset: i
     return True
 
 
-@ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_uint64)
-def _wait(address: int) -> bool:
-    """Wait until nobody holds the lock; true where this thread does."""
-    lock = object_at(address)
-    if getattr(lock, "_is_owned", bool)():
-        return True
+@ctypes.PYFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)
+def _wait(address: int, told: int) -> None:
+    """Wait until nobody holds the lock, or this thread does, and write to the second address which of these it is."""
     try:
+        lock = object_at(address)
+        if getattr(lock, "_is_owned", bool)():
+            ctypes.c_uint8.from_address(told).value = IS_OWN
+            return
         with lock:
-            return False
-    except KeyboardInterrupt:  # for the handler that runs at the program's next look
-        _thread.interrupt_main()
-        return False
+            pass
+        ctypes.c_uint8.from_address(told).value = IS_FREE
+    except KeyboardInterrupt:  # the program sends it again, as nothing is written: here it would come back at once
+        return
 
 
 # --- the functions ---
@@ -185,7 +188,7 @@ def _find(name: str) -> NativeTarget:
         return NativeTarget(name, ctypes.addressof(_places_of_locks), _places_of_locks)
     if name == WAIT:
         return NativeTarget(name, ctypes.cast(_wait, ctypes.c_void_p).value or 0, _wait)
-    found = function(name.removeprefix(FUNCTIONS))
+    found = ctypes.pythonapi.PyErr_SetInterrupt if name == INTERRUPT else function(name.removeprefix(FUNCTIONS))
     return NativeTarget(name, ctypes.cast(found, ctypes.c_void_p).value or 0, found)
 
 

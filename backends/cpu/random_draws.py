@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from ...hlo import Instruction
 from ...hlo.ops.random_calls import Draw, draw_of
-from ...runtime.bit_generators import FUNCTIONS, KINDS_WITH_LOCKS, PLACES_OF_LOCKS, WAIT
+from ...runtime.bit_generators import FUNCTIONS, INTERRUPT, IS_OWN, KINDS_WITH_LOCKS, PLACES_OF_LOCKS, WAIT
 from ...runtime.random_draws import BINOMIAL_BYTES
 from ..llvm.arrays import Array
 from ..llvm.branches import UNLIKELY, chosen, replaced_if
@@ -101,12 +101,17 @@ class _Drawing:
 
     def _waited(self, lock: ir.Value, word: ir.Value) -> list:
         def wait(lock: ir.Value, word: ir.Value) -> ir.Value:
+            place = stack_memory(self.b, 1, 1)
             with while_loop(self.b, [I1(0)], "wait") as loop:
                 (is_own,) = loop.values
                 loop.leave_unless(self.b.and_(self._is_held(word), self.b.not_(is_own)))
                 address = self.b.ptrtoint(lock, I64)
-                own = self._call(WAIT.removeprefix(FUNCTIONS), ir.IntType(8), [address])
-                loop.carry([self.b.icmp_unsigned("!=", own, ir.IntType(8)(0))])
+                self.b.store(ir.IntType(8)(0), place)
+                self._call(WAIT.removeprefix(FUNCTIONS), _VOID, [address, self.b.ptrtoint(place, I64)])
+                told = self.b.load(place, typ=ir.IntType(8))
+                with self.b.if_then(self.b.icmp_unsigned("==", told, ir.IntType(8)(0))):
+                    self._call(INTERRUPT.removeprefix(FUNCTIONS), _VOID, [])
+                loop.carry([self.b.icmp_unsigned("==", told, ir.IntType(8)(IS_OWN))])
             return I1(0)
 
         self.b.call(self.own_function("wait_for_lock", I1, [POINTER, POINTER], wait), [lock, word])

@@ -264,3 +264,17 @@ def test_the_right_hand_side_may_be_one_for_all_matrices():
     a, b = matrices(6, 3, 3), matrices(3, 2)
     np.testing.assert_allclose(jit(lambda a, b: np.linalg.solve(a, b))(a, b), np.linalg.solve(a, b))
     np.testing.assert_allclose(jit(lambda a, b: np.linalg.solve(b, a))(a[..., :2], a[0]), np.linalg.solve(a[0], a[..., :2]))
+
+
+OF_ONE_MATRIX = ["det", "slogdet", "inv", "pinv", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "qr", "cholesky", "cond"]
+
+
+@pytest.mark.parametrize("name", OF_ONE_MATRIX)
+def test_half_precision_is_refused_as_numpy_does(name):
+    with pytest.raises(TypeError, match="array type float16 is unsupported in linalg"):
+        jit(getattr(np.linalg, name))(np.eye(3, dtype=np.float16))
+
+
+def test_cutoffs_for_other_matrices_than_there_are():
+    with pytest.raises(ValueError, match="non-broadcastable output operand"):
+        jit(np.linalg.pinv)(np.ones((2, 3)), np.ones((2, 3)))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import once
+from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from .calls.dispatch import SAYING, TEXT_METHODS, implements
 from .text_streams import TextStream, print_to
@@ -24,7 +25,7 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
     """Prints at every call, what the values are then; to what is the standard output or error then, if it is that now."""
     if type(file) is TextStream:
         return print_to(file, values, sep, end)
-    if isinstance(file, io.StringIO):
+    if isinstance(file, io.StringIO) and id(file) in current_trace().program.made_objects:
         raise TracerError("a StringIO that begins with a text is printed to in a traced function: write to an empty one")
     standard = next((name for name in ("stdout", "stderr") if file is not None and file is getattr(sys, name)), None)
 

@@ -39,10 +39,11 @@ class TextStream:
 def string_io(initial_value: str = "", newline: str | None = "\n") -> Any:
     """One that begins with a text is there to be read from."""
     if initial_value or newline != "\n":
-        return io.StringIO(initial_value, newline)
-    made = TextStream()
+        made: Any = io.StringIO(initial_value, newline)
+    else:
+        made = TextStream()
+        places.note_made(made.parts)
     places.note_made(made)
-    places.note_made(made.parts)
     return made
 
 

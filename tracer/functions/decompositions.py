@@ -17,6 +17,7 @@ from ..recording.dynamic_array import dynamic
 from ..recording.errors import OtherKind
 from ..recording.function_tables import implements
 from ..recording.operands import as_traced, normalize_axis, require
+from .factorizations import require_known_to_lapack
 
 
 def _call(name: str, *operands: Any, sample: Any = None, **keywords: Any) -> Any:
@@ -52,6 +53,8 @@ def call_numpy(
     operands, results = list(arrays), list(described)
     if name.startswith("linalg."):
         matrices = 2 if name in ("linalg.solve", "linalg.lstsq") else 1
+        for one in operands[:matrices]:
+            require_known_to_lapack(one)
         kind = np.result_type(np.float64, *[one.dtype for one in operands[:matrices]])
         operands[:matrices] = [one if one.dtype == kind else one.astype(kind) for one in operands[:matrices]]
         results = [np.empty(np.shape(one), _in_double(one.dtype)) for one in results]
@@ -146,6 +149,8 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     a = as_traced(a)
     if a.ndim < 2:
         raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if 0 in a.shape[-2:]:
+        return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     return from_singular_values(a, rcond, hermitian, rtol)
 
 
@@ -157,6 +162,10 @@ def from_singular_values(a: TracedArray, rcond: Any, hermitian: bool, rtol: Any)
     given = np.maximum(a.shape[-2], a.shape[-1]) * np.finfo(a.dtype).eps if given is None else given
     u, values, vt = np.linalg.svd(np.conjugate(a), full_matrices=False, hermitian=bool(hermitian))
     is_large = values > as_traced(given)[..., np.newaxis] * np.max(values, axis=-1, keepdims=True, initial=0)
+    if is_large.ndim != values.ndim:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {values.shape} doesn't match the broadcast shape {is_large.shape}"
+        )
     inverses = np.where(is_large, 1 / np.where(is_large, values, 1), 0)
     return np.matmul(np.swapaxes(vt, -1, -2), inverses[..., np.newaxis] * np.swapaxes(u, -1, -2))
 
