@@ -301,6 +301,27 @@ def test_errors_of_functions_that_print_are_raised_natively_and_print_once(capsy
 SHARED = np.zeros(3)
 
 
+def test_numbers_outside_may_be_other_objects():
+    factors, third = SimpleNamespace(first=1.5, table={"second": 1000}), 2.5
+
+    @jit
+    def scaled(x):
+        return x * factors.first + factors.table["second"] - third
+
+    x = np.arange(3.0)
+    scaled(x)
+    with no_python():
+        for _ in range(3):
+            factors.first, factors.table["second"], third = float("1.5"), int("1000"), float("2.5")
+            assert scaled(x).tolist() == [997.5, 999.0, 1000.5]
+    for first, second, last in [(1.75, 1000, 2.5), (1.75, 1001, 2.5), (1.75, 1001, 3.5), (1.5, 1000, 2.5)]:
+        factors.first, factors.table["second"], third = first, second, last
+        for _ in range(2):
+            assert scaled(x).tolist() == (x * first + second - last).tolist()
+    factors = SimpleNamespace(first=3.5, table={"second": 7})
+    assert scaled(x).tolist() == [4.5, 8.0, 11.5]
+
+
 def test_calls_with_one_array_under_several_names_are_native():
     def add_both(x, pair):
         x += pair["first"]

@@ -129,6 +129,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
     types, path = around.types, guard.path
     facts = facts_of(guard)
     if facts is not None and types.words_of(facts) is not None and not _may_be_made_anew(guard):
+        if isinstance(guard, outside.SameObject):
+            around.identities[path.key] = guard.value
         return facts
     found = path.read(around.objects)
     if found is MISSING:
@@ -152,6 +154,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
             around.require(path, types.IdentityGuard(value))
         case outside.SameValue(value=value):
             around.require(path, _value_guard(types, value))
+            if facts is not None:
+                around.expect(path, facts, found)
         case outside.SameType(kind=kind):
             around.require(path, types.TypeGuard(kind))
         case outside.SameKeys() if type(found) is dict:

@@ -21,7 +21,7 @@ class NotNative(Exception):
 
 
 class Around:
-    """Collects the places of a native call, and the facts that memory can tell.
+    """Collects the places of a native call.
 
     types: the backend's. slots: the numbers of the data pointers, by the names of leaves and by the keys of paths; changed:
     those of arrays that are changed in place. objects: the arguments that are objects.
@@ -30,7 +30,7 @@ class Around:
     def __init__(self, types: Any, slots: dict[Any, int], changed: set[int], objects: paths.Objects) -> None:
         self.types, self.slots, self.changed, self.objects = types, slots, changed, objects
         self.places: list[dict[str, Any]] = []
-        self.facts: list[tuple[Any, ...]] = []
+        self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
         self._known: dict[tuple, int] = {}  # by the keys of paths
 
@@ -150,6 +150,8 @@ class Around:
         return self._known[path.key]
 
     def _read(self, path: paths.Path) -> int:
+        if path.key in self.identities:
+            return self._add("object", key=self.identities[path.key])
         match path:
             case paths.Argument(name=name):
                 return self.place_of_leaf(name, None)
@@ -204,6 +206,10 @@ class Around:
         if self.places[place].get("guard") is not None:
             place = self._add("place", holder=place)
         self.places[place] |= {"guard": guard, "slot": slot}
+
+    def expect(self, path: paths.Path, facts: list[tuple[Any, ...]], known: Any) -> None:
+        """While the facts hold this object stands at the path; it need not be looked for."""
+        self.places[self.place_of(path)] |= {"facts": facts, "known": known}
 
     def require_same(self, place: int, other: int, differs: bool = False) -> None:
         """The same object has to stand at both places, or not."""

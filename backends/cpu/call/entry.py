@@ -89,9 +89,8 @@ def bind_entry(
     # Another object could come to stand where they did.
     builder.references.extend([*facts, *variables])
     apart = _kept_apart(signature, around)
-    record = builder.entry(
-        signature, kernel, arguments, list(map(builder.place, around)), apart, results, steps, words, variables
-    )
+    places = [builder.place(place, words) for place in around]
+    record = builder.entry(signature, kernel, arguments, places, apart, results, steps, words, variables)
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)

@@ -7,10 +7,12 @@ there. The call holds references to all of it until it is over.
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .call_signature import ArgumentGuard
+from .outside import Fact
 
 # How the object of a place is found.
 SOURCES = (
@@ -65,6 +67,7 @@ class Place:
     guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard
         of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
+    facts, known: as long as memory tells that these facts hold (`outside`), ``known`` is the object, and is not looked for.
     """
 
     source: str
@@ -73,6 +76,8 @@ class Place:
     key: Any = None
     guard: PlaceGuard | None = None
     slot: int | None = None
+    facts: Sequence[Fact] = ()
+    known: Any = None
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
@@ -269,6 +274,26 @@ read:
   %index = field i64 %record, Place_index
   %key = field ptr %record, Place_key
   %holder_at = getelementptr ptr, ptr %places, i64 %holder_number
+  %words = field ptr %record, Place_words
+  %words_end = field ptr %record, Place_words_end
+  %knows_none = icmp eq ptr %words, %words_end
+  br i1 %knows_none, label %look_for, label %compare_word
+compare_word:
+  %word = phi ptr [ %words, %read ], [ %word_after, %next_word ]
+  %word_at = load ptr, ptr %word
+  %expected_at = getelementptr i64, ptr %word, i64 1
+  %expected_word = load i64, ptr %expected_at
+  %found_word = load i64, ptr %word_at
+  %same_word = icmp eq i64 %found_word, %expected_word
+  br i1 %same_word, label %next_word, label %look_for
+next_word:
+  %word_after = getelementptr i64, ptr %word, i64 2
+  %all_words = icmp eq ptr %word_after, %words_end
+  br i1 %all_words, label %known, label %compare_word
+known:
+  %known_object = field ptr %record, Place_known
+  br label %borrowed
+look_for:
   switch i64 %source, label %held [ i64 SOURCE_ARGUMENT, label %argument
                                     i64 SOURCE_OBJECT, label %borrowed
                                     i64 SOURCE_CELL, label %cell
@@ -325,8 +350,8 @@ length:
   %made_length = call ptr %make_integer(i64 %list_length)
   br label %owned
 borrowed:
-  %reference = phi ptr [ %given, %argument ], [ %key, %read ], [ %contents, %cell ], [ %holder, %held ],
-                       [ %an_item, %item ], [ %found_item, %dict_item ]
+  %reference = phi ptr [ %known_object, %known ], [ %given, %argument ], [ %key, %look_for ], [ %contents, %cell ],
+                       [ %holder, %held ], [ %an_item, %item ], [ %found_item, %dict_item ]
   call void @retain(ptr %reference)
   br label %owned
 owned:

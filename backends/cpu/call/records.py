@@ -6,7 +6,7 @@ import ctypes
 import struct
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
 from math import prod
 from typing import Any
@@ -61,6 +61,9 @@ class Place(ctypes.Structure):
         ("holder", c_int64),
         ("index", c_int64),
         ("key", c_void_p),
+        ("words", c_void_p),
+        ("words_end", c_void_p),
+        ("known", c_void_p),
         ("guard", Argument),
     ]
 
@@ -289,11 +292,14 @@ class Builder:
             shape=self.shape(guard.shape),
         )
 
-    def place(self, place: places.Place) -> Place:
-        """The record of a place."""
+    def place(self, place: places.Place, words_of_call: Collection[outside.Word]) -> Place:
+        """The record of a place; the words of the call have been compared before."""
         source = places.SOURCES.index(place.source)
         key = None if place.source in ("argument", "place") else self.object(place.key)
-        return Place(source, place.holder, place.index, key, self.argument(place.guard, None, place.slot))
+        words = [word for word in outside.words_of(place.facts) or () if word not in words_of_call]
+        self.references.extend(place.facts)
+        words_at, known, guard = self._pairs(words), self.object(place.known), self.argument(place.guard, None, place.slot)
+        return Place(source, place.holder, place.index, key, words_at, words_at + 16 * len(words), known, guard)
 
     def result(self, result: ResultSpec, allocate: int) -> Result:
         """The record of a result; allocate is the address of the function for arrays."""

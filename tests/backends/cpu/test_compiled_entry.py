@@ -476,6 +476,32 @@ def test_places(name):
     assert (sys.getrefcount(HOLDER), sys.getrefcount(value)) == before
 
 
+@native
+def test_places_that_are_known_while_facts_hold():
+    one, equal, other = float("2.5"), float("2.5"), float("3.5")
+    namespace = {"before": None, "name": one}
+    around = [
+        Place("object", key=namespace),
+        Place("dict item", 0, key="name", guard=ValueGuard(2.5), facts=[("item", namespace, "name", one)], known=one),
+    ]
+    f = function(CallSignature((), result_structure="steps"), SUCCESS, around=around, steps=[Step("place", 1)])
+    before = sys.getrefcount(one)
+    for _ in range(10):
+        f()
+    assert sys.getrefcount(one) == before
+    for value in (equal, one):
+        namespace["name"] = value
+        assert f() is value
+    namespace["name"] = other
+    assert f() == "missed"
+    namespace.update({f"name{number}": number for number in range(100)}, name=equal)  # in another table
+    assert f() is equal
+    del namespace["name"]
+    assert f() == "missed"
+    namespace["name"] = one
+    assert f() is one
+
+
 def made(default=2):
     def function(x=default):
         return x
