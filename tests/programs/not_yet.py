@@ -10,7 +10,6 @@ NOT_YET = {
     "genomes.diversity_of_sites": "error: TracerError: a list is changed that is one of several, o...",
     "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
-    "number_theory.trial_division": "type: the result[1] is int64 instead of int",
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "randomness.deal_cards": "error: TypeError: host_call: a result is described by what has...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",

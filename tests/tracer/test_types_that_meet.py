@@ -86,9 +86,38 @@ def power(x, n):
     return float(x[0]) ** 0.5, n
 
 
+def arithmetic(x, n):
+    a, b = (1 if x[0] > 0 else x[1]), (n if n > 3 else 0.5)
+    return a + 1, 2 - a, a * x[1], -a, abs(a), a + a, a + b, a * b - 1, a > 0, a == b, a + np.float32(1), (a - b) * 2 + n
+
+
+def sum_of_numbers(x, n):
+    total = 0
+    for i in range(300):
+        total += (1 if x[i % 3] > 1 else 0.5) * 2
+    return total, sum([n, 1 if n > 3 else 2.0, 3])
+
+
+def is_close(value, n):
+    if n < 3:
+        return value > 1
+    k = 0
+    while k * k < n:
+        if abs(value * k - n) < 0.5 or (value + k) * (value - k) > n:
+            return True
+        k += 1
+    return False
+
+
+def results_of_calls_that_are_alike(x, n):
+    flags = [is_close(value, n) for value in x] + [is_close(x[0], n + 1), is_close(x[1], n - 1)]
+    return flags, sum(flags), flags[3] + 0
+
+
 FUNCTIONS = [
     conditional_expressions, and_or_not, greatest_and_least, early_returns, names_and_containers, best_so_far,
     changed_in_each_round, perhaps_no_round, of_an_exception, three_types, asked_for, in_a_comprehension, power,
+    arithmetic, sum_of_numbers, results_of_calls_that_are_alike,
 ]  # fmt: skip
 
 

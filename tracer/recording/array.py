@@ -8,7 +8,7 @@ sees the new value, as aliasing does in NumPy.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, call_ufunc_method, not_implemented
 from .known_values import known_value
 from .operators import Operators
+from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
 
 Instruction = hlo.Instruction
@@ -59,7 +60,7 @@ class TracedArray(ArrayMethods, Operators):
     of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
     ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place. ``unusual_strides`` are counted in
     elements, and None where the array lies in row-major order. ``exact`` is the `Choice` of a number whose type the program
-    decides; computations take it for one of the type that all of these have in common.
+    decides; other computations than `several_types` take it for one of the type that these have in common.
     """
 
     __slots__ = (
@@ -401,6 +402,10 @@ class TracedArray(ArrayMethods, Operators):
         return isinstance(operand, _OPERANDS) and not getattr(type(operand), "is_dynamic", False)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        found = self._operate(ufunc, operands)
+        return with_types(found, self._operate, ufunc, operands) if any(map(is_of_several_types, operands)) else found
+
+    def _operate(self, ufunc: np.ufunc, operands: Sequence) -> Any:
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
         if all([_is_weak(operand) for operand in operands]):
             return PYTHON_OPERATORS[ufunc](ufunc, *operands)
@@ -410,13 +415,9 @@ class TracedArray(ArrayMethods, Operators):
             return found
         if ufunc is np.power:
             ufunc, operands = _simple_power(*operands) or (ufunc, operands)
-        elif (
-            ufunc is np.multiply
-            and self.weak_type
-            and not self.shape
-            and isinstance(operands[operands[0] is self], (list, tuple))
-        ):
-            return operands[operands[0] is self] * operator.index(self)  # Python's: a sequence, repeated
+        elif ufunc is np.multiply and self.weak_type and not self.shape:
+            if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
+                return sequence * operator.index(self)  # Python's: a sequence, repeated
         return METHODS[np.ufunc.__call__](ufunc, operands)
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
@@ -483,14 +484,8 @@ def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
     kind = base.element_type.kind
     if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
         return np.square, (base,)
-    if kind in ("float", "complex"):
-        if exponent == 0.5:
-            return np.sqrt, (base,)
-        if exponent == 1:
-            return np.positive, (base,)
-        if exponent == -1:
-            return np.reciprocal, (base,)
-    return None
+    ufunc = {0.5: np.sqrt, 1: np.positive, -1: np.reciprocal}.get(exponent)
+    return (ufunc, (base,)) if ufunc is not None and kind in ("float", "complex") else None
 
 
 def as_index(value: Any, purpose: str) -> int:

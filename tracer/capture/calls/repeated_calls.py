@@ -24,6 +24,7 @@ from ...recording.intervals import Interval, interval_of, is_traced_integer, not
 from ...recording.program import ErrorMessage, Program
 from ...recording.trace import Storage, Trace, identifier
 from ..branches import last_test
+from ..choices import Choice
 from ..places import note_all_made
 from ..raising import is_inside_try
 from .call_forms import CallForm, NotAlike, constant_form, form_of_call
@@ -144,11 +145,12 @@ def _kinds(messages: Sequence[ErrorMessage]) -> set[tuple]:
 
 
 class _Array(NamedTuple):
-    """A leaf of the result that the computation returns."""
+    """A leaf of the result that the computation returns; ``exact`` has those of what it is besides."""
 
     index: int
     leaf: TracedArray
     interval: Interval | None
+    exact: list[Any] | None
 
 
 class _Argument(NamedTuple):
@@ -241,6 +243,9 @@ class RecordedCall:
             array.unusual_strides = leaf.leaf.unusual_strides
             if leaf.interval is not None:
                 note_interval(trace, array, leaf.interval)
+            if leaf.exact is not None:
+                number, *values = [self._returned(trace, one, form, results, made) for one in leaf.exact]
+                array.exact = Choice(number, values)
         return made[leaf.index]
 
     def _renumbered(self, trace: Trace, flag: hlo.Instruction) -> hlo.Instruction:
@@ -276,7 +281,9 @@ def _leaf(inner: Trace, leaf: Any, handles: list[TracedArray], arrays: dict[int,
         if storage.trace is not inner or storage.may_be_another or leaf.known_value is not None:
             raise NotAlike
         interval = interval_of(inner, leaf) if is_traced_integer(leaf) else None
-        known = arrays[id(storage)] = _Array(len(arrays), leaf, interval)
+        types = () if leaf.exact is None else (leaf.exact.number, *leaf.exact.values)
+        exact = [_leaf(inner, one, handles, arrays) for one in types] or None
+        known = arrays[id(storage)] = _Array(len(arrays), leaf, interval, exact)
     if known.leaf is not leaf:  # two views of one array
         raise NotAlike
     return known
