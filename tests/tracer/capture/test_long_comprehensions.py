@@ -181,3 +181,62 @@ def appended_pairs(x):
 def test_what_a_long_loop_appends(program):
     x = np.random.default_rng(3).uniform(0.1, 9.0, 300)
     same(program(x), jit(program)(x))
+
+
+def left_out_at_first(x):
+    return [i for i in range(len(x)) if i > 10 and x[i] > 4]
+
+
+def pairs_behind(x):
+    return [(a, b) for a in range(len(x)) for b in range(len(x)) if a > 2 and b > a and x[a] < x[b]]
+
+
+def inner_behind(x):
+    return [(a, b) for a in range(len(x)) if x[a] < 4 for b in range(len(x)) if b > 3 and x[a] < x[b]]
+
+
+def taken_at_first(x):
+    return [i for i in range(len(x)) if i < 2 or x[i] > 4]
+
+
+def the_last_alone(x):
+    return [x[i] for i in range(len(x)) if i < 2 or i == len(x) - 1 and x[i] > 4]
+
+
+def entries_behind(x):
+    return {a: x[a] for a in range(len(x)) if a > 2 and x[a] < 4}
+
+
+def summed_behind(x):
+    return sum(x[a] for a in range(len(x)) if a > 2 and x[a] < 4)
+
+
+def texts_behind(x):
+    return [f"row {i}" for i in range(len(x)) if i > 10 and x[i] > 4]
+
+
+def known_alone(x):
+    return [x[i] for i in range(len(x)) if i % 7 == 3]
+
+
+BEHIND = [
+    left_out_at_first, pairs_behind, inner_behind, taken_at_first, the_last_alone, entries_behind, summed_behind, texts_behind,
+    known_alone,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 9, 14])
+@pytest.mark.parametrize("program", BEHIND)
+def test_tests_that_are_known_of_the_first_elements(program, count):
+    function = jit(program)
+    for seed in (1, 2, 3):
+        x = np.random.default_rng(seed).uniform(0.1, 9.0, count)
+        same(program(x), function(x))
+
+
+@pytest.mark.parametrize("program", [left_out_at_first, pairs_behind, inner_behind, taken_at_first, summed_behind])
+def test_what_such_tests_record_does_not_depend_on_the_number_of_elements(program):
+    def size(count):
+        return sum(len(made.instructions) for made in jit(program).lower(np.linspace(0.1, 9.0, count)).module.computations())
+
+    assert size(200) <= size(40) + 10

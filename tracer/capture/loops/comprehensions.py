@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from types import FunctionType
 from typing import Any
@@ -27,6 +27,8 @@ from .unrolling import LARGEST_UNROLLED, code_of, for_, over_long
 
 # So few values are made one by one, however long that takes.
 _FEWEST_ROUNDS = 4
+# So few elements are tested one by one, where the first of them are known to be left out or not.
+_FEWEST_TESTED = 8
 
 
 class Loop:
@@ -38,6 +40,7 @@ class Loop:
     def __init__(self, iterable: Any, pattern: Any, test: Callable | None, function: Callable, is_outer: bool = False) -> None:
         self.iterable, self.pattern, self.test, self.function = iterable, pattern, test, function
         self.is_outer = is_outer
+        self.first_open: int | None = None  # the first of the elements on which the program decides, where that is asked for
 
     def push(self, take: Callable[[Any], Any]) -> None:
         """Call the function with each value, until it returns something true."""
@@ -69,7 +72,7 @@ class Loop:
 
         if isinstance(self.function, FunctionType):
             body.__wrapped__ = self.function
-        if self._is_long():
+        if self._is_long() or self._opens_late():
             over_long(rows_of(self.iterable), body, None, NO_NAMES)
         else:
             for_(self.iterable, body, None, NO_NAMES)
@@ -95,21 +98,40 @@ class Loop:
             begin = list(islice(self.iterable, 2))
             self.iterable = places.note_iterator(chain(begin, self.iterable))
         else:
-            begin = _first_of(self.iterable if rows is None else rows)
-        return any(map(self._decides, begin))
+            begin = _elements(self.iterable if rows is None else rows)
+        return self._decides(begin)
 
-    def _decides(self, item: Any) -> bool:
+    def _decides(self, items: Iterable[Any]) -> bool:
+        """Whether the program does on one of the elements: the first ones may be known where those behind them are not."""
         found = False
 
         def probe() -> None:
             nonlocal found
-            given = _unpacked(item, self.pattern)
-            if self.test is not None:
-                found = truth(condition(self.test(*given))) is None
-            found = found or self.is_outer and self.function(*given).is_captured()
+            for number, item in enumerate(items):
+                given = _unpacked(item, self.pattern)
+                holds = True if self.test is None else truth(condition(self.test(*given)))
+                found = holds is None
+                if not found and holds and self.is_outer:
+                    inner = self.function(*given)
+                    found = inner.is_captured() if number < 2 else inner.is_open()
+                if found:
+                    self.first_open = number
+                    return
 
         size_of_a_round(current_trace(), probe, (self.function,), NO_NAMES)
         return found
+
+    def _opens_late(self) -> bool:
+        """Whether the program decides on elements behind the first, of a known number that is not small.
+
+        What the first round records says nothing about those.
+        """
+        rows = rows_of(self.iterable)
+        if rows is None or not isinstance(rows.length, int) or rows.length <= _FEWEST_TESTED:
+            return False
+        if self.first_open is None:
+            self.is_open()
+        return bool(self.first_open)
 
     def _is_long(self) -> bool:
         """Whether the values are a known number, take long to record one by one, and may be rows of arrays."""
@@ -146,11 +168,10 @@ def _may_be_rows(value: Any) -> bool:
     return are_own and len(set(storages)) == len(storages)
 
 
-def _first_of(iterable: Any) -> list[Any]:
-    """Up to two elements: the first may be known where the others are not."""
+def _elements(iterable: Any) -> Iterable[Any]:
     if isinstance(iterable, Rows):
-        return [iterable.element(position) for position in range(min(2, len(iterable)))]
-    return list(islice(iterable, 2)) if isinstance(iterable, Collection) else []
+        return map(iterable.element, range(len(iterable)))
+    return iterable if isinstance(iterable, Collection) else ()
 
 
 def _unpacked(item: Any, pattern: Any) -> list[Any]:
