@@ -12,7 +12,7 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
-from ..lists.access import equal_rows, gathered
+from ..lists.access import equal_rows, pulled_forward
 from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of, row_of
 from ..lists.runs import (
     Run,
@@ -213,4 +213,4 @@ def without_row(run: Run, place: Instruction, is_there: Instruction | None = Non
     """The entries but for the one in a row, if it is there."""
     less = hlo.constant(np.int64(1)) if is_there is None else hlo.convert(is_there, hlo.S64)
     length = number_of(hlo.subtract(instruction_of(run.length), less))
-    return [gathered(run, lambda rows: hlo.add(rows, hlo.convert(hlo.ge(rows, hlo.full_like(rows, place)), hlo.S64)), length)]
+    return [pulled_forward(run, place, length)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import hlo
+from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
@@ -259,6 +260,38 @@ def gathered(run: Run, position_of: Any, length: Any) -> Run:
     return made(run.type, columns, length, run.form.place)
 
 
+def pushed_back(run: Run, place: Instruction, length: Any) -> Run:
+    """The run with the elements from a position on one place further back."""
+    run, first = ordered(run), number_of(place)
+    return _moved_by_one(run, number_of(instruction_of(run.length)), lambda row: row > first, -1, length)
+
+
+def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
+    """The run with the elements behind a position one place further in front."""
+    run, last = ordered(run), plus(run.length, -1)
+    return _moved_by_one(run, number_of(place), lambda row: row < last, 1, length)
+
+
+def _moved_by_one(run: Run, first: TracedArray, goes_on: Callable[[TracedArray], Any], step: int, length: Any) -> Run:
+    """From a row on, for as long as it goes on, each holds what the next one held."""
+    trace, kind = require_trace(), run.type
+
+    def move(state: tuple[TracedArray, list[TracedArray]]) -> tuple[TracedArray, list[TracedArray]]:
+        row, columns = state
+        trace = require_trace()
+        place, moved = row.instruction(trace), []
+        for column in columns:
+            base = column.instruction(trace)
+            rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
+            taken = hlo.dynamic_slice(base, hlo.add(place, step), *rest, sizes=(1, *base.shape.dimensions[1:]))
+            moved.append(TracedArray.from_instruction(trace, hlo.dynamic_update_slice(base, taken, place, *rest), is_scalar=False))
+        return row + step, moved
+
+    columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
+    _, columns = while_loop(lambda state: goes_on(state[0]), move, (first, columns))
+    return made(kind, [column.instruction(trace) for column in columns], length, run.form.place)
+
+
 def without(items: Sequence[Any], position: Any) -> list[Any]:
     """The list without the element at a position that is in range."""
     run = settled(items)
@@ -266,7 +299,7 @@ def without(items: Sequence[Any], position: Any) -> list[Any]:
     if isinstance(position, int) and position == 0:
         return [moved(run, hlo.constant(np.int64(1)), less)]
     place = instruction_of(position)
-    return [gathered(run, lambda rows: hlo.add(rows, hlo.convert(hlo.ge(rows, hlo.full_like(rows, place)), hlo.S64)), less)]
+    return [pulled_forward(run, place, less)]
 
 
 # --- comparisons ---

@@ -16,10 +16,10 @@ from .access import (
     change,
     fail_where,
     first_match,
-    gathered,
     items_of,
     matches,
     moved,
+    pushed_back,
     row_at,
     sliced,
     without,
@@ -98,10 +98,7 @@ def insert(holder: list, index: Any, value: Any) -> None:
     place, length = instruction_of(index), instruction_of(run.length)
     place = hlo.select(hlo.lt(place, 0), hlo.maximum(hlo.add(place, length), hlo.constant(np.int64(0))), place)
     place = hlo.minimum(place, length)
-    wider = gathered(
-        run, lambda rows: hlo.subtract(rows, hlo.convert(hlo.gt(rows, hlo.full_like(rows, place)), hlo.S64)), longer
-    )
-    change(holder, [set_row(wider, place, value)])
+    change(holder, [set_row(pushed_back(run, place, longer), place, value)])
 
 
 @method("remove")
