@@ -147,7 +147,7 @@ class JittedFunctionBase:
             with beginning.repeating():
                 found = self._traced_function(*args, **kwargs)
         if behind_changes.is_sure:
-            raise behind_changes.error
+            raise behind_changes.make_error()
         return found
 
     def run_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any], turned: frozenset[str] = frozenset()) -> Any:
@@ -363,8 +363,9 @@ class JittedFunctionBase:
             call = self._reader.call(args, kwargs)
             form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
         except RaisedBehindChanges as raised:
-            keep_frames_of_users(raised.error)
-            raise raised.error from None
+            error = raised.make_error()
+            keep_frames_of_users(error)
+            raise error from None
         except BaseException as error:
             keep_frames_of_users(error)
             raise

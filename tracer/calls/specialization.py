@@ -132,17 +132,19 @@ class Specialization:
         except Exception as error:
             if not self.changes_anything:
                 raise
-            raise RaisedBehindChanges(error, beginning=beginning) from None
+            raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
         if self._single:
             return results[0]
         if self._is_tuple:
             return results
         if recording.error_messages and (code := int(results[-1])):
+            kind, *_ = recording.error_messages[number_and_value(code)[0] - 1]
+            is_stale = isinstance(kind, type) and issubclass(kind, StaleCapture)
+            if kind is LeftToPython or self.changes_anything and not is_stale:
+                raise RaisedBehindChanges(lambda: self.error(code), beginning=beginning)
             error = self.error(code)
-            if isinstance(error, StaleCapture):
+            if is_stale:
                 error.beginning = beginning
-            elif self.changes_anything or isinstance(error, LeftToPython):
-                raise RaisedBehindChanges(error, beginning=beginning)
             raise error
         count = recording.result_count
         for index in recording.mutated:
@@ -196,7 +198,7 @@ class Specialization:
         recording = self.recording
         changed = [values[index] for index in recording.mutated] + [captured[index] for index in recording.mutated_captures]
         if not all([array.flags.writeable for array in changed]):
-            raise RaisedBehindChanges(ValueError("assignment destination is read-only"))
+            raise RaisedBehindChanges(lambda: ValueError("assignment destination is read-only"))
 
     def captured_arrays(self, objects: Objects) -> list[Any]:
         """The arrays and numbers from outside, as they are now."""

@@ -116,8 +116,9 @@ class Compiled(Stage):
         try:
             return self._specialization(values, objects)
         except RaisedBehindChanges as raised:
-            keep_frames_of_users(raised.error)
-            raise raised.error from None
+            error = raised.make_error()
+            keep_frames_of_users(error)
+            raise error from None
         except BaseException as error:
             keep_frames_of_users(error)
             raise

@@ -237,7 +237,7 @@ def _record(
             is_users = is_raised_by_user(error)
             if not is_users or not any(map(is_open, (error.args, vars(error)))):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
-                    raise RaisedBehindChanges(error, is_sure=True) from None
+                    raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None
                 if not is_users or not trace.program.error_messages:
                     raise
             # It is raised when the program runs, made of values, or behind others.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...hlo.source_lines import user_location
@@ -90,15 +91,15 @@ class OtherKind(StaleCapture):
 
 
 class RaisedBehindChanges(Exception):
-    """A call raises ``error`` behind changes of arguments or of what is outside, none of which has happened yet.
+    """A call raises what ``make_error`` makes behind changes of arguments, or of what is outside, that have not happened yet.
 
     It ``is_sure`` where each call does; what a program computes is rounded otherwise than by Python. ``beginning`` knows what
     the program has done besides (`tracer.calls.again`).
     """
 
-    def __init__(self, error: Exception, is_sure: bool = False, beginning: Any = None) -> None:
+    def __init__(self, make_error: Callable[[], BaseException], is_sure: bool = False, beginning: Any = None) -> None:
         super().__init__()
-        self.error, self.is_sure, self.beginning = error, is_sure, beginning
+        self.make_error, self.is_sure, self.beginning = make_error, is_sure, beginning
 
 
 class LeftToPython(Exception):

@@ -274,22 +274,23 @@ def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
 
 def _moved_by_one(run: Run, first: TracedArray, goes_on: Callable[[TracedArray], Any], step: int, length: Any) -> Run:
     """From a row on, for as long as it goes on, each holds what the next one held."""
-    trace, kind = require_trace(), run.type
+    trace = require_trace()
 
     def move(state: tuple[TracedArray, list[TracedArray]]) -> tuple[TracedArray, list[TracedArray]]:
         row, columns = state
         trace = require_trace()
-        place, moved = row.instruction(trace), []
+        place, after = row.instruction(trace), []
         for column in columns:
             base = column.instruction(trace)
             rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
             taken = hlo.dynamic_slice(base, hlo.add(place, step), *rest, sizes=(1, *base.shape.dimensions[1:]))
-            moved.append(TracedArray.from_instruction(trace, hlo.dynamic_update_slice(base, taken, place, *rest), is_scalar=False))
-        return row + step, moved
+            moved = hlo.dynamic_update_slice(base, taken, place, *rest)
+            after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
+        return row + step, after
 
     columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
     _, columns = while_loop(lambda state: goes_on(state[0]), move, (first, columns))
-    return made(kind, [column.instruction(trace) for column in columns], length, run.form.place)
+    return made(run.type, [column.instruction(trace) for column in columns], length, run.form.place)
 
 
 def without(items: Sequence[Any], position: Any) -> list[Any]:
