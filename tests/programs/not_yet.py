@@ -11,7 +11,6 @@ NOT_YET = {
     "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
-    "randomness.deal_cards": "error: TypeError: host_call: a result is described by what has...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
     "tables.sensor_log": "error: TracerError: a list is changed that is one of several, o...",

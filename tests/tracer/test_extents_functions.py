@@ -63,8 +63,18 @@ OF_LINES = {
     "cov": lambda y: (np.cov(y), np.cov(y, y * y), np.corrcoef(y, np.sqrt(y)), np.cov(np.stack([y, y**2]), bias=True)),
     "norm": lambda y: [np.linalg.norm(y, ord) for ord in (None, 1, 2, 3, np.inf, 0)] + [np.linalg.norm(np.outer(y, y), axis=1)],
     "equal": lambda y: (np.array_equal(y, y + 0), np.array_equal(y, y[1:]), np.array_equal(y, [1.0, 2]), np.allclose(y, y + 1)),
+    "equivalent": lambda y: (
+        np.array_equiv(y, y + 0),
+        np.array_equiv(y, y[1:]),
+        np.array_equiv(y, y[:1]),
+        np.array_equiv(y[:1], y * 0 + y[0]),
+        np.array_equiv(y, 2.0),
+        np.array_equiv(y, y[y > 99]),
+        np.array_equiv(y[:1], y[y > 99]),
+    ),
     "take": lambda y: (np.take(y, [0, 1]), y.take([1, 0, 1]), np.take(np.arange(9.0), y.astype(int))),
     "delete": lambda y: (np.delete(y, 1), np.delete(y, np.argmax(y)), np.delete(y, [0, 1]), np.append(y, [1.0, 2])),
+    "delete what is found": lambda y: (np.delete(y, np.where(y > 2)), np.delete(TABLE[0], np.nonzero(TABLE[0] > y[0]))),
     "fill": lambda y: (np.float32(y), np.int64(y), np.empty_like(y) * 0, np.full(y.shape, 2)),
 }
 

@@ -299,9 +299,25 @@ def test_a_list_outside_is_shuffled():
     assert_same(found[1], found[0])
 
 
-def test_lists_of_texts_are_not_shuffled():
+def test_texts_from_outside_are_shuffled():
+    deck = list("abcde")
+
+    def cut(x):
+        np.random.shuffle(deck)
+        return deck[:3], "".join(deck), "a" if deck[0] == "b" else deck[1], x * np.random.rand()
+
+    jitted, found = jit(cut), []
+    for function in (cut, jitted):
+        deck[:] = "abcde"
+        np.random.seed(3)
+        found.append([function(2.0), function(3.0), list(deck)])
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("elements", [["a", 1], ["a", None], list(map(str, range(65)))])
+def test_lists_of_several_kinds_are_not_shuffled(elements):
     with pytest.raises(TracerError, match="numbers of one type"):
-        jit(lambda: random.shuffle(["a", "b"]))()
+        jit(lambda: random.shuffle(list(elements)))()
 
 
 def test_generators_without_a_seed():

@@ -120,6 +120,10 @@ OF_PYTHON = {
     "choice": lambda g, t: (
         g.choice([1, 2, 5]), g.choice((1.5, 2.5)), g.choice(range(3, 30, 4)), g.choice(PARTS), g.choice(MATRIX), g.choice([7]),
     ),
+    "choice of a text": lambda g, t: (
+        g.choice("abc"), g.choice(["up", "down", None]), g.choice(["only"]), g.choice((b"x", b"yy")), g.random(),
+        sum([{"a": t, "b": 1}[g.choice("ab")] for _ in range(40)]), [g.choice("hello") for _ in range(3)],
+    ),
     "by way of Python": lambda g, t: (
         g.gauss(0, 1), g.random(), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2), g.random(),
     ),

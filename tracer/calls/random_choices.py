@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import CHOICES
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced, require, shape_of
 from .random_draws import (
@@ -78,6 +79,7 @@ def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype,
 # --- orders ---
 
 _MOST_ELEMENTS = 1000  # of a list: each is a value of its own
+_MOST_TEXTS = 64  # each of which may be at each place
 
 
 def _order(source: Source, count: int) -> TracedArray:
@@ -94,7 +96,12 @@ def _axis(source: Source, array: TracedArray, axis: Any) -> int:
 
 
 def shuffle_list(source: Source, values: list) -> None:
-    """Put numbers of one type into a random order; no others."""
+    """Put numbers of one type, or a few texts, into a random order; no others."""
+    if 1 < len(values) <= _MOST_TEXTS and all([type(one) in (str, bytes) for one in values]):
+        order, texts = _order(source, len(values)), tuple(values)
+        numbers = [order[place].instruction(require_trace()) for place in range(len(values))]
+        values[:] = [CHOICES[0](_number(one, len(values)), texts) for one in numbers]
+        return
     kinds = set(map(_kind_of_element, values))
     if len(kinds) > 1 or len(values) > _MOST_ELEMENTS:
         raise not_drawn()
@@ -105,6 +112,13 @@ def shuffle_list(source: Source, values: list) -> None:
     shuffled = np.take(as_traced(list(values), np.dtype(dtype)), _order(source, len(values)), 0, mode="clip")
     elements = [shuffled[place].instruction(trace) for place in range(len(values))]
     values[:] = [TracedArray.from_instruction(trace, element, is_python, True) for element in elements]
+
+
+def _number(position: hlo.Instruction, count: int) -> TracedArray:
+    """One of the numbers from 0 on, as Python's."""
+    made = TracedArray.from_instruction(require_trace(), position, weak_type=True)
+    note_interval(require_trace(), made, (0, count - 1))
+    return made
 
 
 def _kind_of_element(value: Any) -> tuple[Any, bool]:

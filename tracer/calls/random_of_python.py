@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import CHOICES
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .random_choices import shuffle_list
@@ -15,6 +16,8 @@ from .random_draws import RANDOM, Form, Source, known_integer, methods, not_draw
 
 _ONE = Form((), True)
 _UP_TO = 2**62  # integers beyond are drawn by Python
+_CONSTANTS = frozenset({str, bytes, type(None)})
+_MOST_VALUES = 64  # what is done with one of several is done with each of them
 
 
 @methods("random", RANDOM)
@@ -79,7 +82,10 @@ def choice(source, seq):
     is_array = isinstance(seq, (TracedArray, np.ndarray))
     if is_array and seq.ndim and not getattr(seq, "is_dynamic", False) and len(seq):
         return np.take(as_traced(parameter(seq, "biufc")), _below(source, len(seq)), 0, mode="clip")
-    kinds = {type(one) for one in seq} if isinstance(seq, (list, tuple)) else set()
+    kinds = {type(one) for one in seq} if isinstance(seq, (list, tuple, str)) else set()
+    if kinds and kinds <= _CONSTANTS and len(seq) <= _MOST_VALUES:
+        position = _below(source, len(seq))
+        return CHOICES[0](position, seq) if len(seq) > 1 else seq[0]
     if kinds not in ({int}, {float}) or kinds == {int} and not -_UP_TO <= min(seq) <= max(seq) <= _UP_TO:
         raise not_drawn()
     found = as_traced(np.array(seq))[_below(source, len(seq))]

@@ -12,6 +12,7 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.function_tables import CHOICES
 from ..recording.makers import Source, register_maker, register_writer
 
 
@@ -46,6 +47,9 @@ class Choice:
 
     def __repr__(self) -> str:
         return f"one of {', '.join(map(repr, self.values))}"
+
+
+CHOICES.append(Choice)
 
 
 def _maybe_of(absent: Any, parts: Sequence[Any]) -> Any:

@@ -197,6 +197,11 @@ def put(a, ind, v, mode="raise"):
 def array_equiv(a1, a2):
     """As `np.array_equal`, of arrays of equal numbers of dimensions."""
     a1, a2 = as_array(a1), as_array(a2)
+    if a1.ndim == a2.ndim == 1:  # one that has one element is compared with all of the other one
+        found = np.array_equal(a1, a2)
+        for one, other in ((a1, a2), (a2, a1)):
+            found = found | ((one.shape[0] == 1) & np.all(np.equal(other, one[:1].sum())))
+        return python_bool(found)
     if a1.ndim == a2.ndim:
         return np.array_equal(a1, a2)
     return python_bool(np.all(np.equal(a1, a2)))

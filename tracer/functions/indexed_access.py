@@ -294,6 +294,8 @@ def delete(arr, obj, axis=None):
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
+    if type(obj) in (tuple, list) and len(obj) == 1 and isinstance(obj[0], TracedArray) and obj[0].dtype != bool:
+        obj = obj[0]  # what np.where returns
     if isinstance(obj, TracedArray) and not (obj.is_dynamic or obj.ndim) and obj.known_value is None:
         kept = np.arange(max(arr.shape[axis] - 1, 0))
         return take(arr, kept + (kept >= _place(obj, arr.shape[axis], axis, arr.shape[axis] - 1)), axis)

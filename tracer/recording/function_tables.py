@@ -34,6 +34,7 @@ DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 ATTRIBUTES: dict[str, Callable] = {}  # of ndarrays and numbers, by name: what gives the attribute of a traced array
 PYTHON_OPERATORS: dict[np.ufunc, Callable] = {}  # on numbers of Python's own; called with the ufunc and the operands
+CHOICES: list[Callable] = []  # what makes one of several values of its number and these: `Choice`, which stands above
 
 
 def filling(table: dict[Any, Callable]) -> Callable[..., Callable[[Callable], Callable]]:
