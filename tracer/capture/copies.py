@@ -7,10 +7,12 @@ from typing import Any, NoReturn
 
 from ..recording import pytree
 from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
+from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .lists.references import Unread, row_of
+
+LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
 
 
 def note_copies(trace: Trace, value: Any) -> None:
@@ -49,6 +51,9 @@ def require_own(holder: Any) -> None:
             places.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
     if trace is not None and id(holder) in trace.program.copies:
+        if type(holder) is list and LISTS_ARE_CHANGED not in trace.program.guessed_bounds:
+            trace.program.guessed_bounds[LISTS_ARE_CHANGED] = True
+            raise RecordedAgain
         raise TracerError(
             f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
             "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"

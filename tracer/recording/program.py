@@ -50,6 +50,7 @@ class Program:
         self.long_loops: dict[tuple, bool] = {}  # for capture/loops/unrolling.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
         self.tables: list[Any] = []  # for capture/lists/tables.py
+        self.growing_tables: dict[int, Any] = {}  # by the ids of the containers of their lists (capture/lists/growing.py)
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies

@@ -16,6 +16,7 @@ from ..branches import choose, decide
 from ..calls.dispatch import DICT_METHODS, call, implements, listed_iterator, may_give_keys
 from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
+from ..lists import growing
 from ..lists.elements import joined_types
 from ..lists.functions import mapped
 from ..lists.runs import element, instruction_of, instructions, is_open_list, length_of, made, number_of, plus, settled
@@ -122,7 +123,9 @@ def one_of(values: list[Any], number: TracedArray) -> Any:
 
 def set_item(holder: dict, key: Any, value: Any) -> None:
     """``holder[key] = value``"""
-    change(holder, {OPEN: put_behind(as_they_are(holder), key, value)})
+    entries = as_they_are(holder)
+    growing.put(holder, entries, value)
+    change(holder, {OPEN: put_behind(entries, key, value)})
 
 
 def delete_item(holder: dict, key: Any) -> None:
@@ -145,9 +148,15 @@ def contains_key(holder: Any, key: Any) -> Any:
 
 def set_default(holder: dict, key: Any, default: Any) -> Any:
     """The value under a key, the default where there was none, which is put there then."""
-    entries, place = stored(entries_of(holder), key, default, replaces=False)
-    change(holder, {OPEN: entries})
-    return value_at(entries[0], place)
+    before = entries_of(holder)
+
+    def store(value: Any) -> Any:
+        """Gives the value, and by how many entries there are more."""
+        entries, place = stored(before, key, value, replaces=False)
+        change(holder, {OPEN: entries})
+        return value_at(entries[0], place), hlo.subtract(instruction_of(entries[0].length), instruction_of(length_of(before)))
+
+    return growing.put_where_new(holder, before, default, store)
 
 
 # --- methods ---

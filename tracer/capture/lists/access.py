@@ -17,7 +17,7 @@ from .. import places
 from ..copies import note_copies
 from . import tables
 from .elements import element_type, joined_type, parts_of
-from .references import row_of, tables_in
+from .references import require_comparable, row_of, tables_in
 from .runs import (
     Run,
     element,
@@ -308,6 +308,7 @@ def without(items: Sequence[Any], position: Any) -> list[Any]:
 
 def matches(run: Run, value: Any) -> Instruction | None:
     """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
+    require_comparable(run.form.structure, "a search for elements")
     kind = joined_type(run.type, element_type(value))
     if kind is None:
         return None
@@ -381,6 +382,8 @@ def equal(first: Any, second: Any) -> Any:
     kinds = type_of_items(first), type_of_items(second)
     if None in kinds:
         return _truth(lengths)
+    for kind in kinds:
+        require_comparable(kind.structure, "==")
     kind = joined_type(*kinds)
     if kind is None:
         return _truth(hlo.and_(lengths, hlo.eq(instruction_of(length_of(first)), 0)))

@@ -21,6 +21,7 @@ from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .access import array_of, array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
 from .elements import ElementType, LeafForm
+from .references import are_positions, require_comparable
 from .runs import (
     Run,
     instruction_of,
@@ -106,14 +107,30 @@ def _order(run: Run) -> TracedArray:
         raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
     behind = hlo.ge(rows, hlo.full_like(rows, instruction_of(run.length)))
+    columns, positions = instructions(run), are_positions(run.form.structure)
+    compared = columns[: positions.index(True)] if True in positions else columns
+    if not compared:
+        require_comparable(run.form.structure, "an order")
     order = None
-    for column in (*reversed(instructions(run)), behind):
+    for column in (*reversed(compared), behind):
         key = _array(run, column)
         if order is None:
             order = np.argsort(key, kind="stable")
         else:
             order = np.take(order, np.argsort(np.take(key, order, mode="clip"), kind="stable"), mode="clip")
+    if len(compared) < len(columns):
+        _require_unequal(run, [np.take(_array(run, column), order, mode="clip") for column in compared])
     return order
+
+
+def _require_unequal(run: Run, ascending: Sequence[TracedArray]) -> None:
+    """Let the call fail where two elements agree in these columns, so that it is lists behind them which are compared."""
+    places_behind = np.arange(1, run.form.capacity + 1)
+    are_equal = np.less(places_behind, _array(run, instruction_of(run.length)))
+    for column in ascending:
+        are_equal = np.logical_and(are_equal, column[1:] == column[:-1])
+    message = "an order of tuples that differ only in lists at places that the program decides"
+    require_trace().add_error_flag(np.any(are_equal).instruction(require_trace()), NotImplementedError, message)
 
 
 def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:

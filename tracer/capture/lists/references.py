@@ -18,13 +18,14 @@ class Table:
 
     columns: one for each leaf of an element, of the shape [lists, capacity + 1, ...]. lengths: of each list, None where all of
     them keep the one ``length``. place: where the capacity was guessed, None where it cannot be exceeded. needs: what other
-    recordings have found out about the table.
+    recordings have found out about the table. count: how many lists there are, s64[1], None where that is known.
     """
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
         self.kind, self.capacity, self.length, self.place, self.needs = kind, capacity, length, place, needs
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None
+        self.count: TracedArray | None = None
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
 
@@ -85,6 +86,20 @@ def tables_in(structure: Any) -> list[Table]:
         return []
     kind, auxiliary, children = structure
     return [auxiliary] if kind is Row else [table for child in children for table in tables_in(child)]
+
+
+def are_positions(structure: Any) -> list[bool]:
+    """For each leaf of values of this structure whether it is the position of a row."""
+    if structure is pytree.LEAF:
+        return [False]
+    kind, _, children = structure
+    return [True] if kind is Row else [is_one for child in children for is_one in are_positions(child)]
+
+
+def require_comparable(structure: Any, what: str) -> None:
+    """Of lists that lie in a table it is known where they lie; what they hold is not compared within others."""
+    if tables_in(structure):
+        raise NotImplementedError(f"{what} of lists whose elements are lists at places that the program decides")
 
 
 def refuse(table: Table) -> NoReturn:

@@ -86,7 +86,7 @@ def _put_into_table(holder: Sequence[Any], in_loop: bool = False) -> bool:
         if journals and not journals[0].is_of_trace:
             for one in lists:
                 journals[0].add(place := places.Contents(one), place.get)
-        with _recording_in(outer):
+        with recording_in(outer):
             made = _made(lists, needs, in_loop or any(one.is_round for one in journals))
         if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one
             loop.again_with(lambda: None)
@@ -158,7 +158,7 @@ def _leaves(items: Iterable[Any]) -> Iterable[TracedArray]:
 
 
 @contextmanager
-def _recording_in(trace: Trace) -> Any:
+def recording_in(trace: Trace) -> Any:
     """Records meanwhile in a trace around the current one."""
     inner = current_trace()
     set_current_trace(trace)
@@ -177,7 +177,7 @@ def _made(lists: list[list], needs: Needs, in_loop: bool) -> bool:
     if inner and all(type(item) is list for item in inner) and any(row_of(item) is None for item in inner):
         if not _put_into_table(inner):
             return False
-    kind = _kind_of(lists, needs, in_loop)
+    kind = kind_of(lists, needs, in_loop)
     if kind is False:
         return False
     lengths = [length_of(one) for one in lists]
@@ -190,9 +190,11 @@ def _made(lists: list[list], needs: Needs, in_loop: bool) -> bool:
     table = Table(kind, capacity, same, place, needs)
     if kind is not None:
         runs = [instructions(with_capacity(ordered(settled(one, kind)), capacity, place)) for one in lists]
-        table.columns = tuple([_array(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), kind.columns)])
+        table.columns = tuple(
+            [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), kind.columns)]
+        )
     if same is None:
-        table.lengths = _array(_stacked([instruction_of(one) for one in lengths]), True)
+        table.lengths = array_of_column(_stacked([instruction_of(one) for one in lengths]), True)
     table.first_values = tuple([array.storage.instruction for array in table.arrays])
     for position, one in enumerate(lists):
         table.before.append((one, list(one)))
@@ -201,7 +203,7 @@ def _made(lists: list[list], needs: Needs, in_loop: bool) -> bool:
     return True
 
 
-def _array(column: Instruction, is_weak: bool) -> TracedArray:
+def array_of_column(column: Instruction, is_weak: bool) -> TracedArray:
     return TracedArray.from_instruction(require_trace(), column, weak_type=is_weak, is_scalar=False)
 
 
@@ -209,7 +211,7 @@ def _stacked(rows: Sequence[Instruction]) -> Instruction:
     return hlo.concatenate(*[hlo.reshape(row, (1, *row.shape.dimensions)) for row in rows], dimensions=(0,))
 
 
-def _kind_of(lists: list[list], needs: Needs, in_loop: bool) -> ElementType | bool | None:
+def kind_of(lists: list[list], needs: Needs, in_loop: bool) -> ElementType | bool | None:
     """The type of the elements of all lists, None where there are none; False where they have none that is a table's.
 
     Numbers of Python's and NumPy's, and others of several types, become numbers of one type in loops, and nowhere else.

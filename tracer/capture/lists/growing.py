@@ -1,0 +1,139 @@
+"""Lists that are put into a list or a dict whose length the program decides, and are changed there: rows of a table.
+
+How many rows such a table has, the program decides, too: each list that is put there has the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .... import hlo
+from ....hlo.source_lines import user_location
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import TracerError
+from .. import places
+from ..copies import LISTS_ARE_CHANGED
+from ..forms import is_around
+from . import tables
+from .references import Needs, Row, Table, Unread, row_of, tables_in
+from .runs import Run, guessed, instruction_of, number_of, plus, require_capacity
+
+_LEAST_ROWS, _LEAST_CAPACITY = 64, 32
+_MOST_ELEMENTS = 2**28
+
+
+def put(holder: Any, held: Iterable[Any], value: Any) -> None:
+    """Put the elements of a list into a new row of the holder's table, where the program changes such lists; the holder has
+    this besides what it holds."""
+    if (table := _table_for(holder, held, value)) is None:
+        return
+    number = _count(table)
+    _fill(table, number, value)
+    places.note(places.Contents(value))
+    list.__setitem__(value, slice(None), [Row(table, number)])
+    _set_count(table, plus(number, 1))
+
+
+def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[[Any], tuple[Any, hlo.Instruction]]) -> Any:
+    """The same, where it is ``store`` that says by how many elements the holder has more, and gives what stands there."""
+    if (table := _table_for(holder, held, value)) is None:
+        return store(value)[0]
+    number = _count(table)
+    _fill(table, number, value)
+    found, more = store([Row(table, number)])
+    _set_count(table, plus(number, number_of(more)))
+    places.note(places.Contents(value))
+    list.__setitem__(value, slice(None), [Unread(_is_perhaps_there)])
+    return found
+
+
+def _is_perhaps_there() -> None:
+    raise TracerError(
+        "a list is read that setdefault may have put into a dict, as the program decides. Fix: read it from the dict (d[k])"
+    )
+
+
+def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
+    """The table in which lists lie that are put there; None where this is no such list, or they are in none."""
+    trace = require_trace()
+    program = trace.program
+    if type(value) is not list or row_of(value) is not None or LISTS_ARE_CHANGED not in program.guessed_bounds:
+        return None
+    made = program.made_objects.get(id(holder))
+    if made is None or program.made_objects.get(id(value), (None, None))[1] is not trace or id(value) in program.copies:
+        return None
+    outer = made[1]
+    if not is_around(outer, trace):
+        return None
+    held = list(_lists_in(held))
+    there = [one for one in held if one is not None]
+    if len(there) < len(held):
+        return None
+    if there:
+        table = there[0]
+        if table.count is None:
+            return None
+    elif (table := program.growing_tables.get(id(holder))) is None or not is_around(table.trace, trace):
+        table = _made(outer, value)
+        if table is not None:
+            program.growing_tables[id(holder)] = table
+    if table is None or tables.kind_of([value], table.needs, False) is False:
+        return None
+    return table
+
+
+def _lists_in(held: Iterable[Any]) -> Iterator[Table | None]:
+    """For each of these its table, None for one that holds other lists than rows."""
+    for item in held:
+        if type(item) is Run:
+            found = tables_in(item.form.structure)
+            yield found[0] if len(found) == 1 else None
+        else:
+            row = row_of(item[1] if type(item) is tuple and len(item) == 2 else item)
+            yield row and row.table
+
+
+def _made(outer: Any, value: list) -> Table | None:
+    """A table without lists, in the trace in which the holder was made."""
+    needs = require_trace().program.guessed_bounds.setdefault(f"the lists put at {user_location()}", Needs())
+    kind = False if needs.is_refused else tables.kind_of([value], needs, False)
+    if kind is False:
+        return None
+    place = f"lists at {user_location()}"
+    capacity, rows = guessed(place, _LEAST_CAPACITY), guessed(f"the number of {place}", _LEAST_ROWS)
+    if capacity * rows > _MOST_ELEMENTS:
+        raise NotImplementedError(
+            f"{rows} lists of up to {capacity} elements, which the program puts into a list or a dict: they lie in a table "
+            "with as much room for each of them as the longest one needs"
+        )
+    table = Table(kind, capacity, None, place, needs)
+    with tables.recording_in(outer):
+        columns = () if kind is None else kind.columns
+        table.columns = tuple(
+            [
+                tables.array_of_column(
+                    hlo.full(hlo.Shape(one.shape.element_type, (rows + 1, capacity + 1, *one.shape.dimensions)), 0),
+                    one.weak_type,
+                )
+                for one in columns
+            ]
+        )
+        table.lengths = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (rows + 1,)), 0), True)
+        table.count = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
+    table.trace = outer
+    return table
+
+
+def _count(table: Table) -> TracedArray:
+    return number_of(hlo.reshape(table.count.instruction(require_trace()), ()))
+
+
+def _set_count(table: Table, count: TracedArray) -> None:
+    rows = table.lengths.shape[0] - 1
+    require_capacity(count, rows, f"the number of {table.place}")
+    table.count.set_value(hlo.reshape(instruction_of(count), (1,)))
+
+
+def _fill(table: Table, number: TracedArray, value: list) -> None:
+    tables.store(Row(table, number), list(value))
