@@ -158,14 +158,24 @@ class Loop:
 
 
 def _may_be_rows(value: Any) -> bool:
-    """Whether rows of arrays can stand for it: numbers that are not known, arrays without another name, tuples of such."""
-    leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple))[0]
+    """Whether rows of arrays can stand for it: numbers that are not known, arrays without another name, tuples and lists of such."""
+    lists: list[list[Any]] = []
+    leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple) and not _is_made_in_round(part, lists))[0]
     leaves = [leaf.value if type(leaf) is Maybe else leaf for leaf in leaves]
     if not all(isinstance(leaf, TracedArray) and leaf.known_value is None for leaf in leaves):
         return False
     storages = [leaf.root_storage for leaf in leaves if may_be_shared(leaf)]
     are_own = all(storage.trace is current_trace() and not storage.may_be_another for storage in storages)
-    return are_own and len(set(storages)) == len(storages)
+    return are_own and all(len(set(map(id, some))) == len(some) for some in (storages, lists))
+
+
+def _is_made_in_round(value: Any, found: list[list[Any]]) -> bool:
+    """Whether this is a list of a known length that the round has made, which is then added to those found."""
+    made = current_trace().program.made_objects.get(id(value))
+    if type(value) is not list or is_open_list(value) or made is None or made[1] is not current_trace():
+        return False
+    found.append(value)
+    return True
 
 
 def _elements(iterable: Any) -> Iterable[Any]:
