@@ -158,7 +158,7 @@ class Loop:
 
 
 def _may_be_rows(value: Any) -> bool:
-    """Whether rows of arrays can stand for it: numbers that are not known, arrays without another name, tuples and lists of such."""
+    """Whether rows of arrays can stand for it: unknown numbers, arrays without another name, tuples and lists of such."""
     lists: list[list[Any]] = []
     leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple) and not _is_made_in_round(part, lists))[0]
     leaves = [leaf.value if type(leaf) is Maybe else leaf for leaf in leaves]
