@@ -43,6 +43,7 @@ class Program:
         self.python_numbers: set[hlo.Instruction] = set()  # parameters that may become static
         self.recorded_calls: dict[tuple, Any] = {}  # what calls have recorded (functions/recorded_calls.py)
         self.calls_of_users: Any = None  # for capture/calls/repeated_calls.py
+        self.cached_calls: dict[tuple, tuple] = {}  # for capture/calls/cached_functions.py
         self.concretizations: list[ConcretizationError] = []  # NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where

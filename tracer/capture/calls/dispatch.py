@@ -35,6 +35,7 @@ from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured
 from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
+from .cached_functions import recorded_call
 from .harmless import leaves_no_traces
 from .numpy_calls import call_numpy, of_numpy
 from .repeated_calls import repeated
@@ -203,7 +204,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is globals:
         return sys._getframe(1).f_globals
     if kind is _WITH_CACHE:
-        return _cached(function, args, kwargs)
+        found = recorded_call(call, function, args, kwargs)
+        return look(function, *args, **kwargs) if found is None else found[0]
     if isinstance(function, type):
         return _made(function, args, kwargs)
     method = _call_method(kind)
@@ -397,13 +399,6 @@ def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
-
-
-def _cached(function: Any, args: tuple, kwargs: dict) -> Any:
-    """A call of a function with a cache, which is asked before each call; what is made of traced values it would not keep."""
-    if any(isinstance(value, TracedArray) and not value.element_type.is_integer for value in (*args, *kwargs.values())):
-        return call(function.__wrapped__, *args, **kwargs)
-    return look(function, *args, **kwargs)
 
 
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
