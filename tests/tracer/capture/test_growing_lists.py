@@ -253,6 +253,54 @@ def dicts_are_compared(keys, values):
     return g == h
 
 
+def groups_returned(keys, values):
+    groups = {}
+    for k, v in zip(keys, values):
+        groups.setdefault(int(k), []).append(v)
+    return groups
+
+
+def groups_of_tuples(keys, values):
+    groups = defaultdict(list)
+    for k, v in zip(keys, values):
+        groups[int(k)].append((v, k))
+    return groups
+
+
+def lists_of_groups(keys, values):
+    g = defaultdict(list)
+    for k in keys:
+        g[int(k)].append(int(k))
+    return list(g.values()), list(g.items()), sorted(g.items())
+
+
+def groups_of_texts(keys, values):
+    g = {}
+    for k, v in zip(keys, values):
+        g.setdefault((int(k), True), []).append((v, "a" if v > 1 else "b"))
+    return g
+
+
+def emptied_groups(keys, values):
+    g = {}
+    for k, v in zip(keys, values):
+        g.setdefault(int(k), []).append(v)
+    for k in g:
+        g[k].clear()
+    return g
+
+
+def made_of_groups(keys, values):
+    g = {}
+    for k, v in zip(keys, values):
+        g.setdefault(int(k), []).append(v)
+    return (
+        {k: [x * 2 for x in v] for k, v in g.items()},
+        {k: v[:2] for k, v in g.items()},
+        {k: (v, len(v)) for k, v in g.items()},
+    )
+
+
 GROUPINGS = [
     means_of_groups,
     in_order_of_keys,
@@ -276,6 +324,12 @@ GROUPINGS = [
     reached_in_a_graph,
     orders_of_groups,
     dicts_are_compared,
+    groups_returned,
+    groups_of_tuples,
+    lists_of_groups,
+    groups_of_texts,
+    emptied_groups,
+    made_of_groups,
 ]
 
 
