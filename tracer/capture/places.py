@@ -310,6 +310,11 @@ def are_containers_changed() -> bool:
     return bool(_journals.open) and any(isinstance(place, Contents | Item) for place, _ in _journals.open[-1].values())
 
 
+def is_anything_changed() -> bool:
+    """The same of any place."""
+    return bool(_journals.open) and bool(_journals.open[-1])
+
+
 @contextmanager
 def own_variables(*functions: types.FunctionType) -> Iterator[None]:
     """What variables of these functions hold is noted meanwhile for no loop or branch that has begun before."""

@@ -240,3 +240,45 @@ def test_what_such_tests_record_does_not_depend_on_the_number_of_elements(progra
         return sum(len(made.instructions) for made in jit(program).lower(np.linspace(0.1, 9.0, count)).module.computations())
 
     assert size(200) <= size(40) + 10
+
+
+def rows_of_products(x):
+    n = len(x)
+    rows = [[x[i] * x[j] for j in range(n)] for i in range(n)]
+    rows[1][2] = rows[0][0]
+    rows[2] = rows[1]
+    rows[2][0] = rows[3][3] + 1
+    return rows, rows[1] is rows[2], len({id(row) for row in rows}) == n - 1
+
+
+def rows_with_another_name(x):
+    kept = []
+
+    def keep(row):
+        kept.append(row)
+        return row
+
+    rows = [keep([root(v), v]) for v in x]
+    rows[0][1] = rows[1][0]
+    return rows, kept[0][1], kept[0] is rows[0]
+
+
+def one_row_many_times(x):
+    row = [root(x[0]), x[1]]
+    rows = [row for _ in range(len(x))]
+    rows[3][0] = x[2]
+    return rows, rows[0] is rows[5]
+
+
+def generators_read_later(x):
+    late = [(v * root(w) for w in x[:3]) for v in x[:4]]
+    return [list(one) for one in late]
+
+
+LISTS = [rows_of_products, rows_with_another_name, one_row_many_times, generators_read_later]
+
+
+@pytest.mark.parametrize("program", LISTS)
+def test_lists_that_comprehensions_make(program):
+    x = np.random.default_rng(4).uniform(0.1, 9.0, 18)
+    same(program(x), jit(program)(x))

@@ -158,7 +158,7 @@ class Loop:
 
 
 def _may_be_rows(value: Any) -> bool:
-    """Whether rows of arrays can stand for it: unknown numbers, arrays without another name, tuples and lists of such."""
+    """Whether rows of arrays can stand for it: unknown numbers, arrays without another name, tuples and lists of them."""
     lists: list[list[Any]] = []
     leaves = pytree.flatten(value, lambda part: not isinstance(part, tuple) and not _is_made_in_round(part, lists))[0]
     leaves = [leaf.value if type(leaf) is Maybe else leaf for leaf in leaves]
@@ -166,6 +166,8 @@ def _may_be_rows(value: Any) -> bool:
         return False
     storages = [leaf.root_storage for leaf in leaves if may_be_shared(leaf)]
     are_own = all(storage.trace is current_trace() and not storage.may_be_another for storage in storages)
+    if lists and places.is_anything_changed():  # which may hold the lists now
+        return False
     return are_own and all(len(set(map(id, some))) == len(some) for some in (storages, lists))
 
 
