@@ -86,7 +86,8 @@ def index_of(run: Run, count: int) -> TracedArray:
     if isinstance(run.length, int) and run.length == 0:
         return empty
     keys = run.columns[:count]
-    length = number_of(instruction_of(run.length))
+    # It may be larger where the capacity is guessed; a table that is full would be gone over forever.
+    length = number_of(hlo.minimum(instruction_of(run.length), run.form.capacity))
 
     def put(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
         row, index = state

@@ -417,7 +417,8 @@ def array_of(run: Run) -> Any:
     array = whole(run.form.structure)[:capacity]
     if isinstance(run.length, int):
         return array[: run.length]
-    return dynamic(trace, array, {0: hlo.convert(instruction_of(run.length), hlo.S32)})
+    length = hlo.minimum(instruction_of(run.length), capacity)  # it may be larger where that is guessed, which a flag tells
+    return dynamic(trace, array, {0: hlo.convert(length, hlo.S32)})
 
 
 def array_of_list(values: Any, has_dtype: bool = False) -> Any:
