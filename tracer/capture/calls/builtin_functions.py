@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...recording.aliases import link
 from ...recording.array import TracedArray, as_index, require_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
@@ -315,6 +316,8 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
+    if any(isinstance(item, (list, tuple)) for item in items):
+        return sorted_list(items, key, reverse)
     order = _order(keys, reverse)
     kinds = {type_(item) for item in items}
     if len(kinds) > 1:
@@ -324,6 +327,8 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     found = [whole[position] for position in range(len(items))]
     for item in found:
         item.weak_type = kinds <= {bool, int, float}
+        if item.shape:
+            link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
     return found
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
 from ...control_flow.bodies import function_place
 from ...control_flow.loops import Loop
-from ...control_flow.scan import store_row
 from ...recording import pytree
-from ...recording.aliases import link
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.intervals import CARRIED, note_interval
-from ...recording.operands import as_traced
 from ...recording.trace import Storage, Trace
 from ..branches import MOST_ALTERNATIVES, choose
 from ..choices import Maybe
@@ -27,7 +24,6 @@ from ..forms import (
     NOWHERE,
     Container,
     Form,
-    Number,
     OneOf,
     View,
     carried,
@@ -72,7 +68,8 @@ from ..places import (
 )
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
-from .stacked_rows import Stack, may_be_row, row_form, row_numbers
+from .shared_rows import shared_places
+from .stacked_rows import may_be_row, row_numbers, stacked
 from .state import Slot, is_array, of_one_type, require_one_name, require_unaliased, varying
 
 _MOST_ATTEMPTS = 60
@@ -116,6 +113,7 @@ class CapturedLoop:
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
         self.met: set[int] = set()  # lists that have met at one place
+        self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
         self._begin()
 
     def _begin(self) -> None:
@@ -247,6 +245,8 @@ class CapturedLoop:
         """What a slot holds, of its numbers."""
         row = [next(values) for _ in kinds(slot.form)]
         held = filled(slot.form, iter(row))
+        if slot.place.key in self.shared:
+            note_copies(current_trace(), held)
         self.aliases.enter(slot.place.key, row, held, bases)
         return held
 
@@ -305,13 +305,16 @@ class CapturedLoop:
         self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
         appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
+        self._look_for_shared(appended, {**ends, **held}, held)
         added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
         self._note_aliases(slots, ends, {**rows, **added})
         for key, values in appended.items():
             bases = (self.aliases.end_bases.get((key, number), ()) for number in itertools.count())
-            self.appended[key] = [self._stacked(value, position, bases) for value in values]
+            appending = partial(stacked, outer=self.outer, position=position, carried=self._carried, bases=bases)
+            self.appended[key] = [appending(value, self.rows.length) for value in values]
+
         following: list[Any] = []
         if self.rows is not None:
             following.append(position + 1)
@@ -323,6 +326,14 @@ class CapturedLoop:
         for slot in slots:
             following += self._carried(slot.form, rows[slot.place.key])
         return tuple(following)
+
+    def _look_for_shared(self, appended: dict[Any, list[Any]], ends: dict[Any, Any], held: dict[Any, Any]) -> None:
+        begins = {key: len(self.grown_once[key][0]) for key in appended}
+        left = {key: end[begins[key] :] if key in appended else [end] for key, end in ends.items()}
+        shared = shared_places(left, appended, held, self.outer)
+        if not shared <= self.shared:
+            self.shared |= shared
+            raise _Again(self)
 
     def _note_aliases(self, slots: Sequence[Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
         """Raises _Again where it was not known what an array or a list may be behind a round."""
@@ -448,26 +459,13 @@ class CapturedLoop:
         leaves = pytree.flatten(end[len(before) :])[0]
         return known and unchanged(before, end[: len(before)]) and all(map(may_be_row, leaves))
 
-    def _stacked(self, value: Any, position: Any, bases: Iterator[Iterable[Storage]]) -> Stack:
-        """What stands for the values that all rounds append here; ``bases`` is what each number may be."""
-        leaves, structure = pytree.flatten(value)
-        trace, count = current_trace(), self.rows.length
-        note_copies(trace, value)
-        forms = list(map(row_form, leaves))
-        columns = zip([kind for form in forms for kind in kinds(form)], row_numbers(leaves), bases)
-        stacked = []
-        for kind, number, others in columns:
-            (row,) = self._carried(Number(kind), [number])
-            buffer = store_row(self.outer, trace, as_traced(row), position.instruction(trace), count)
-            link(buffer, others)
-            stacked.append((TracedArray(buffer, buffer.instruction.shape), kind))
-        return Stack(structure, forms, stacked)
-
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""
         grown = place.get()
         for number in range(self.rows.length):
             grown += [stack.element(number) for stack in self.appended[place.key]]
+        for element in grown if place.key in self.shared else ():
+            note_copies(current_trace(), element)
         return grown
 
     # --- behind the loop ---

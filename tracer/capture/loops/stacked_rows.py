@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .... import hlo
 from ...control_flow.bodies import ValueType
+from ...control_flow.scan import store_row
 from ...recording import pytree
+from ...recording.aliases import link
 from ...recording.array import TracedArray
-from ...recording.operands import shape_of
-from ...recording.trace import Trace
+from ...recording.current_trace import current_trace
+from ...recording.operands import as_traced, shape_of
+from ...recording.trace import Storage, Trace
 from ..choices import Maybe
-from ..forms import Form, Number, Optional, Several, form_of, is_number, kind_of
+from ..copies import note_copies
+from ..forms import Form, Number, Optional, Several, form_of, is_number, kind_of, kinds
 from ..merging import filled, numbers
 
 
@@ -53,6 +57,29 @@ class Stack(NamedTuple):
         """The value of a round."""
         rows = iter([row_of(array, position, kind) for array, kind in self.arrays])
         return pytree.unflatten(self.structure, [filled(form, rows) for form in self.forms])
+
+
+def stacked(
+    value: Any,
+    count: int,
+    *,
+    outer: Trace,
+    position: TracedArray,
+    carried: Callable[[Form, list[Any]], list[hlo.Instruction]],
+    bases: Iterator[Iterable[Storage]],
+) -> Stack:
+    """What stands for the values that all rounds, so many, append here; ``bases`` is what each number may be."""
+    leaves, structure = pytree.flatten(value)
+    trace = current_trace()
+    note_copies(trace, value)
+    forms = list(map(row_form, leaves))
+    arrays = []
+    for kind, number, others in zip([kind for form in forms for kind in kinds(form)], row_numbers(leaves), bases):
+        (row,) = carried(Number(kind), [number])
+        buffer = store_row(outer, trace, as_traced(row), position.instruction(trace), count)
+        link(buffer, others)
+        arrays.append((TracedArray(buffer, buffer.instruction.shape), kind))
+    return Stack(structure, forms, arrays)
 
 
 def may_be_row(leaf: Any) -> bool:
