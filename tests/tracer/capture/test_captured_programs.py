@@ -601,3 +601,21 @@ def test_jitted_functions_inside_of_loops():
         return x
 
     check(f, 3.0)
+
+
+def test_few_rounds_whose_numbers_decide_on_sizes_are_unrolled():
+    """Arrays of a size that is known at run time only would take the time of their bounds."""
+
+    def transformed(x):
+        y, places = x * 1, np.arange(81)
+        for i in range(4):
+            rest = 3 ** (3 - i)
+            parts = np.transpose(np.reshape(y, (3**i, 3, rest)), axes=(1, 0, 2))
+            turns = np.exp(-2j * np.pi * np.arange(3)[:, None] * places[None, : 3**i] / 3 ** (i + 1))
+            turned = np.reshape(parts * np.repeat(np.reshape(turns, (3, 3**i, 1)), rest, axis=2), (3, 27))
+            y[:] = np.reshape(np.exp(-2j * np.pi * np.outer(np.arange(3), np.arange(3)) / 3) @ turned, (81,))
+        return y
+
+    x = np.random.default_rng(1).normal(size=81) + 0j
+    assert "while" not in jit(transformed).lower(x).as_text()
+    np.testing.assert_allclose(jit(transformed)(x), np.fft.fft(x))

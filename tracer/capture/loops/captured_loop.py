@@ -70,7 +70,7 @@ from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
 from .shared_rows import shared_places
 from .stacked_rows import may_be_row, row_numbers, stacked
-from .state import Slot, is_array, of_one_type, require_one_name, require_unaliased, varying
+from .state import Slot, is_array, of_one_type, require_one_name, require_own_sizes, require_unaliased, varying
 
 _MOST_ATTEMPTS = 60
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
@@ -306,6 +306,7 @@ class CapturedLoop:
         self._look_for_more(slots, ends, changed, outcome)
         appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
         self._look_for_shared(appended, {**ends, **held}, held)
+        require_own_sizes(current_trace(), self.rows, position)
         added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}

@@ -7,16 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError
+from ...recording.errors import CarryTypeError, TracerError
+from ...recording.trace import Trace
 from ..forms import Fixed, Form, Number, form_of, is_number, kind_of
 from ..places import Contents, Place
+from .iteration import Rows
+
+# So many rounds are unrolled whose numbers alone decide on sizes.
+_FEW_ROUNDS = 8
 
 
 class Aliased(CarryTypeError):
     """A name is bound to another array while the one that it held is changed in place."""
+
+
+class SizesFollow(TracerError):
+    """The sizes of arrays in each of a few rounds are known where these are recorded one by one."""
 
 
 class Slot:
@@ -31,6 +41,21 @@ class Slot:
         self.form: Form | None = None
         self.state: Any = None
         self.ends_bound = False
+
+
+def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:
+    """Raises SizesFollow where there are a few rounds, whose numbers alone decide how large arrays in them are."""
+    if rows is None or not isinstance(rows.length, int) or rows.length > _FEW_ROUNDS:
+        return
+    fixed: set[hlo.Instruction] = set()
+    following = {position.instruction(trace)}
+    for made in trace.builder.instructions:
+        if made.opcode == "set-dimension-size" and made.operands[1] in following:
+            raise SizesFollow("the number of the round decides on the sizes of arrays, and there are few rounds")
+        if made.opcode == "constant":
+            fixed.add(made)
+        elif made.operands and not made.called_computations and all(one in fixed or one in following for one in made.operands):
+            (fixed if fixed.issuperset(made.operands) else following).add(made)
 
 
 def of_one_type(number: TracedArray, end: Any) -> TracedArray:
