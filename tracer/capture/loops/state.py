@@ -18,7 +18,7 @@ from ..places import Contents, Place
 from .iteration import Rows
 
 # So many rounds are unrolled whose numbers alone decide on sizes.
-_FEW_ROUNDS = 8
+_MOST_OF_OWN_SIZES = 8
 
 
 class Aliased(CarryTypeError):
@@ -45,7 +45,7 @@ class Slot:
 
 def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:
     """Raises SizesFollow where there are a few rounds, whose numbers alone decide how large arrays in them are."""
-    if rows is None or not isinstance(rows.length, int) or rows.length > _FEW_ROUNDS:
+    if rows is None or not isinstance(rows.length, int) or rows.length > _MOST_OF_OWN_SIZES:
         return
     fixed: set[hlo.Instruction] = set()
     following = {position.instruction(trace)}

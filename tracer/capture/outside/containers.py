@@ -56,10 +56,10 @@ class DictContents(places.Contents):
         dict.update(self.holder, value)
 
 
-class _ListItems(Place):
-    """What such a list holds."""
+class HeldItems(Place):
+    """What such a list or queue holds."""
 
-    def __init__(self, holder: OutsideList) -> None:
+    def __init__(self, holder: Any) -> None:
         self.holder = holder
         self.name = holder.path.text
 
@@ -67,6 +67,8 @@ class _ListItems(Place):
     def key(self) -> Any:
         return id(self.holder)
 
+
+class _ListItems(HeldItems):
     def get(self) -> Any:
         return list.__getitem__(self.holder, slice(None))
 

@@ -9,24 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...outside.guards import SameLength, SameType
 from ...outside.paths import Item, Path
-from ..places import Place, is_journaling, note
-from .containers import KINDS, OutsideDict, OutsideList
+from ..places import is_journaling, note
+from .containers import KINDS, HeldItems, OutsideDict, OutsideList
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
 
 
-class _DequeItems(Place):
-    """What such a queue holds."""
-
-    def __init__(self, holder: OutsideDeque) -> None:
-        self.holder = holder
-        self.name = holder.path.text
-
-    @property
-    def key(self) -> Any:
-        return id(self.holder)
-
+class _DequeItems(HeldItems):
     def get(self) -> Any:
         return list(deque.__iter__(self.holder))
 
