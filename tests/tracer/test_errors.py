@@ -1,8 +1,6 @@
 """Errors of tracing: each names the variable, the line, and what to do."""
 
-import datetime
 import decimal
-import functools
 import heapq
 import json
 import re
@@ -163,23 +161,17 @@ def test_arguments_leaked_between_functions():
         (np.matrix([[1.0]]), r"argument x\['v'\]\[0\] is a numpy.*matrix.*np.asarray"),
         (np.ma.array([1.0]), r"argument x\['v'\]\[0\].*filled"),
         (np.array([None]), r"argument x\['v'\]\[0\] has dtype object"),
-        (np.array(["a"]), "dtype <U1"),
-        (np.array(["2020-01-01"], "M8[D]"), "view"),
         (np.zeros(1, [("a", float)]), "fields"),
         (np.zeros(1, np.longdouble), "float64"),
         (np.longdouble(1), "float64"),
-        (np.str_("a"), None),
-        (np.datetime64("2020-01-01"), "dtype datetime64"),
-        ({1, 2}, "sets have no order"),
-        (datetime.date(2020, 1, 1), "neither an array"),
-        (object(), "static_argnames"),
-        (functools.partial(int), "static_argnames"),
+        (np.polynomial.Polynomial([1.0]), None),
+        (np.poly1d([1.0]), "neither an array, a number.*np.asarray"),
     ],
 )
 def test_arguments_that_cannot_be_traced(value, match):
     f = compiled(lambda x: x["v"][1])
     if match is None or getattr(value, "dtype", None) == np.dtype(np.longdouble) == np.dtype(np.float64):
-        f({"v": [value, np.ones(1)]})  # a string is static; longdouble may be float64
+        f({"v": [value, np.ones(1)]})  # an object is looked into; longdouble may be float64
         return
     with pytest.raises(TypeError, match=match):
         f({"v": [value, np.ones(1)]})

@@ -463,9 +463,10 @@ def jit(
     Anything that can be called is a function here: bound methods, ``functools.partial(...)``, objects with ``__call__``.
 
     Arguments and results are arrays, numbers, or containers of these (`register_pytree`). Arrays and numbers are traced;
-    ``str``, ``bool``, ``None``, dtype, type and enum arguments are static, and so are Python numbers whose values the
-    function turns out to need (an axis, a shape, ``range``). What the function reads from outside is read, or guarded, at each
-    call, and what it sets there takes effect at each call (``docs/outside.md``); so it is with arguments that are objects.
+    ``str``, ``bool``, ``None``, dtype, type and enum arguments, dates, paths and slices are static, and so are Python numbers
+    whose values the function turns out to need (an axis, a shape, ``range``). What the function reads from outside is read, or
+    guarded, at each call, and what it sets there takes effect at each call (``docs/outside.md``); so it is with arguments that
+    are objects.
 
     Loops, branches and calls of the user's own functions are captured from the source; see docs/control_flow.md.
 

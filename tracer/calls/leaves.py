@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ... import hlo
-from ..outside.ownership import belongs_to_the_user
+from ..outside.values import is_library_value
 from ..recording.errors import StaticArgumentError
 from ..recording.intervals import SMALL, Interval
 from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
@@ -28,12 +28,12 @@ from .integers import first_interval, interval_key
 PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 RANDOM_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 STATIC_TYPES = (
-    str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, np.ufunc, types.BuiltinFunctionType, range,
+    str, bytes, bool, np.dtype, type, enum.Enum, types.EllipsisType, types.NotImplementedType, np.ufunc, type(np.sum),
+    types.BuiltinFunctionType, range,
 )  # fmt: skip
 
 # Further types whose objects are static: those of jitted functions.
 STATIC_CALLABLES: list[type] = []
-_FUNCTIONS = (types.FunctionType, types.MethodType)
 _CHANGING_TYPES = (list, dict, set, deque, bytearray)
 
 
@@ -163,9 +163,14 @@ def leaf_key(value: Any) -> Any:
         return interval_key(value, first_interval(value))
     if kind in PYTHON_SCALARS:
         return kind
-    if isinstance(value, (*STATIC_TYPES, *STATIC_CALLABLES)):
+    if is_static(value):
         return static_key(value)
     return kind, getattr(value, "dtype", None), getattr(value, "shape", None)
+
+
+def is_static(value: Any) -> bool:
+    """Whether the value of a leaf counts, by its type."""
+    return isinstance(value, (*STATIC_TYPES, *STATIC_CALLABLES)) or is_library_value(value)
 
 
 def static_key(value: Any) -> Any:
@@ -173,8 +178,12 @@ def static_key(value: Any) -> Any:
     kind = type(value)
     if kind is tuple:
         return kind, tuple(map(static_key, value))
+    if kind is slice:
+        return kind, static_key((value.start, value.stop, value.step))
     if kind in (float, complex):
         return kind, repr(value)
+    if is_library_value(value):
+        return kind, value, repr(value)
     hash(value)
     return kind, value
 
@@ -197,6 +206,8 @@ def is_known_by_identity(value: Any) -> bool:
         return all(map(is_known_by_identity, value))
     if isinstance(value, np.dtype):
         return value.names is None and value.subdtype is None
+    if is_library_value(value):
+        return True
     if isinstance(value, enum.Enum):
         return kind.__eq__ in (enum.Enum.__eq__, int.__eq__, str.__eq__) and kind.__hash__ in _ENUM_HASHES
     return kind in _IMMUTABLE_TYPES or kind is type or issubclass(kind, np.generic) and kind.__module__ == "numpy"
@@ -233,12 +244,14 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     """
     kind = type(value)
     if isinstance(value, np.ndarray):
+        if counts_by_contents(value):
+            return ObjectLeaf(path, kind)
         shape, convert = array_form(value, f"argument {path}")
         return TracedLeaf(path, shape, "array", convert)
     if kind in PYTHON_SCALARS:
         shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
         return TracedLeaf(path, shape, "python scalar", partial(np.array, dtype=PYTHON_SCALARS[kind]), interval)
-    if isinstance(value, (*STATIC_TYPES, *STATIC_CALLABLES)):
+    if is_static(value):
         return static_leaf(value, path)
     if isinstance(value, np.generic):
         shape = hlo.Shape(element_type_of(value.dtype, f"argument {path}"))
@@ -246,39 +259,26 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     if descriptions and hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = hlo.Shape(element_type_of(np.dtype(value.dtype), f"argument {path}"), tuple(value.shape))
         return TracedLeaf(path, shape, "array")
-    if isinstance(value, (*RANDOM_GENERATORS, *_FUNCTIONS)) or _is_object_of_the_user(value):
-        return ObjectLeaf(path, kind)
-    raise TypeError(_not_an_argument(value, path))
+    if hasattr(value, "__array__"):
+        raise TypeError(
+            f"argument {path} is of type {kind.__module__}.{kind.__qualname__}, which is neither an array, a number nor a "
+            "container of these; pass np.asarray(...) of it"
+        )
+    return ObjectLeaf(path, kind)
 
 
 def is_object(value: Any) -> bool:
     """Whether this is a leaf, static or not, that is looked into while the function is traced."""
-    kind = type(value)
-    if kind in PYTHON_SCALARS or isinstance(value, (np.ndarray, np.generic, *STATIC_TYPES, *STATIC_CALLABLES)):
+    if isinstance(value, np.ndarray):
+        return counts_by_contents(value)
+    if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) or is_static(value):
         return False
-    return not isinstance(value, (types.NoneType, tuple, frozenset))
+    return not isinstance(value, (types.NoneType, tuple))
 
 
-def _is_object_of_the_user(value: Any) -> bool:
-    if hasattr(value, "__array__") or isinstance(value, types.ModuleType):
-        return False
-    return belongs_to_the_user(type(value))
-
-
-def _not_an_argument(value: Any, path: str) -> str:
-    kind = type(value)
-    name = f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
-    text = f"argument {path} is of type {name}, which is neither an array, a number nor a container of these"
-    if isinstance(value, (set, frozenset)):
-        return text + "; sets have no order: pass a list, or a dict"
-    if hasattr(value, "__array__"):
-        return text + "; pass np.asarray(...) of it"
-    if callable(value):
-        return text + f"; name it in static_argnames=({path!r},), or let the function use it from an enclosing scope"
-    return text + (
-        f"; name it in static_argnames=({path!r},) if it is hashable and never changes, make it a dataclass, or describe it "
-        "with register_pytree"
-    )
+def counts_by_contents(array: np.ndarray) -> bool:
+    """Whether an array holds texts or dates: it is known while the function is traced."""
+    return type(array) is np.ndarray and array.dtype.kind in "USmM"
 
 
 def explain_difference(new: list[Leaf], old: list[Leaf]) -> list[str]:

@@ -31,7 +31,7 @@ from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
 from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
-from .leaves import PYTHON_SCALARS, STATIC_TYPES, Leaf, StaticLeaf, TracedLeaf
+from .leaves import PYTHON_SCALARS, Leaf, StaticLeaf, TracedLeaf, is_static
 from .random_generators import is_traced_generator
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
@@ -157,7 +157,7 @@ def record(
         except RecordedAgain:
             pass
         except (ConcretizationError, UnprovenInterval) as error:
-            error.outside = trace.program.surroundings.paths_of(error.sources or ())
+            error.outside = trace.program.paths_of(error.sources or ())
             raise
         except Exception as error:
             replaced = trace.program.replaced_concretization(error)
@@ -165,7 +165,7 @@ def record(
                 if not isinstance(error, RaisedBehindChanges):
                     add_note(error)
                 raise
-            replaced.outside = trace.program.surroundings.paths_of(replaced.sources or ())
+            replaced.outside = trace.program.paths_of(replaced.sources or ())
             raise replaced.with_traceback(error.__traceback__) from None
 
 
@@ -364,7 +364,7 @@ class _Outputs:
         surroundings = self.trace.program.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
-        elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS, *STATIC_TYPES)):
+        elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS)) or is_static(leaf):
             found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.is_reachable(leaf):
             found = Output("outside", value=surroundings.place_of(leaf))

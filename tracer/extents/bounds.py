@@ -98,8 +98,8 @@ def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
         sources = trace.sources(value.recorded(trace))
         if not sources:
             return
-        others, surroundings = sources - trace.program.python_numbers, trace.program.surroundings
-        if not others or surroundings is not None and len(surroundings.paths_of(others)) == len(others):
+        others = sources - trace.program.python_numbers
+        if len(trace.program.paths_of(others)) == len(others):
             raise ConcretizationError(value, purpose)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .paths import MISSING, Objects, Path
+from .values import are_equal
 
 
 @dataclass(eq=False, slots=True)
@@ -174,13 +175,17 @@ class SameContents(Guard):
         if type(found) is not type(self.contents):
             return False
         if not isinstance(found, np.ndarray):
-            return found == self.contents
+            return found == self.contents and _typed(found) == _typed(self.contents)
         if found.dtype != self.contents.dtype or found.shape != self.contents.shape:
             return False
         return found.tobytes() == self.contents.tobytes()
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other contents"
+
+
+def _typed(elements: Any) -> set[tuple[type, Any]]:
+    return {(type(one), one) for one in elements}
 
 
 @dataclass(eq=False, slots=True)
@@ -217,7 +222,7 @@ def state_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
         parts += [state_of(item, within) for item in value]
     elif isinstance(value, (set, frozenset)):
         parts.append(frozenset(state_of(item, within) for item in value))
-    elif isinstance(value, (bytearray, array)):
+    elif isinstance(value, (bytearray, memoryview, array)):
         parts.append(bytes(value))
     slots = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ()) if name != "__dict__"]
     attributes = {**getattr(value, "__dict__", {}), **{name: getattr(value, name, MISSING) for name in slots}}
@@ -275,19 +280,6 @@ def _facts(value: Any) -> dict[str, str]:
         order = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "strided"
         return {"shape": str(value.shape), "dtype": str(value.dtype), "memory order": order}
     return {"type": type(value).__name__}
-
-
-def are_equal(one: Any, other: Any) -> bool:
-    """Whether two values that cannot change are the same in all that counts: their types, too, and the sign of zero."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, (float, complex)) and not isinstance(one, np.generic):
-        return repr(one) == repr(other)
-    if isinstance(one, np.generic):
-        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(are_equal, one, other))
-    return bool(one == other)
 
 
 def is_number(value: Any) -> bool:

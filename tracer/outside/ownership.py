@@ -62,6 +62,15 @@ def belongs_to_the_user(holder: types.ModuleType | type) -> bool:
     return isinstance(initialize, types.FunctionType) and is_of_the_user(initialize.__code__.co_filename)
 
 
+def holds_attributes_alone(kind: type) -> bool:
+    """Whether all that an object of this class holds is read by its attributes."""
+    return kind is types.SimpleNamespace or belongs_to_the_user(kind) and kind.__basicsize__ <= _Plain.__basicsize__
+
+
+class _Plain:
+    pass
+
+
 def is_looked_into(value: Any) -> bool:
     """Whether the attributes of a value from outside are guarded when they are read."""
     if isinstance(value, (types.ModuleType, type)):

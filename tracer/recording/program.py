@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class Program:
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
+
+    def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
+        """The keys of the paths at which these parameters are found; not of those that are arguments."""
+        wanted = set(parameters)
+        return frozenset([one.path.key for one in self.captures.values() if one.parameter in wanted and one.path is not None])
 
     def replaced_concretization(self, error: Exception) -> ConcretizationError | None:
         """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.

@@ -306,8 +306,7 @@ class Trace:
     def depends_on_outside_alone(self, instruction: hlo.Instruction) -> bool:
         """Whether a value is computed from arrays and numbers from outside, whose contents can become known."""
         sources = self.sources(instruction)
-        surroundings = self.program.surroundings
-        return bool(sources) and surroundings is not None and len(surroundings.paths_of(sources)) == len(sources)
+        return bool(sources) and len(self.program.paths_of(sources)) == len(sources)
 
     # --- errors ---
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import operator
 import types
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from .... import hlo
-from ...calls.leaves import RANDOM_GENERATORS
+from ...calls.leaves import RANDOM_GENERATORS, counts_by_contents
 from ...calls.random_generators import from_outside, is_traced_generator
 from ...outside.guards import (
     Distinct,
@@ -24,6 +22,7 @@ from ...outside.guards import (
     SameAs,
     SameContents,
     SameFunction,
+    SameKeys,
     SameLength,
     SameMethod,
     SameObject,
@@ -33,14 +32,15 @@ from ...outside.guards import (
     is_number,
     is_open_to_others,
 )
-from ...outside.ownership import belongs_to_the_user, is_looked_into
+from ...outside.ownership import belongs_to_the_user, holds_attributes_alone, is_looked_into
 from ...outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
 from ...outside.policy import HiddenNeeded, Policy
+from ...outside.values import is_value
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import LeakedArrayError, TracerError
 from ...recording.intervals import SMALL, number_form_key
-from ...recording.ndarrays import PLAIN_SUBCLASSES, array_form_key
+from ...recording.ndarrays import array_form, array_form_key
 from ...recording.program import Capture
 from ...recording.trace import Trace
 from ..entries import is_open_set
@@ -50,10 +50,6 @@ from .kinds import OUTSIDE_CONTAINERS, container_for
 from .namespaces import Namespace
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
-_VALUES = (
-    bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), np.dtype, np.generic, range, slice,
-    enum.Enum, PurePath,
-)  # fmt: skip
 _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
 _LIBRARIES = frozenset({"collections", "numpy"})  # whose classes hold what their methods read
 _NUMPY_FUNCTIONS = (np.ufunc, type(np.sum))
@@ -211,7 +207,7 @@ class Surroundings:
             return from_outside(self.trace, value, path)
         if kind in NUMBERS or isinstance(value, np.generic):
             return self._number(value, path)
-        if isinstance(value, _VALUES):
+        if is_value(value):
             self.guard(SameValue(path, value))
         elif kind is types.FunctionType:
             self._function(value, path)
@@ -235,11 +231,13 @@ class Surroundings:
             self.guard(SameContents(path, value))
         elif isinstance(value, TracedArray):
             raise LeakedArrayError(value)
-        elif isinstance(value, (bytearray, array)) or (
+        elif isinstance(value, (bytearray, memoryview, array)) or (
             kind.__module__ in _LIBRARIES and kind not in _NUMPY_FUNCTIONS and hasattr(value, "__dict__")
         ):
             return self._opaque(value, path)
-        elif isinstance(path, Argument):
+        elif isinstance(path, Argument) and kind is functools.partial:
+            self._partial(value, path)
+        elif isinstance(path, Argument) and holds_attributes_alone(kind):
             self.guard(SameType(path, kind))
             return self._object(value, path)
         else:
@@ -259,6 +257,14 @@ class Surroundings:
             for other, place in list(self._holders.values()):
                 if other is not value and isinstance(other, types.FunctionType) and other.__code__ is value.__code__:
                     self.guards[path.key, Distinct, place.key] = Distinct(path, place)
+
+    def _partial(self, value: functools.partial, path: Path) -> None:
+        """A partial application among the arguments may be made anew for each call."""
+        self._remember(value, path)
+        self.convert(value.func, Attribute(path, "func"))
+        self.guard(SameLength(Attribute(path, "args"), len(value.args)))
+        self.guard(SameKeys(Attribute(path, "keywords"), list(value.keywords)))
+        self.applied(value)
 
     def _object(self, value: Any, path: Path) -> Any:
         """An object whose attributes are looked at when they are asked for."""
@@ -311,10 +317,12 @@ class Surroundings:
         return None
 
     def _array(self, value: np.ndarray, path: Path) -> Any:
-        if value.dtype.kind not in "biufcV" or type(value) is not np.ndarray and not isinstance(value, PLAIN_SUBCLASSES):
-            return self._opaque(value, path)
+        if counts_by_contents(value):
+            self._remember(value, path)
+            self.guard_state(value)
+            return value
         try:
-            hlo.element_type_of(value.dtype)
+            array_form(value, path.text)
         except TypeError:
             return self._opaque(value, path)
         return self._handle(value, path)
@@ -393,7 +401,7 @@ class Surroundings:
         if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) and value.__self__ is holder:
             return value  # a method of a type that is not Python's to change
         if not isinstance(value, types.MethodType) and getattr(holder, path.name, MISSING) is not value:
-            if is_looked_into(value) and not isinstance(value, (*_VALUES, np.ndarray, tuple, dict, list)):
+            if is_looked_into(value) and not is_value(value) and not isinstance(value, (np.ndarray, tuple, dict, list)):
                 self.guard(SameType(path, type(value)))  # made anew whenever it is read
                 self._remember(value, path)
                 return value
@@ -417,10 +425,7 @@ class Surroundings:
         for namespace in self._namespaces.values():
             found += namespace.effects()
         for _, made, before, path in self._cells.values():
-            try:
-                value = made.cell_contents
-            except ValueError:
-                value = MISSING
+            value = self.cell_value(made)
             if value is not before:
                 found.append(("write", path, value))
         for key, path in self._attributes_set.items():
@@ -454,11 +459,6 @@ class Surroundings:
                 needed.add(path.key)
         if needed:
             raise HiddenNeeded(needed)
-
-    def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
-        """The keys of the paths at which these parameters of the program are found; not of those that are arguments."""
-        wanted, captures = set(parameters), self.trace.program.captures.values()
-        return frozenset(one.path.key for one in captures if one.parameter in wanted and one.path is not None)
 
     def place(self, capture: Capture) -> None:
         """An array that was met otherwise than by a path stays the array that it is."""
