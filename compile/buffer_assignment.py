@@ -325,15 +325,17 @@ class _ComputationPlan:
             home.end = self.planner.clock
         self._keep_alive(loop)
 
+    def _may_be_home(self, buffer: Buffer, value: Value) -> bool:
+        """Whether a loop can write the buffer in every round: nothing but this leaf's own initial value in it is read then."""
+        (init,) = value.instruction.operands
+        others = (defining_value(other) for other, _ in self._array_leaves(init) if other.leaf != value.leaf)
+        return not self._is_read_after(buffer, value.instruction) and all(self.buffers[one] is not buffer for one in others)
+
     def _home(self, value: Value, shape: Shape, initial: Buffer, taken: set[Buffer]) -> Buffer:
         """The loop works where its result is wanted, or where its initial value lies if nothing else needs that."""
         loop = value.instruction
         preferred = self.preferred.get(value)
-        if (
-            preferred is not None
-            and preferred not in taken
-            and (value in self.required or not self._is_read_after(preferred, loop))
-        ):
+        if preferred is not None and preferred not in taken and (value in self.required or self._may_be_home(preferred, value)):
             return preferred
         if initial.kind == "temporary" and initial not in taken and initial.size == shape.byte_size:
             init = defining_value(Value(loop.operands[0], value.leaf))

@@ -158,23 +158,50 @@ def test_state_that_the_body_leaves_alone_is_not_copied():
     check_compiled(module, np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
 
 
+def inner_loop(b, step, count, *arrays):
+    """A While within a body: three rounds of ``step(builder, *arrays)``."""
+    state_shape = TupleShape((COUNT, *(array.shape for array in arrays)))
+    inner = XlaBuilder("inner_condition")
+    condition = inner.build(inner.Lt(inner.GetTupleElement(inner.parameter(state_shape), 0), inner.constant(np.int64(3))))
+    inner = XlaBuilder("inner_body")
+    state = inner.parameter(state_shape)
+    index, *values = (inner.GetTupleElement(state, k) for k in range(len(arrays) + 1))
+    body = inner.build(inner.Tuple([inner.Add(index, inner.constant(np.int64(1))), *step(inner, *values)]))
+    loop = b.While(condition, body, b.Tuple([count, *arrays]))
+    return [b.GetTupleElement(loop, k + 1) for k in range(len(arrays))]
+
+
 def test_nested_loops_keep_one_home():
     def body(b, i, x):
-        state_shape = TupleShape((COUNT, ARRAY))
-        inner = XlaBuilder("inner_condition")
-        condition = inner.build(inner.Lt(inner.GetTupleElement(inner.parameter(state_shape), 0), inner.constant(np.int64(3))))
-        inner = XlaBuilder("inner_body")
-        state = inner.parameter(state_shape)
-        count, array = (inner.GetTupleElement(state, k) for k in (0, 1))
-        inner_body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), inner.Neg(inner.Abs(array))]))
-        loop = b.While(condition, inner_body, b.Tuple([i, x]))
-        return [b.GetTupleElement(loop, 1)]
+        return inner_loop(b, lambda b, x: [b.Neg(b.Abs(x))], i, x)
 
     module = counting_loop(body)
     prepared, assignment = assign(module)
     homes = {id(home) for state in assignment.loops.values() for home in state.homes.values()}
     assert len(assignment.loops) == 2 and len(homes) == 1
     assert assignment.arena_size == 0
+    check_compiled(module, np.arange(1000, dtype=np.float32))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_nested_loop_does_not_work_where_another_leaf_of_its_state_lies(order):
+    """It is left with what becomes the outer loop's state, which each of its rounds reads."""
+
+    def body(b, i, x):
+        def step(b, *values):
+            x, total = (values[k] for k in order)
+            new = (x, b.Add(total, x))
+            return [new[k] for k in order]
+
+        start = (x, b.Neg(x))
+        after = inner_loop(b, step, b.constant(np.int64(0)), *(start[k] for k in order))
+        return [b.Abs(after[order[1]])]
+
+    module = counting_loop(body)
+    _, assignment = assign(module)
+    _, inner = sorted(assignment.loops, key=lambda loop: len(loop.shape.elements))
+    (home,) = assignment.loops[inner].homes.values()
+    assert home is not assignment.of(Value(inner.operands[0], 1 + order[0]))
     check_compiled(module, np.arange(1000, dtype=np.float32))
 
 
