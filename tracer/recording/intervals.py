@@ -59,10 +59,31 @@ def interval_of(trace: Trace, value: Any) -> Interval:
 def interval_of_instruction(trace: Trace, instruction: hlo.Instruction) -> Interval:
     if instruction.shape.element_type is hlo.PRED:
         return 0, 1
+    return _known_interval(trace, instruction, _DEEPEST) or INT64
+
+
+# What takes elements of some operands as they are: which of these.
+_MOVES = {
+    "broadcast": slice(1), "concatenate": slice(None), "dynamic-slice": slice(1), "reshape": slice(1), "select": slice(1, 3),
+    "slice": slice(1),
+}  # fmt: skip
+_DEEPEST = 8
+
+
+def _known_interval(trace: Trace, instruction: hlo.Instruction, depth: int) -> Interval | None:
     found = trace.interval_of_input(instruction)
-    if found is None and instruction.opcode == "constant":
-        found = (int(instruction.attributes["literal"]),) * 2
-    return found or INT64
+    if found is not None or not depth:
+        return found
+    storage = trace.entries.get(instruction) if trace.parent is not None else None
+    if storage is not None:
+        return _known_interval(trace.parent, trace.parent.read(storage), depth)
+    if instruction.opcode == "constant":
+        literal = np.asarray(instruction.attributes["literal"])
+        return (int(literal.min()), int(literal.max())) if literal.size else None
+    if instruction.opcode not in _MOVES:
+        return None
+    parts = [_known_interval(trace, operand, depth - 1) for operand in instruction.operands[_MOVES[instruction.opcode]]]
+    return hull(*parts) if parts and None not in parts else None
 
 
 def is_traced_integer(value: Any) -> bool:
