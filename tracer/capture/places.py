@@ -245,7 +245,9 @@ def where_made(value: Any) -> Trace | None:
 
 
 def _is_iterator(value: Any) -> bool:
-    return type(value).__module__ in ("builtins", "itertools") and isinstance(value, Iterator)
+    if type(value).__module__ in ("builtins", "itertools"):
+        return isinstance(value, Iterator)
+    return hasattr(type(value), "following")
 
 
 def note_iterator(value: Any) -> Any:

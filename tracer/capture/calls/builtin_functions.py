@@ -29,6 +29,7 @@ from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
+from ..loops.in_turn import InTurn
 from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from ..loops.stacked_rows import whole_array
 from ..outside.containers import OutsideList
@@ -116,7 +117,8 @@ def ndindex(*shape: Any) -> Any:
 
 @implements(next)
 def next_(iterator: Any, *default: Any) -> Any:
-    if isinstance(iterator, OutsideIterator):
+    if isinstance(iterator, (OutsideIterator, InTurn)):
+        places.require_made_here(iterator)
         return iterator.following(*default)
     if isinstance(iterator, TracedGenerator) and is_open_generator(iterator):
         return _first_of(iterator, *default)
@@ -131,7 +133,11 @@ def next_(iterator: Any, *default: Any) -> Any:
 
 @implements(iter)
 def iter_(iterable: Any, *sentinel: Any) -> Any:
-    return iter(begun(iterable), *sentinel)
+    if not is_open_list(iterable) and not has_open_keys(iterable) and type(iterable) is not DictView:
+        return iter(begun(iterable), *sentinel)
+    made = InTurn(rows_of(iterable))
+    places.note_made(made)
+    return made
 
 
 def _first_of(generator: TracedGenerator, *default: Any) -> Any:

@@ -213,7 +213,7 @@ class Tail(Rows):
     """The rows from a known position on."""
 
     def __init__(self, rows: Rows, first: int) -> None:
-        self.rows, self.first, self.length = rows, first, len(rows) - first
+        self.rows, self.first, self.length = rows, first, plus(rows.length, -first)
 
     def element(self, position: Any) -> Any:
         return self.rows.element(position + self.first)
