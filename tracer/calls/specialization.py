@@ -265,5 +265,5 @@ def _like(error: Exception) -> Exception:
     made = type(error).__new__(type(error), *error.args)
     made.args = error.args
     made.__dict__.update(error.__dict__)
-    made.__cause__, made.__suppress_context__ = error.__cause__, True
+    made.__context__, made.__cause__, made.__suppress_context__ = error.__context__, error.__cause__, error.__suppress_context__
     return made

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,22 +20,21 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError
 from ..recording.operands import as_traced
-from ..recording.trace import Trace
+from ..recording.trace import Storage, Trace
 from . import places as _places
 from .choices import Choice, Maybe
 from .copies import note_copies
+from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
-from .raising import is_raised_by_user, record_raise
+from .raising import is_raised_when_run, record_raise
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
-# What Python and NumPy raise of values that are known, where the program comes there.
-_ON_ONE_SIDE = (IndexError, KeyError, ZeroDivisionError)
 _DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
 
 
@@ -63,6 +62,8 @@ class _Side:
         self.made: dict[int, Any] = {}
         self.outcome: Any = None
         self.raised: Exception | None = None
+        self.writes: set[Storage] = set()  # for the exception
+        self.inexact: set[int] = set()  # the errors of which it is not known what has been done before them
 
 
 def decide(
@@ -75,8 +76,23 @@ def decide(
 
     names: those that they change, of those that the block functions in ``sharing``, by default the two, share.
     """
-    outer = current_trace()
     live, dead = (local_names(functions if sharing is None else sharing, some) for some in names[:2])
+    return _decided(test, functions, live, dead, names[2])
+
+
+def between(test: TracedArray, functions: Sequence[Callable[[], Any]], places: Sequence[Place]) -> None:
+    """As `decide`, of functions that change these local variables, and go on to their ends."""
+    _decided(test, functions, places, (), ())
+
+
+def _decided(
+    test: TracedArray,
+    functions: Sequence[Callable[[], Any] | None],
+    live: Sequence[Place],
+    dead: Sequence[Place],
+    surely_bound: Sequence[str],
+) -> Any:
+    outer = current_trace()
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     if len(_state.tests) >= _DEEPEST:
@@ -87,13 +103,14 @@ def decide(
         )  # fmt: skip
         error.is_of_depth = True
         raise error
-    branches = Branches(outer, "if")
-    sides = [
-        _recorded(test, branches.begin(name), function, (*live, *dead), before)
-        for name, function in zip(("true", "false"), functions)
-    ]
-    if any(side.raised is not None for side in sides):
-        return _after_raise(branches, selector, functions, sides)
+    branches, known = Branches(outer, "if"), len(outer.program.error_messages)
+    sides: list[_Side] = []
+    for number, name in enumerate(("true", "false")):
+        sides.append(_recorded(test, branches.begin(name), functions[number], live, dead, before))
+        if sides[-1].raised is not None:
+            other = functions[1 - number]
+            _note_raise(_Raise(branches, selector, number, sides[-1], known), test, live, before)
+            return None if other is None else other()
     merger = _Merger(test, sides)
     concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
     for side in sides:
@@ -104,7 +121,7 @@ def decide(
         ends = [side.values.get(key, old) for side in sides]
         if not all(unchanged(old, end) for end in ends):
             is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
-            recipes.append((place, merger.merge(place.name, *ends, place.name in names[2], is_changed), ends))
+            recipes.append((place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
@@ -125,6 +142,7 @@ def decide(
     for place in dead:
         if not all(unchanged(before[place.key], side.values[place.key]) for side in sides):
             place.set(UNBOUND)
+    note_errors(outer, known, sides[0].inexact | sides[1].inexact)
     if RETURN_CODE not in possible:
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
@@ -180,18 +198,28 @@ def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason:
     return error
 
 
-def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places: Sequence[Place], before: dict) -> _Side:
-    side = _Side(trace)
+def _recorded(
+    test: TracedArray,
+    trace: Trace,
+    function: Callable | None,
+    live: Sequence[Place],
+    dead: Sequence[Place],
+    before: dict,
+) -> _Side:
+    side, places = _Side(trace), (*live, *dead)
     _state.tests.append(test)
     try:
-        with trace, trace.running, journal() as entries:
+        with trace, trace.running, journal() as entries, errors_found_in(trace, live, entries) as region:
             entries.is_of_trace = True
             try:
                 side.outcome = function() if function is not None else None
             except Exception as error:
-                if not is_raised_by_user(error) and not isinstance(error, _ON_ONE_SIDE):
+                if not is_raised_when_run(error):
                     raise
-                side.raised = error
+                side.raised, side.writes = error, record_raise(trace, error)
+            if region is not None:
+                region.settle(between)
+                side.inexact = region.inexact
             side.values = {place.key: place.get() for place in places}
             side.ends = {key: place.get() for key, (place, _) in entries.items()}
             side.values.update(side.ends)
@@ -205,18 +233,55 @@ def _recorded(test: TracedArray, trace: Trace, function: Callable | None, places
     return side
 
 
-def _after_raise(branches: Branches, selector: hlo.Instruction, functions: Sequence, sides: Sequence[_Side]) -> Any:
-    """The exception is raised when the program has run; until then the other side is what happens."""
-    number = 0 if sides[0].raised is not None else 1
-    trace, error = sides[number].trace, sides[number].raised
-    with _reopened(trace):
-        kept = record_raise(trace, error)
-    for storage in trace.written.keys() - kept:
-        del trace.written[storage]  # of what the side does, only what it prints and raises is left
-    branches.traces[1 - number] = Trace("nothing", branches.outer, branches.inputs)
-    branches.choose(selector, [[], []], [])
-    other = functions[1 - number]
-    return None if other is None else other()
+class _Raise(NamedTuple):
+    """A side, the one with this number, that raises an exception; errors behind the ``known`` ones are its own."""
+
+    branches: Branches
+    selector: hlo.Instruction
+    number: int
+    side: _Side
+    known: int
+
+    def beside(self, other: Any, own: Any) -> list[Any]:
+        """Two things in the order of the sides."""
+        return [other, own] if self.number else [own, other]
+
+
+def _note_raise(raised: _Raise, test: TracedArray, live: Sequence[Place], before: dict) -> None:
+    """The exception is raised when the program has run; until then the other side is what happens.
+
+    A handler finds what the raising side has done; of others only what it has printed counts.
+    """
+    branches, side = raised.branches, raised.side
+    outer = branches.outer
+    nothing = Trace("nothing", outer, branches.inputs)
+    branches.traces = raised.beside(nothing, side.trace)
+    if outer.program.regions and not side.inexact:
+        try:
+            held = _held_where_raised(raised, test, _Side(nothing), live, before)
+        except TracerError:  # there is no form for it
+            pass
+        else:
+            return note_errors(outer, raised.known, (), held)
+    codes = range(raised.known + 1, len(outer.program.error_messages) + 1)
+    for storage in side.trace.written.keys() - side.writes:
+        del side.trace.written[storage]
+    branches.choose(raised.selector, [[], []], [])
+    note_errors(outer, raised.known, codes)
+
+
+def _held_where_raised(
+    raised: _Raise, test: TracedArray, nothing: _Side, live: Sequence[Place], before: dict
+) -> dict[Any, tuple[Place, Any]]:
+    """What places hold, of those that the raising side has changed, where it raises."""
+    side, recipes = raised.side, []
+    merger = _Merger(test, raised.beside(nothing, side))
+    for key, (place, old) in {**{place.key: (place, before[place.key]) for place in live}, **side.places}.items():
+        end = side.values.get(key, old)
+        if end is not UNBOUND and not unchanged(old, end):
+            recipes.append((key, place, merger.merge(place.name, *raised.beside(NOWHERE, end))))
+    arrays = merger.chosen(raised.branches, raised.selector)
+    return {key: (place, recipe(arrays)) for key, place, recipe in recipes}
 
 
 @contextmanager
@@ -245,7 +310,8 @@ class _Merger:
         """
         if unchanged(first, second):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
-        self._put_together(meeting(first, second, is_changed))
+        if first is not NOWHERE and second is not NOWHERE:
+            self._put_together(meeting(first, second, is_changed))
         note = partial(note_copies, current_trace())
         first, second = (with_contents(end, side.ends, note) for end, side in zip((first, second), self.sides))
         ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))

@@ -34,7 +34,7 @@ from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
 from .loops.unrolling import for_, while_
-from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return, statements
+from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .raising import record_raise
@@ -421,7 +421,6 @@ def generator(pull: Callable, push: Callable | None, values: Sequence[Any]) -> A
 
 def if_(test: Any, body: Later, orelse: Later | None, names: Names) -> Any:
     """``if``: the way on which control goes on behind it."""
-    statements.count += 1
     test = condition(test)
     if isinstance(test, TracedArray):
         known = truth(test)
@@ -458,13 +457,18 @@ def value(outcome: Any) -> Any:
 
 
 def raised(error: Any) -> Any:
-    """What a raise statement raises; of several, the last, and the others by the error flag."""
+    """What a raise statement raises; of several the last, and the others on sides of branches."""
     if type(error) is Choice:
-        trace, number, (*others, error) = current_trace(), error.number, error.values
-        for place, other in enumerate(others):
-            other = other() if isinstance(other, type) else other
-            trace.add_raise((number == place).instruction(trace), other)
+        for place, other in enumerate(error.values[:-1]):
+            decide(error.number == place, (lambda other=other: _raise(other), None))
+        return error.values[-1]
     return error
+
+
+def _raise(error: Any) -> None:
+    error = error() if isinstance(error, type) else error
+    places.note_made(error)
+    raise error
 
 
 def _fail(arguments: Sequence[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -77,16 +76,6 @@ def outcome_of(code: TracedArray, possible: frozenset[int], value: Any) -> Any:
         return Mixed(code, possible, value)
     (only,) = possible
     return (None, BREAK, CONTINUE, Return(value))[only]
-
-
-class _Statements(threading.local):
-    """How many statements that consist of others have begun: loops and branches."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-statements = _Statements()
 
 
 def without_continue(outcome: Any) -> Any:

@@ -161,12 +161,17 @@ class Journal(dict[Any, tuple[Place, Any]]):
     def __init__(self, stays: bool) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
+        self.watched: set[int] = set()  # those of which it is noted what they hold before they are changed again
+        self.changed_again: dict[Any, tuple[Place, Any]] = {}
         self.stays = stays
         self.loop: Any = None
         self.is_round = self.is_of_trace = False
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
-        if place.key in self or id(getattr(place, "holder", None)) in self.made:
+        holder = id(getattr(place, "holder", None))
+        if holder in self.watched and place.key not in self.changed_again:
+            self.changed_again[place.key] = place, before()
+        if place.key in self or holder in self.made:
             return
         if isinstance(place, Item) and id(place.holder) in self:
             return
@@ -290,8 +295,31 @@ def journal(stays: bool = False) -> Iterator[Journal]:
         if _journals.open:
             outer = _journals.open[-1]
             outer.made.update(entries.made)
+            if not entries.is_of_trace:
+                outer.changed_again = {**entries.changed_again, **outer.changed_again}
             for place, before in entries.values():
                 outer.add(place, lambda before=before: before)
+
+
+def changed_within(begin: Journal) -> dict[Any, tuple[Place, Any]]:
+    """What has been changed since a journal was begun, of what has been made meanwhile what was watched, as it was before."""
+    changed: dict[Any, tuple[Place, Any]] = {}
+    for one in _journals_within(begin):
+        changed = {**one.changed_again, **one, **changed}
+    return changed
+
+
+def watch_all_made(begin: Journal) -> None:
+    """Note from now on, too, what objects hold that have been made since a journal was begun, before they are changed."""
+    journals = _journals_within(begin)
+    made = set().union(*[one.made for one in journals])
+    for one in journals:
+        one.watched = made
+
+
+def _journals_within(begin: Journal) -> list[Journal]:
+    place = next((place for place, one in enumerate(_journals.open) if one is begin), None)
+    return [begin] if place is None else _journals.open[place:]
 
 
 def journals_since(holders: Iterable[Any]) -> list[Journal]:

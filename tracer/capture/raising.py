@@ -22,6 +22,8 @@ from .forms import carried, form_of, kinds, zero_like
 from .merging import filled, numbers
 from .texts import is_open, raise_later
 
+# What Python and NumPy raise of values that are known, where the program comes there.
+_OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
@@ -29,6 +31,7 @@ class _Tries(threading.local):
     def __init__(self) -> None:
         self.traces: list[Trace] = []
         self.handed_over: set[Storage] = set()
+        self.handled: list[Any] = []  # exceptions whose handlers run
 
 
 _tries = _Tries()
@@ -39,16 +42,22 @@ def inside_try() -> Iterator[None]:
     """While the body of a try statement is recorded: handlers look at the error flag."""
     trace = current_trace()
     _tries.traces.append(trace)
-    if trace is not None:
-        trace.program.open_tries += 1
     try:
         yield
     finally:
         _tries.traces.pop()
-        if trace is not None:
-            trace.program.open_tries -= 1
         if not _tries.traces:
             _tries.handed_over.clear()
+
+
+@contextmanager
+def while_handling(error: Any) -> Iterator[None]:
+    """While a handler runs: what it raises has the exception as its context."""
+    _tries.handled.append(error)
+    try:
+        yield
+    finally:
+        _tries.handled.pop()
 
 
 def is_inside_try() -> bool:
@@ -68,12 +77,19 @@ def is_raised_by_user(error: Exception) -> bool:
     return code.co_code[traceback.tb_lasti] == _RAISE
 
 
+def is_raised_when_run(error: Exception) -> bool:
+    """Whether the program raises this where it comes there: what the user raises, and what Python and NumPy do of values."""
+    return is_raised_by_user(error) or isinstance(error, _OF_VALUES)
+
+
 def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     """Let the compiled call raise this exception where it comes to the end of this trace, the current one.
 
     Returns what the trace has to write for that: the error flag, and, where a handler may see the exception, its values.
     """
-    values = error.args, vars(error)
+    context = _tries.handled[-1] if _tries.handled else None
+    error.__context__ = None if is_open(context) or context is error else context
+    values = error.args, vars(error), error.__cause__
     kept: set[Storage] = set()
     if any(map(is_open, values)):
         if not _tries.traces:
@@ -84,11 +100,11 @@ def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     return {*kept, trace.program.error_flag}
 
 
-def _raise_now(kind: type[Exception], arguments: tuple, attributes: dict[str, Any]) -> None:
+def _raise_now(kind: type[Exception], arguments: tuple, attributes: dict[str, Any], cause: Exception | None) -> None:
     made = kind.__new__(kind, *arguments)
     made.args = arguments
     vars(made).update(attributes)
-    raise made
+    raise made from cause
 
 
 def _hand_over(error: Exception) -> set[Storage]:

@@ -7,7 +7,8 @@ run; behind the body the program goes to the handler, and the flag is what it wa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from ... import hlo
 from ...compile.traversal import has_effects
@@ -16,35 +17,45 @@ from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython, StaleCapture, TracerError
-from ..recording.trace import Storage, Trace
-from .branches import decide
-from .choices import Maybe
-from .outcomes import END_CODE, Mixed, possible_codes, statements
-from .places import UNBOUND, Journal, LocalName, Names, journal, local_names, note
-from .raising import inside_try, is_of_exception
-from .texts import Deferred
+from ..recording.trace import Trace
+from .branches import between, decide
+from .choices import Choice, Maybe
+from .failures import Region, errors_found_in
+from .outcomes import END_CODE, Mixed, possible_codes
+from .places import UNBOUND, Names, journal, local_names
+from .raising import inside_try, is_raised_when_run, record_raise, while_handling
+from .texts import Deferred, is_open
 
 Block = Callable[..., Any]
 # Of the statements of a body each one, and whether it is a simple one: without others inside, binding names at its end.
 Blocks = Sequence[tuple[Block, bool]]
-# The exceptions that a handler catches, None for all, and the handler, which takes the exception.
-Handlers = Sequence[tuple[Callable[[], Any] | None, Block]]
 
 
-def try_(blocks: Blocks, handlers: Handlers, orelse: Block | None, names: Names, bound: Sequence[str]) -> Any:
+class Handler(NamedTuple):
+    """The exceptions that it catches, None for all; what takes the exception; and whether that asks for it."""
+
+    kinds: Callable[[], Any] | None
+    block: Block
+    asks: bool
+
+    def catches(self, kind: type[BaseException]) -> bool:
+        return self.kinds is None or issubclass(kind, self.kinds())
+
+
+def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names: Names, bound: Sequence[str]) -> Any:
     """The way on which control goes on behind the statement. ``bound``: the names that are certainly so behind the body."""
-    trace = current_trace()
+    trace, handlers = current_trace(), [Handler(*one) for one in handlers]
     known = 0 if trace is None else len(trace.program.error_messages)
     try:
-        sequence = _Sequence(names, (*[block for block, _ in blocks], *[handler for _, handler in handlers], orelse))
+        sequence = _Sequence(names, (*[block for block, _ in blocks], *[handler.block for handler in handlers], orelse))
         with inside_try():
             outcome = sequence.run(blocks)
     except BaseException as error:
         if _is_of_tracing(error):
             raise
-        for kinds, handler in handlers:
-            if kinds is None or isinstance(error, kinds()):
-                return handler(error)
+        for handler in handlers:
+            if handler.catches(type(error)):
+                return _handle(handler, error)
         raise
     if trace is None or len(trace.program.error_messages) == known:
         return orelse() if outcome is None and orelse is not None else outcome
@@ -65,7 +76,7 @@ def _behind(
     known: int,
     outcome: Any,
     sequence: _Sequence,
-    handlers: Handlers,
+    handlers: Sequence[Handler],
     orelse: Block | None,
     bound: Sequence[str],
 ) -> Any:
@@ -76,17 +87,16 @@ def _behind(
     for code in range(known + 1, len(messages) + 1):
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
-        for number, (kinds, _) in enumerate(() if issubclass(kind, (StaleCapture, LeftToPython)) else handlers):
-            if kinds is None or issubclass(kind, kinds()):
+        for number, handler in enumerate(() if issubclass(kind, (StaleCapture, LeftToPython)) else handlers):
+            if handler.catches(kind):
                 if code in sequence.unfinished:
                     messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
                 else:
                     codes.setdefault(number, []).append(code)
                 break
-    tests = {number: _is_one_of(found, some) for number, some in codes.items()}
     remaining = found
-    for test in tests.values():
-        remaining = hlo.select(test, hlo.constant(0, hlo.S64), remaining)
+    for some in codes.values():
+        remaining = hlo.select(_is_one_of(found, some), hlo.constant(0, hlo.S64), remaining)
     trace.write(flag, remaining)
 
     def go_on() -> Any:
@@ -101,10 +111,13 @@ def _behind(
                 place.set(held.value)
         return orelse()
 
-    run = go_on
-    for number, test in reversed(tests.items()):
-        run = _caught(trace, test, _handled(trace, handlers[number][1], messages, codes[number], found), run, sequence)
-    return run()
+    run = None if sequence.always_fails else go_on
+    shown = TracedArray.from_instruction(trace, found, weak_type=True, is_scalar=True)
+    for number, some in reversed(codes.items()):
+        for of_one, error in _ways(handlers[number], messages, some, shown):
+            handle = partial(_handle, handlers[number], error)
+            run = handle if run is None else _caught(trace, _is_one_of(found, of_one), handle, run, sequence)
+    return go_on() if run is None else run()
 
 
 def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:
@@ -115,20 +128,54 @@ def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:
     return test
 
 
-def _handled(trace: Trace, handler: Block, messages: Sequence[Any], codes: Sequence[int], flag: Any) -> Callable[[], Any]:
+def _ways(handler: Handler, messages: Sequence[Any], codes: Sequence[int], flag: TracedArray) -> list[tuple[list[int], Any]]:
+    """The exceptions for which a handler runs, with the codes of each; exceptions that are alike are one."""
+    alike: dict[Any, list[int]] = {}
+    for code in codes:
+        kind = messages[code - 1][0]
+        alike.setdefault(_likeness(kind) if handler.asks else None, []).append(code)
+    return [(some, _exception(messages, some, flag)) for some in alike.values()]
+
+
+def _likeness(error: type[Exception] | Exception) -> Any:
+    """What exceptions have in common that differ in their arguments alone."""
+    if isinstance(error, type):
+        return error
+    is_plain = not vars(error) and type(error).__module__ == "builtins"
+    return (type(error), len(error.args)) if is_plain else id(error)
+
+
+def _exception(messages: Sequence[Any], codes: Sequence[int], flag: TracedArray) -> Exception:
+    """The exception that these codes stand for, with what is told of it."""
     kind, message, _ = messages[codes[0] - 1]
     if not isinstance(kind, type):
-        return lambda: handler(kind)
+        return _one_of([messages[code - 1][0] for code in codes], codes, flag)
     texts = {code: messages[code - 1][1] for code in codes}
-    if len(texts) == 1 and "{} " not in message:
-        return lambda: handler(kind(message))
+    if len(set(texts.values())) == 1 and "{} " not in message:
+        return kind(message)
 
     def text_of(flag: int) -> str:
         number, value = error_codes.number_and_value(flag)
         return error_codes.with_value_shown(texts[number], value)
 
-    found = TracedArray.from_instruction(trace, flag, weak_type=True, is_scalar=True)
-    return lambda: handler(kind(Deferred(text_of, found)))
+    return kind(Deferred(text_of, flag))
+
+
+def _one_of(errors: Sequence[Exception], codes: Sequence[int], flag: TracedArray) -> Exception:
+    first = errors[0]
+    if len(errors) == 1 or not any(is_open(one.args) for one in errors) and all(one.args == first.args for one in errors):
+        return first
+    trace = current_trace()
+    place: Any = hlo.constant(0, hlo.S64)
+    for number, code in list(enumerate(codes))[1:]:
+        place = hlo.select(_is_one_of(flag.recorded(trace), [code]), number, place)
+    found = TracedArray.from_instruction(trace, place, weak_type=True, is_scalar=True)
+    return type(first)(*[Choice(found, list(values)) for values in zip(*[one.args for one in errors])])
+
+
+def _handle(handler: Handler, error: Any) -> Any:
+    with while_handling(error):
+        return handler.block(error)
 
 
 def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, sequence: _Sequence) -> Callable[[], Any]:
@@ -139,13 +186,14 @@ def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, s
 class _Sequence:
     """The statements of a body, one after the other for as long as none sets the error flag.
 
-    ``possible`` are the ways on which control leaves the body where none does. A statement that runs loops or branches, in
-    functions that it calls, too, may have done something before it fails, which stays: then Python makes the call.
+    ``possible`` are the ways on which control leaves the body where none does. Where it is not known what has been done before
+    an error Python makes the call.
     """
 
     def __init__(self, names: Names, sharing: Sequence[Block | None]) -> None:
         self.names, self.sharing = names, sharing
         self.possible: frozenset[int] = frozenset([END_CODE])
+        self.always_fails = False
         self.unfinished: set[int] = set()  # what statements raise that have done something before
 
     def run(self, blocks: Blocks) -> Any:
@@ -154,53 +202,38 @@ class _Sequence:
             if trace is None:
                 outcome = block()
             else:
-                known = len(trace.program.error_messages)
-                places = local_names(self.sharing, (*self.names[0], *self.names[1]))
-                before = [(place, place.get()) for place in places]
-                written: dict[Storage, hlo.Instruction] = {}
-                begun, recorded = statements.count, len(trace.builder.instructions)
-                with trace.logging_writes(written), journal() as changed:
-                    outcome = block()
+                known, recorded = len(trace.program.error_messages), len(trace.builder.instructions)
+                places = local_names(self.sharing, self.names[0])
+                rest = blocks[position + 1 :]
+                with journal() as changed, errors_found_in(trace, places, changed, is_body=True) as region:
+                    try:
+                        outcome = block()
+                    except Exception as error:
+                        if len(trace.program.error_messages) == known or not is_raised_when_run(error):
+                            raise
+                        record_raise(trace, error)
+                        outcome, rest, self.always_fails = None, (), True
                 if len(trace.program.error_messages) > known:
-                    if statements.count > begun and not (
-                        _leaves_nothing(trace, recorded, written, changed)
-                        and (is_simple or all(place.get() is value for place, value in before))
-                    ):
-                        self.unfinished.update(range(known + 1, len(trace.program.error_messages) + 1))
-                    before += changed.values()
-                    return self._checked(trace, outcome, blocks[position + 1 :], before, written)
+                    undo = region.undoing(between)
+                    if region.inexact and (not is_simple and region.is_anything_bound() or _has_done(trace, recorded, region)):
+                        self.unfinished |= region.inexact
+                    return self._checked(trace, outcome, rest, undo)
             if outcome is not None:
                 self.possible = possible_codes(outcome)
                 return outcome
         return None
 
-    def _checked(self, trace: Trace, outcome: Any, rest: Blocks, before: Any, written: Any) -> Any:
-        """Behind a statement that may have set the flag: the others where it has not, else as if it had not begun."""
-        flag = trace.program.error_flag
-        is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(flag), 0))
-        old = {
-            storage: Storage(trace, value)
-            for storage, value in written.items()
-            if storage is not flag and not is_of_exception(storage)
-        }
+    def _checked(self, trace: Trace, outcome: Any, rest: Blocks, undo: Callable[[], None]) -> Any:
+        """Behind a statement that may have set the flag: the others where it has not, else what it has done until then."""
+        is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(trace.program.error_flag), 0))
 
         def go_on() -> Any:
             self.possible = possible_codes(outcome)
             return outcome if outcome is not None else self.run(rest)
 
-        def undo() -> None:
-            for place, value in before:
-                if place.get() is not value:
-                    note(place) if not isinstance(place, LocalName) else None
-                    place.set(value)
-            inner = current_trace()
-            for storage, kept in old.items():
-                inner.hand_on(storage, inner.read(kept))
-
         return decide(is_fine, (go_on, undo), self.names, self.sharing)
 
 
-def _leaves_nothing(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction], changed: Journal) -> bool:
-    """Whether a statement, whose instructions begin there, has done nothing that is seen when it fails."""
-    arrays = [storage for storage in written if storage is not trace.program.error_flag and not is_of_exception(storage)]
-    return not arrays and not changed and not any(map(has_effects, trace.builder.instructions[begin:]))
+def _has_done(trace: Trace, begin: int, region: Region) -> bool:
+    """Whether a statement, whose instructions begin there, has done something that is seen when it fails."""
+    return region.is_anything_done() or any(map(has_effects, trace.builder.instructions[begin:]))

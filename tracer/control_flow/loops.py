@@ -129,10 +129,11 @@ class Loop:
         always_ends: bool = False,
         widens: bool = False,
         resizes: bool = False,
+        stops: bool = False,
     ) -> None:
         self.outer, self.name, self.place = outer, name, place
         self.condition, self.body, self.always_ends, self.widens = condition, body, always_ends, widens
-        self.resizes, self.guessed = resizes, {}
+        self.resizes, self.stops, self.guessed = resizes, stops, {}
         self.changing: set[Storage] = set()
         self.leaves, self.structure = pytree.flatten(init)
         self.paths = pytree.leaf_paths(self.structure, "state")
@@ -172,7 +173,7 @@ class Loop:
                 else:
                     test = self._trace_condition(condition, self._entering(condition))
                 flag = self.outer.program.error_flag
-                if flag is not None and not self.always_ends and (self.widens or flag in body.written):
+                if flag is not None and self._ends_at_errors(flag in body.written):
                     test = hlo.and_(test, hlo.eq(condition.read(flag), 0))
             changing = (body.taken_as_known | condition.taken_as_known) & (body.written.keys() | condition.written.keys())
             if changing:  # it has been taken for known what a later round changes
@@ -198,6 +199,11 @@ class Loop:
         for handle in handles:
             note_carried(self.outer, handle)
         return self._assemble(handles)
+
+    def _ends_at_errors(self, may_fail: bool) -> bool:
+        if self.always_ends:
+            return self.stops and may_fail
+        return self.widens or may_fail
 
     def _entering(self, trace: Trace) -> list[TracedArray]:
         handles = state_handles(trace, self.types, self.origins)

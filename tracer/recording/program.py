@@ -30,7 +30,7 @@ class Program:
         self.error_handling = np.geterr()  # as it was outside of the function
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
-        self.open_tries = 0  # try statements with handlers whose bodies are being recorded
+        self.regions: list[Any] = []  # for capture/failures.py: there are some where a handler may catch errors
         self.host_functions: list[Any] = []  # what the program calls, to be kept while it may run
         self.generators: dict[tuple, Any] = {}  # those of random numbers from outside, by the keys of their paths
         self.unproven: BaseException | None = None  # the UnprovenInterval that was raised

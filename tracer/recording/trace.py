@@ -338,6 +338,8 @@ class Trace:
         if value is not None:
             raised = error_codes.with_value(raised, value)
         self.write(storage, hlo.select(is_first, raised, flag))
+        if self.program.regions:
+            self.program.regions[-1].add(self, [len(self.program.error_messages)])
 
     def error_flag_storage(self) -> Storage:
         """The error flag; for those, too, who have to see what an earlier round of a loop, recorded later on, has found."""

@@ -308,9 +308,9 @@ class Statements(Assignments):
             kinds: ast.expr = ast.Constant(None)
             if handler.type is not None:
                 kinds = later(self.expressions.visit(handler.type))
-            function = self._handler(handler)
+            function, asks = self._handler(handler)
             made.append(function)
-            handlers.append(ast.Tuple([kinds, _name(function)], ast.Load()))
+            handlers.append(ast.Tuple([kinds, _name(function), ast.Constant(asks)], ast.Load()))
         orelse: ast.expr = ast.Constant(None)
         if statement.orelse:
             made.append(self.function_of(statement.orelse, statement.orelse[0]))
@@ -330,11 +330,12 @@ class Statements(Assignments):
             return [*made, *self.hand_on(call, rest, statement)], False
         return [*made, located(ast.Expr(call), statement)], True
 
-    def _handler(self, handler: ast.ExceptHandler) -> ast.FunctionDef:
-        """A function of the exception; its name for that is unbound at the end, as Python has it."""
+    def _handler(self, handler: ast.ExceptHandler) -> tuple[ast.FunctionDef, bool]:
+        """A function of the exception, and whether it asks for that; the name is unbound at the end, as Python has it."""
         taken = self.temporary()
+        raises_again = _raise_again(handler.body, taken)
         if handler.name is None:
-            return self.function_of(handler.body, handler, taken)
+            return self.function_of(handler.body, handler, taken), raises_again
         bound = located(ast.Assign([ast.Name(handler.name, ast.Store())], ast.Name(taken, ast.Load())), handler)
         names = {*bound_names(handler.body), handler.name}
         self.depth += 1
@@ -346,7 +347,7 @@ class Statements(Assignments):
             ast.Delete([ast.Name(handler.name, ast.Del())]),
         ]
         around = ast.Try(body, [], [], end)
-        return self._named([bound, located(around, handler)], names, handler, taken)
+        return self._named([bound, located(around, handler)], names, handler, taken), True
 
     def _outer_expressions(self, statement: ast.stmt) -> ast.stmt:
         if hasattr(statement, "subject"):
@@ -432,6 +433,19 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
     )
+
+
+def _raise_again(statements: list[ast.stmt], caught: str) -> bool:
+    """Let ``raise`` alone name the exception that is handled; whether there is any."""
+    found = False
+    for statement in statements:
+        if isinstance(statement, ast.Raise) and statement.exc is None:
+            statement.exc, found = located(ast.Name(caught, ast.Load()), statement), True
+        elif not isinstance(statement, DEFINITIONS):
+            inner = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
+            for part in (*inner, *[case.body for case in getattr(statement, "cases", ())]):
+                found |= isinstance(part, list) and _raise_again(part, caught)
+    return found
 
 
 def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:

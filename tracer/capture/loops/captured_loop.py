@@ -16,10 +16,11 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
-from ..branches import MOST_ALTERNATIVES, choose
+from ..branches import MOST_ALTERNATIVES, between, choose
 from ..choices import Maybe
 from ..copies import note_copies
 from ..distribution import condition
+from ..failures import Region, errors_found_in, note_errors
 from ..forms import (
     NOWHERE,
     Container,
@@ -112,6 +113,8 @@ class CapturedLoop:
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
+        self.known = len(outer.program.error_messages)
+        self.inexact: set[int] = set()  # errors of which it is not known what has been done before them
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
         self._begin()
@@ -199,6 +202,7 @@ class CapturedLoop:
             self.outer, name, tuple(state), lambda state: self._condition(slots, list(state)),
             lambda state: self._round(slots, list(state)), function_place(self.body), tuple(names),
             always_ends=isinstance(length, int) and not self.leaves_early, widens=True,
+            stops=bool(self.outer.program.regions),
             resizes=not isinstance(length, int) or self.leaves_early or length > _FEW_ROUNDS,
         )  # fmt: skip
         return list(loop.run())
@@ -251,8 +255,12 @@ class CapturedLoop:
         return held
 
     def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
-        with journal() as entries, self._is_round_of(entries):
-            return self._goes_on(slots, state)
+        trace = current_trace()
+        with journal() as entries, self._is_round_of(entries), errors_found_in(trace, (), entries) as region:
+            goes_on = self._goes_on(slots, state)
+            if region is not None:
+                self.inexact |= region.inexact_behind()
+            return goes_on
 
     def _goes_on(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         position, code, _ = self._enter(slots, state)
@@ -271,8 +279,14 @@ class CapturedLoop:
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         for place in self.growing.values():
             note(place)
-        with journal() as entries, self._is_round_of(entries):
+        with (
+            journal() as entries,
+            self._is_round_of(entries),
+            errors_found_in(current_trace(), self.places, entries) as region,
+        ):
             position, code, value = self._enter(slots, state)
+            if region is not None:
+                region.start(self.places)
             if position is not None:
                 last = max(0, self.rows.length - 1) if isinstance(self.rows.length, int) else CARRIED[1]
                 note_interval(current_trace(), position, (0, last))
@@ -286,6 +300,8 @@ class CapturedLoop:
                 outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             except Exception as error:  # noqa: BLE001, raised below
                 failed = error
+            if region is not None and failed is None:
+                self._settle(region)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
             put_back(entries)
@@ -327,6 +343,15 @@ class CapturedLoop:
         for slot in slots:
             following += self._carried(slot.form, rows[slot.place.key])
         return tuple(following)
+
+    def _settle(self, region: Region) -> None:
+        """The state is what it was where an error has been found; there the loop ends, before rows are appended."""
+        if (region.failures or region.inexact) and self.growing:
+            for key in list(self.growing):
+                self._carry_growing(key)
+            raise _Again(self)
+        region.settle(between)
+        self.inexact |= region.inexact
 
     def _look_for_shared(self, appended: dict[Any, list[Any]], ends: dict[Any, Any], held: dict[Any, Any]) -> None:
         begins = {key: len(self.grown_once[key][0]) for key in appended}
@@ -495,4 +520,5 @@ class CapturedLoop:
             place.set(self._grown(place))
         for place in self.others:
             place.set(UNBOUND)
+        note_errors(self.outer, self.known, self.inexact)
         return None if code is None else outcome_of(code, self.codes, value)

@@ -25,6 +25,8 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
             return run()
         except Exception:
             del program.error_messages[messages:]
+            for region in program.regions:
+                region.forget(messages)
             program.error_flag, program.copies = flag, copies
             put_back(entries)
             entries.clear()

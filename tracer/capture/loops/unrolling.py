@@ -31,7 +31,6 @@ from ..outcomes import (
     outcome_of,
     possible_codes,
     returned_value,
-    statements,
 )
 from ..places import (
     UNBOUND,
@@ -59,7 +58,6 @@ _MOST_ROUNDS = 20_000
 
 def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     """``for``: the way on which control goes on behind it."""
-    statements.count += 1
     trace = current_trace()
     if type(iterable) is Choice:
         return _over_choice(iterable, 0, body, orelse, names)
@@ -282,7 +280,6 @@ def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Nam
 
 def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
     """``while``: the way on which control goes on behind it."""
-    statements.count += 1
     trace = current_trace()
     if trace is None:
         return _plain_while(test, body, orelse)
