@@ -80,11 +80,12 @@ register_maker(Choice, lambda _: lambda number, *values: values[number])
 
 
 def _written_choice(source: Source, _: None, parts: Sequence[pytree.Structure]) -> str | None:
-    """One of values that are there is taken from a tuple of them."""
-    if any(part is not pytree.LEAF for part in parts):
-        return None
-    number, *values = [source.value(part) for part in parts]
-    return f"({''.join([value + ',' for value in values])})[{number}]"
+    """One of values that are there is taken from a tuple of them; of others that one is made."""
+    number, *values = [source.later(part) for part in parts]
+    if all(part is pytree.LEAF for part in parts):
+        return f"({''.join([value + ',' for value in values])})[{number}]"
+    ways = [f"{value} if {number} == {place} else " for place, value in enumerate(values[:-1])]
+    return "".join(ways) + values[-1]
 
 
 register_writer(Choice, _written_choice)

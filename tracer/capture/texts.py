@@ -95,7 +95,8 @@ def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[
             continue
         value, specification = [source.value(one) for one in part[2]]
         conversion = next(conversions)
-        text += f"{{{value}{'' if conversion == -1 else '!' + chr(conversion)}:{{{specification}}}}}"
+        told = f":{{{specification}}}" if source.names.get(specification) != "" else ""
+        text += f"{{{value}{'' if conversion == -1 else '!' + chr(conversion)}{told}}}"
     return f'f"{text}"'
 
 

@@ -100,10 +100,15 @@ class Source:
             if child is pytree.LEAF:
                 parts.append(self.value(child))
                 continue
-            name, parameters = self.function(child)
-            given = [self._parameter() for _ in parameters]
-            parts.append(self._line(f"{name}({', '.join(given)}) if {number} in {asked} else None"))
+            parts.append(self._line(f"{self.later(child)} if {number} in {asked} else None"))
         return parts
+
+    def later(self, structure: pytree.Structure) -> str:
+        """An expression that makes such a value where it is evaluated, and not before."""
+        if structure is pytree.LEAF:
+            return self.value(structure)
+        name, parameters = self.function(structure)
+        return f"{name}({', '.join([self._parameter() for _ in parameters])})"
 
     def _container(self, kind: type, auxiliary: Any, parts: list[str]) -> str:
         if kind is type(None):
