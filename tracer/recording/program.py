@@ -48,7 +48,8 @@ class Program:
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
-        self.long_loops: dict[tuple, bool] = {}  # for capture/loops/unrolling.py
+        self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
+        self.trials: list[tuple] = []  # for capture/loops/trials.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
         self.tables: list[Any] = []  # for capture/lists/tables.py
         self.growing_tables: dict[int, Any] = {}  # by the ids of the containers of their lists (capture/lists/growing.py)

@@ -23,7 +23,7 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
         entries.is_round = is_estimate
         try:
             return run()
-        except Exception:
+        except (Exception, _TooLong):
             del program.error_messages[messages:]
             for region in program.regions:
                 region.forget(messages)
@@ -39,10 +39,17 @@ class _Dropped(Exception):
     pass
 
 
-def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names) -> int | None:
-    """How many instructions a round records; nothing of it stays. None where it cannot be told."""
+class _TooLong(BaseException):
+    """The round of a trial has turned out to record more than is asked for. Nobody else handles it."""
+
+
+def size_of_a_round(
+    trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names, most: int | None = None
+) -> int | None:
+    """How many instructions a round records; nothing of it stays. None where it cannot be told, or may be more than ``most``."""
     scratch = Trace("round", trace, PackedInputs())
     size = None
+    trial = scratch, most, _TooLong()
 
     def record() -> None:
         nonlocal size
@@ -51,8 +58,22 @@ def size_of_a_round(trace: Trace, run: Callable[[], Any], functions: Sequence[Bl
             size = size_of(scratch.builder.instructions)
         raise _Dropped
 
+    trials = trace.program.trials
+    trials.append(trial)
     try:
         attempt(record, functions, names, is_estimate=True)
     except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
         return size
+    except _TooLong as found:
+        if found is not trial[2]:
+            raise
+    finally:
+        trials.remove(trial)
     return size
+
+
+def note_long(trace: Trace, size: int) -> None:
+    """To be called where a captured loop, of rounds of this size, is about to be recorded: a trial need not go on."""
+    for scratch, most, too_long in trace.program.trials:
+        if most is not None and size + size_of(scratch.builder.instructions) > most:
+            raise too_long

@@ -46,7 +46,7 @@ from .captured_loop import CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
 from .state import Aliased
-from .trials import Block, attempt, size_of_a_round
+from .trials import Block, attempt, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -124,7 +124,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
         if count > _MOST_ROUNDS:
             raise
         failure = error
-    current_trace().program.long_loops[code_of(body), count, is_round()] = False
+    current_trace().program.long_loops[code_of(body), count, is_round()] = 0
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
         return _one_by_one(_Rounds(rows), body, orelse, names)
@@ -192,15 +192,17 @@ def _over_choice(iterable: Choice, place: int, body: Block, orelse: Block | None
 
 
 def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
-    """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again."""
+    """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again, by a round's size."""
     count = len(rows)
     decided, key = trace.program.long_loops, (code_of(body), count, is_round())  # rounds of a captured loop know less
     if key not in decided:
         size = _size_of_one(trace, rows, body, names)
         if size == 0:  # of what is known here, which may be traced the next time
             return False
-        decided[key] = size is None or size * count > LARGEST_UNROLLED
-    return decided[key]
+        decided[key] = 1 if size is None else size if size * count > LARGEST_UNROLLED else 0
+    if decided[key]:
+        note_long(trace, decided[key])
+    return bool(decided[key])
 
 
 def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | None:
@@ -216,9 +218,10 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
         body(rows.element(0))
         body(rows.element(1))
 
-    size = size_of_a_round(trace, first, (body,), names)
-    if size is not None and size * len(rows) <= LARGEST_UNROLLED and changes:
-        whole = size_of_a_round(trace, both, (body,), names)
+    most = LARGEST_UNROLLED // len(rows)
+    size = size_of_a_round(trace, first, (body,), names, most)
+    if size is not None and size <= most and changes:
+        whole = size_of_a_round(trace, both, (body,), names, 2 * most)
         size = None if whole is None else whole - size
     return size
 
