@@ -297,9 +297,9 @@ def _finish(
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
     result = with_results(result)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
-    for position, leaf in enumerate(out_leaves):
-        place = f"{pytree.leaf_paths(out_structure, 'result')[position]} of the function at {at(function_location(function))}"
-        collected.add(leaf, place)
+    place = at(function_location(function))
+    for leaf, path in zip(out_leaves, pytree.leaf_paths(out_structure, "result")):
+        collected.add(leaf, f"{path} of the function at {place}")
     effects = _effects(trace, collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)

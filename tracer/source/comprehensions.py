@@ -13,16 +13,43 @@ from .names import as_function, marked_nodes, nodes_of_scope
 _ITERABLE = "_phlox_iterable"
 # What may be evaluated when the names that it uses have gone on to the next element, or binds names around it.
 _LATER = frozenset({ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr})
+# Functions that are done with the generators and lambdas that they get when they return, and those that hand them to these.
+_AT_ONCE = frozenset({
+    "all", "any", "array", "asarray", "dict", "extend", "frozenset", "fromiter", "fsum", "join", "list", "max", "mean", "min",
+    "next", "prod", "reduce", "set", "sort", "sorted", "sum", "tuple", "update",
+})  # fmt: skip
+_LAZY = frozenset({"enumerate", "filter", "map", "reversed", "zip"})
 Comprehension = ast.ListComp | ast.GeneratorExp
 
 
 def can_be_captured(node: Comprehension) -> bool:
     parts = [node.elt, *[test for one in node.generators for test in one.ifs], *[one.iter for one in node.generators[1:]]]
-    late = any(type(inner) in _LATER for inner in marked_nodes(parts))
+    late = {inner for inner in marked_nodes(parts) if type(inner) in _LATER}
+    late = late and late - _used_at_once(parts)
     targets = nodes_of_scope([one.target for one in node.generators])
     plain = all(isinstance(inner, ast.Name | ast.Tuple) for inner in targets)
     names = [name for one in node.generators for name in _names(one.target)]
     return plain and not late and not any(one.is_async for one in node.generators) and len(set(names)) == len(names)
+
+
+def _used_at_once(parts: list[ast.expr]) -> set[ast.AST]:
+    found: set[ast.AST] = set()
+    for part in parts:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Call) and _name(node) in _AT_ONCE:
+                found |= _given(node)
+    return found
+
+
+def _given(call: ast.Call) -> set[ast.AST]:
+    """The arguments of a call, and those of the calls among them that give iterators over theirs."""
+    given: set[ast.AST] = {*call.args, *[keyword.value for keyword in call.keywords]}
+    return given.union(*[_given(one) for one in given if isinstance(one, ast.Call) and _name(one) in _LAZY])
+
+
+def _name(call: ast.Call) -> str | None:
+    function = call.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", None)
 
 
 def parts_of(node: Comprehension, element: ast.expr, tests: list[ast.expr | None]) -> list[ast.expr]:

@@ -44,6 +44,29 @@ def array_of_rows(x):
     return np.array([np.array([root(v), v, 1.0]) for v in x])
 
 
+def products(x):
+    a, n = x.reshape(5, 8), 8
+    return [[sum(a[i, k] * a[j, k] for k in range(n)) for j in range(5)] for i in range(5)]
+
+
+def generators_in_calls(x):
+    rows = x.reshape(8, 5)
+    best = [max((root(v) for v in row), default=0.0) for row in rows]
+    some = [any(v > 8.5 and root(v) > 2.8 for v in row) for row in rows]
+    ranked = [sorted((root(v), v) for v in row)[0][0] for row in rows]
+    return best, some, ranked, [np.array([root(v) for v in row]).sum() for row in rows]
+
+
+def keys_in_calls(x):
+    return [max(row, key=lambda v: abs(root(v) - 2)) for row in x.reshape(8, 5)]
+
+
+def generators_that_stay(x):
+    late = [(root(v) * i for v in x[:3]) for i in range(4)]
+    functions = [lambda v: v * i for i in range(4)]
+    return [sum(one) for one in late], [one(x[0]) for one in functions]
+
+
 def changed_later(x):
     rows = [np.array([root(v), v]) for v in x]
     rows[3][0] = -1.0
@@ -112,7 +135,8 @@ def counted(x):
 
 
 PROGRAMS = [
-    roots, pairs, nested, numbered, by_position, array_of_rows, changed_later, summed, gone_over, array_of_pairs, of_a_dict,
+    roots, pairs, nested, numbered, by_position, array_of_rows, products, generators_in_calls, keys_in_calls,
+    generators_that_stay, changed_later, summed, gone_over, array_of_pairs, of_a_dict,
     mapped, that_may_be_missing, of_two_types, of_texts, views, conditional, unequal, counted,
 ]  # fmt: skip
 
