@@ -32,6 +32,8 @@ def is_made_of_rows(types: Any, elements: Elements, outputs: Sequence[Output]) -
     is_flat = structure is pytree.LEAF or structure[0] is tuple and all(child is pytree.LEAF for child in structure[2])
     if not is_flat or len(elements.form.leaves) > types.MOST_LEAVES or any(output.kind not in OF_RESULTS for output in outputs):
         return False
+    if any(form.types for form in elements.form.leaves):
+        return False
     return all(form.is_scalar or is_weak or not form.is_number for form, _, _, is_weak in _columns(elements))
 
 

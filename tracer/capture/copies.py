@@ -10,6 +10,7 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
+from .choices import Choice, Maybe
 from .lists.references import Unread, row_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
@@ -22,7 +23,7 @@ def note_copies(trace: Trace, value: Any) -> None:
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and not isinstance(value, set):
         return
-    if not isinstance(value, tuple):
+    if not isinstance(value, (tuple, Maybe, Choice)):
         trace.program.copies[id(value)] = value
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)

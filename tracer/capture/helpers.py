@@ -28,6 +28,7 @@ from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
+from .lists import comparisons
 from .lists.references import row_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
@@ -176,7 +177,7 @@ def contains(item: Any, container: Any) -> Any:
     if isinstance(container, TracedGenerator):
         return call(iterators.holds, item, container)
     if is_open_list(container):
-        return list_access.holds(container, item)
+        return comparisons.holds(container, item)
     if has_open_keys(container):
         return contains_key(container, item)
     if type(container) is DictView:
@@ -254,7 +255,7 @@ def equal(first: Any, second: Any) -> Any:
     if type(first) in _NUMBERS and type(second) in _NUMBERS:
         return first == second
     if is_open_list(first) or is_open_list(second):
-        return list_access.equal(first, second)
+        return comparisons.equal(first, second)
     if has_open_keys(first) or has_open_keys(second):
         if isinstance(first, dict):
             return isinstance(second, dict) and dicts.equal(first, second, equal)

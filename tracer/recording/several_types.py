@@ -24,6 +24,7 @@ _ARITHMETIC: dict[np.ufunc, Callable] = {
     np.positive: operator.pos,
     np.absolute: operator.abs,
 }
+_WITH_ERRORS = frozenset({np.true_divide, np.floor_divide, np.remainder, np.power})
 _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
 
 
@@ -32,11 +33,9 @@ def is_of_several_types(operand: Any) -> bool:
 
 
 def with_types(found: TracedArray, operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> TracedArray:
-    """What is found in the common type, with what it is for each of the types that the operands may have.
-
-    Where it does not follow from intervals that integers fit, its type is the one that it has for the common one.
-    """
-    if ufunc not in _ARITHMETIC and ufunc not in _COMPARISONS or not getattr(found, "is_scalar", False):
+    """What is found in the common type, with what it is for each of the types that the operands may have."""
+    is_one = ufunc in _ARITHMETIC or ufunc in _COMPARISONS or ufunc in _WITH_ERRORS
+    if not is_one or not getattr(found, "is_scalar", False):
         return found
     choices = list({id(one): one.exact for one in operands if is_of_several_types(one)}.items())
     place, values, types = 0, [], {}
@@ -45,8 +44,9 @@ def with_types(found: TracedArray, operate: Callable, ufunc: np.ufunc, operands:
     for alternatives in itertools.product(*[choice.values for _, choice in choices]):
         exact = dict(zip([key for key, _ in choices], alternatives))
         given = [exact.get(id(one), one) for one in operands]
-        if ufunc in _ARITHMETIC and not _fits(_ARITHMETIC[ufunc], given):
-            return found
+        if ufunc in _WITH_ERRORS or ufunc in _ARITHMETIC and not _fits(_ARITHMETIC[ufunc], given):
+            own = {id(one): _or_one(choice, one) for (_, choice), one in zip(choices, alternatives)}
+            given = [own.get(id(one), one) for one in given]
         try:
             values.append(operate(ufunc, given))
         except (TypeError, OverflowError):  # of NumPy's bools there is no difference
@@ -70,6 +70,14 @@ def _one_of(place: Any, values: Sequence[tuple[int, Any]]) -> Any:
         is_weak = getattr(value, "weak_type", True)
         found = np.where(place == k, value, found)[()]
         found.weak_type = is_weak
+    return found
+
+
+def _or_one(choice: Any, value: Any) -> Any:
+    """One of the values where it is that one, elsewhere 1, of which no computation fails."""
+    place = next(place for place, one in enumerate(choice.values) if one is value)
+    found = np.where(choice.number == place, value, np.ones((), np.result_type(value))[()])[()]
+    found.weak_type = getattr(value, "weak_type", True)
     return found
 
 

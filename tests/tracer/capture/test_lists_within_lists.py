@@ -247,7 +247,7 @@ def test_a_copy_is_not_read_behind_a_change():
     def read_again(x):
         rows = [[0.0, x[0]] for _ in range(40)]
         row = rows[int(x[1])]
-        rows[1][0] = "text"
+        rows[1][0] = x[:2]
         return row[0]
 
     with pytest.raises(TracerError, match="changed in place since"):

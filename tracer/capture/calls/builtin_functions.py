@@ -324,11 +324,10 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
         return [items[position] for position in order]
     if any(isinstance(item, (list, tuple)) for item in items):
         return sorted_list(items, key, reverse)
-    order = _order(keys, reverse)
     kinds = {type_(item) for item in items}
-    if len(kinds) > 1:
-        given = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise NotImplementedError(f"sorted of traced values of different types, {given}, is not implemented")
+    if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):
+        return sorted_list(items, key, reverse)
+    order = _order(keys, reverse)
     whole = np.stack([as_traced(item) for item in items])[order]
     found = [whole[position] for position in range(len(items))]
     for item in found:

@@ -70,6 +70,7 @@ _ASK_ELEMENTS = {
 SPECIAL_METHODS: dict[str, Callable] = {}
 
 _WITH_CACHE = type(functools.lru_cache(len))
+_OF_EXACT_TYPES = (type, isinstance, round, divmod)  # whose results depend on the type that a number has
 _OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
 _CHANGEABLE = (list, dict, set)
 _CHANGING = {
@@ -107,7 +108,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.required(), *args, **kwargs)
     if kind is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
-    if (function is type or function is isinstance) and isinstance(args[0], TracedArray) and args[0].exact is not None:
+    if args and type(args[0]) is TracedArray and args[0].exact is not None and function in _OF_EXACT_TYPES:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
     at_run_time = meaning_of_state(function)
     if at_run_time is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
+from ..lists.elements import compared_keys
 from ..lists.runs import Run, instruction_of, number_of
 
 Instruction = hlo.Instruction
@@ -52,7 +53,8 @@ def _traced(instruction: Instruction) -> TracedArray:
 
 def slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
     """The slot of a key, whose parts are of the columns' types, and what it holds: 0 where the key has no entry."""
-    index, keys = run.index, run.columns[: len(parts)]
+    index, places = run.index, compared_keys(run.type)
+    keys, parts = [run.columns[place] for place in places], [parts[place] for place in places]
     (size,) = index.shape
     wanted = [_traced(part) for part in parts]
 
@@ -79,13 +81,13 @@ def with_entry(index: TracedArray, slot: Instruction, row: Instruction) -> Trace
     )
 
 
-def index_of(run: Run, count: int) -> TracedArray:
-    """A table of all entries of a run, whose first columns, as many as this, hold the keys."""
+def index_of(run: Run) -> TracedArray:
+    """A table of all entries of a run."""
     size = 1 << (2 * run.form.capacity - 1).bit_length()
     empty = TracedArray.from_instruction(require_trace(), hlo.full(hlo.Shape(hlo.S32, (size,)), 0), is_scalar=False)
     if isinstance(run.length, int) and run.length == 0:
         return empty
-    keys = run.columns[:count]
+    keys = [run.columns[place] for place in compared_keys(run.type)]
     # It may be larger where the capacity is guessed; a table that is full would be gone over forever.
     length = number_of(hlo.minimum(instruction_of(run.length), run.form.capacity))
 

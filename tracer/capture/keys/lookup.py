@@ -12,7 +12,8 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
-from ..lists.access import equal_rows, pulled_forward
+from ..lists.access import pulled_forward
+from ..lists.comparisons import equal_rows
 from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of, row_of
 from ..lists.runs import (
     Run,

@@ -9,7 +9,8 @@ from typing import Any
 from .... import hlo
 from ...recording.errors import TracerError
 from ..entries import UNORDERED, contents_of, opened
-from ..lists.access import fail_where, holds, item_at
+from ..lists.access import fail_where, item_at
+from ..lists.comparisons import holds
 from ..lists.runs import Run, instruction_of, length_of, settled
 from ..loops.iteration import ROWS_OF_KEYS, Lazy, Rows
 from .lookup import in_one, keys_of, values_of

@@ -1,8 +1,9 @@
-"""``x[...]``, ``in``, ``==`` and ``a, b = x`` on lists whose length the program decides; traced positions in any list."""
+"""``x[...]`` and ``a, b = x`` on lists whose length the program decides; traced positions in any list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from ...recording.dynamic_array import dynamic
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython, TracerError
 from .. import places
 from ..copies import note_copies
-from . import tables
-from .elements import element_type, joined_type, parts_of
-from .references import require_comparable, row_of, tables_in
+from . import number_types, tables
+from .elements import ElementType, parts_of
+from .references import row_of, tables_in
 from .runs import (
     Run,
     element,
@@ -30,7 +31,6 @@ from .runs import (
     plus,
     read,
     require_read,
-    retyped,
     rows_between,
     set_row,
     settled,
@@ -303,100 +303,60 @@ def without(items: Sequence[Any], position: Any) -> list[Any]:
     return [pulled_forward(run, place, less)]
 
 
-# --- comparisons ---
+# --- as arrays ---
 
 
-def matches(run: Run, value: Any) -> Instruction | None:
-    """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
-    require_comparable(run.form.structure, "a search for elements")
-    kind = joined_type(run.type, element_type(value))
-    if kind is None:
-        return None
-    one, other = ordered(retyped(run, kind)), settled([value], kind)
+def of_common_types(run: Run, wanted: hlo.ElementType | None = None) -> Run:
+    """The run with numbers of several types in the one that these have in common, or in this one."""
+    kind = run.type
+    if not any(leaf.types for leaf in kind.leaves):
+        return run
+    pending, leaves, numbers, columns = instructions(run), [], [], []
+    for leaf, number in zip(kind.leaves, kind.numbers):
+        own = [pending.pop(0) for _ in leaf.columns(number)]
+        if leaf.types:
+            codes, *held = own
+            number = number if wanted is None else replace(number, shape=hlo.Shape(wanted), weak_type=False)
+            whole = number_types.converted(codes, held, leaf.types, number.shape.element_type)
+            own = [hlo.maximum(hlo.subtract(codes, len(leaf.types) - 1), 0), whole] if leaf.constants else [whole]
+        leaves.append(replace(leaf, types=()))
+        numbers.append(number)
+        columns += own
+    return made(ElementType(kind.structure, tuple(leaves), tuple(numbers)), columns, run.length, run.form.place, run.start)
+
+
+def _of_one_dtype(run: Run) -> Run:
+    """The run with numbers of one type in place of several, as ``np.array`` takes them, which depends on the others there."""
+    types = [kind for leaf in run.form.leaves for kind in leaf.types]
+    if not types:
+        return run
+    each = [leaf.types or (number,) for leaf, number in zip(run.form.leaves, run.type.numbers)]
+    wanted = np.result_type(*[kind.shape.dtype for kinds in each for kind in kinds])
+    if any(all(kind.shape.dtype == wanted for kind in kinds) for kinds in each):
+        return of_common_types(run, hlo.element_type_of(wanted))
+    is_there, place, trace = None, 0, require_trace()
+    inside = rows_inside(run)
+    for leaf, number in zip(run.form.leaves, run.type.numbers):
+        codes = instructions(run)[place]
+        place += len(leaf.columns(number))
+        for code, kind in enumerate(leaf.types):
+            if kind.shape.dtype == wanted:
+                found = any_row(hlo.and_(inside, hlo.eq(codes, code)))
+                is_there = found if is_there is None else hlo.or_(is_there, found)
+    missing = hlo.constant(np.bool_(True)) if is_there is None else hlo.not_(is_there)
+    trace.add_error_flag(missing, LeftToPython, "np.array of numbers whose types the program decides")
+    return of_common_types(run, hlo.element_type_of(wanted))
+
+
+def rows_inside(run: Run) -> Instruction:
+    """Which rows, pred[capacity + 1], are elements of an ordered run."""
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
-    found = hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length)))
-    return hlo.and_(found, equal_rows(one, other, True)) if one.columns else found
+    return hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length)))
 
 
-def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
-    """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
-    found, place = None, 0
-    columns, others = instructions(one), instructions(other)
-
-    def against(column: Instruction, like: Instruction) -> Instruction:
-        if not is_single:
-            return column
-        return hlo.full_like(like, hlo.reshape(hlo.slice(column, (0,), (1,)), ()))
-
-    for leaf in one.form.leaves:
-        is_constant = None
-        if leaf.is_coded:
-            equal = hlo.eq(columns[place], against(others[place], columns[place]))
-            found = equal if found is None else hlo.and_(found, equal)
-            is_constant = hlo.ne(columns[place], 0)
-            place += 1
-        if leaf.is_number:
-            if columns[place].shape.rank > 1:
-                raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-            equal = hlo.eq(columns[place], against(others[place], columns[place]))
-            equal = equal if is_constant is None else hlo.or_(equal, is_constant)
-            found = equal if found is None else hlo.and_(found, equal)
-            place += 1
-    return hlo.full(hlo.Shape(hlo.PRED, (one.form.capacity + 1,)), True) if found is None else found
-
-
-def _truth(instruction: Instruction) -> TracedArray:
-    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
-
-
-def _any(rows: Instruction) -> Instruction:
+def any_row(rows: Instruction) -> Instruction:
     trace = require_trace()
     return np.any(TracedArray.from_instruction(trace, rows, is_scalar=False)).instruction(trace)
-
-
-def holds(holder: list, value: Any) -> Any:
-    """``value in holder``"""
-    items = items_of(holder)
-    if type_of_items(items) is None:
-        return False
-    rows = matches(settled(items), value)
-    return False if rows is None else _truth(_any(rows))
-
-
-def first_match(items: Sequence[Any], value: Any) -> tuple[TracedArray, Instruction] | None:
-    """The position of the first element that is equal to the value, and whether there is one; None where none can be."""
-    rows = matches(settled(items), value) if items else None
-    if rows is None:
-        return None
-    trace = require_trace()
-    position = np.argmax(TracedArray.from_instruction(trace, rows, is_scalar=False))
-    return number_of(hlo.convert(position.instruction(trace), hlo.S64)), _any(rows)
-
-
-def equal(first: Any, second: Any) -> Any:
-    """``first == second`` of lists, of which one at least has a length that the program decides."""
-    if not isinstance(first, list) or not isinstance(second, list):
-        return False
-    first, second = items_of(first), items_of(second)
-    lengths = hlo.eq(instruction_of(length_of(first)), instruction_of(length_of(second)))
-    kinds = type_of_items(first), type_of_items(second)
-    if None in kinds:
-        return _truth(lengths)
-    for kind in kinds:
-        require_comparable(kind.structure, "==")
-    kind = joined_type(*kinds)
-    if kind is None:
-        return _truth(hlo.and_(lengths, hlo.eq(instruction_of(length_of(first)), 0)))
-    runs = [ordered(settled(items, kind)) for items in (first, second)]
-    capacity = min(run.form.capacity for run in runs)
-    runs = [made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(run)], run.length) for run in runs]
-    rows = hlo.iota(hlo.Shape(hlo.S64, (capacity + 1,)), 0)
-    outside = hlo.ge(rows, hlo.full_like(rows, instruction_of(runs[0].length)))
-    differs = hlo.not_(hlo.or_(outside, equal_rows(*runs, False)))
-    return _truth(hlo.and_(lengths, hlo.not_(_any(differs))))
-
-
-# --- as arrays ---
 
 
 def array_of(run: Run) -> Any:
@@ -404,9 +364,9 @@ def array_of(run: Run) -> Any:
     run = ordered(run)
     if tables_in(run.form.structure):
         return tables.rows_as_array(run)
-    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves):
+    if any(not leaf.is_number or leaf.constants for leaf in run.form.leaves):
         raise TracerError(f"a list of {run.type} cannot become an array of numbers")
-    trace, capacity = require_trace(), run.form.capacity
+    run, trace, capacity = _of_one_dtype(run), require_trace(), run.form.capacity
     columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
 
     def whole(structure: Any) -> Any:

@@ -1,7 +1,7 @@
 """What the elements of a list have in common whose length the program decides: they become rows of arrays, the columns.
 
 An element is taken apart as `pytree` does. Numbers and arrays have a column for each leaf; constants (None, texts) are kept
-by their number in a table, where not all elements have the same one.
+by their number in a table, where not all elements have the same one. So are the types of numbers of several (`number_types`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from ...recording.trace import Storage
 from ..choices import Choice, Maybe
 from ..forms import carried, common_type, is_number, kind_of, may_be_shared, same
 from ..merging import selected
+from . import number_types
+from .number_types import Types
 from .references import refuse, tables_in
 
 
@@ -41,18 +43,28 @@ _CODE = ValueType(hlo.Shape(hlo.S32))
 class LeafForm:
     """One leaf of all elements: a number (or array), one of these constants, or either.
 
-    copied: the arrays of which there are copies.
+    copied: the arrays of which there are copies. types: of a number that may have one of several.
     """
 
     is_number: bool
     is_scalar: bool
     constants: tuple[Any, ...]
     copied: frozenset[Storage] = frozenset()
+    types: Types = ()
 
     @property
     def is_coded(self) -> bool:
-        """Whether a column says which constant it is; 0 stands for the number."""
-        return len(self.constants) + self.is_number > 1
+        """Whether a column says which type it has or which constant it is; the first codes stand for numbers."""
+        return len(self.constants) + self.codes_of_numbers > 1
+
+    @property
+    def codes_of_numbers(self) -> int:
+        return len(self.types) or int(self.is_number)
+
+    def columns(self, number: ValueType | None) -> list[ValueType]:
+        """The types of one row of each of its columns."""
+        holders = number_types.holders(self.types) if self.types else [number] if self.is_number else []
+        return [_CODE, *holders] if self.is_coded else holders
 
 
 @dataclass(frozen=True)
@@ -66,15 +78,11 @@ class ElementType:
     @property
     def columns(self) -> list[ValueType]:
         """The types of one row of each column."""
-        found = []
-        for leaf, number in zip(self.leaves, self.numbers):
-            found += [_CODE] if leaf.is_coded else []
-            found += [number] if leaf.is_number else []
-        return found
+        return [column for leaf, number in zip(self.leaves, self.numbers) for column in leaf.columns(number)]
 
     def __str__(self) -> str:
         parts = [
-            " or ".join([*([str(number)] if leaf.is_number else []), *map(repr, leaf.constants)])
+            " or ".join([*map(str, leaf.types or ([number] if leaf.is_number else [])), *map(repr, leaf.constants)])
             for leaf, number in zip(self.leaves, self.numbers)
         ]
         return str(pytree.unflatten(self.structure, [_Words(part) for part in parts]))
@@ -102,7 +110,7 @@ def element_type(value: Any) -> ElementType:
     leaves, structure = _leaves(value)
     forms, numbers = [], []
     for leaf in leaves:
-        kind, constants, copied = None, (), frozenset()
+        kind, constants, copied, types = None, (), frozenset(), ()
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
         for one in leaf.values if type(leaf) is Choice else (leaf,):
@@ -113,6 +121,7 @@ def element_type(value: Any) -> ElementType:
                 continue
             if may_be_shared(one):
                 copied |= bases_of(one.root_storage)
+            types = number_types.united(types, number_types.types_of(one)) if types is not None else None
             kind = kind_of(one) if kind is None else common_type(kind, kind_of(one))
             if kind is None:
                 raise CarryTypeError("numbers of other shapes are put into a list whose length the program decides")
@@ -122,7 +131,8 @@ def element_type(value: Any) -> ElementType:
                     "decides: all elements of such a list have one shape"
                 )
         is_scalar = kind is not None and not kind.shape.dimensions and kind.is_scalar
-        forms.append(LeafForm(kind is not None, is_scalar, constants, copied))
+        types = types if types is not None and len(types) > 1 else ()
+        forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
 
@@ -146,6 +156,18 @@ def key_columns(kind: ElementType) -> int:
     return len(parts_of(kind)[0].columns)
 
 
+def compared_keys(kind: ElementType) -> list[int]:
+    """Which columns of entries tell their keys apart: the types of numbers do not."""
+    found, place = [], 0
+    for leaf, number in zip(parts_of(kind)[0].leaves, kind.numbers):
+        if leaf.types and leaf.constants:
+            raise NotImplementedError(f"a dict or a set whose keys the program computes, and are of {kind}")
+        end = place + len(leaf.columns(number))
+        found += range(place + bool(leaf.types), end)
+        place = end
+    return found
+
+
 def joined_type(first: ElementType | None, second: ElementType | None) -> ElementType | None:
     """The type of elements of both kinds, None where there is none. A list without elements has None."""
     if first is None or second is None:
@@ -153,16 +175,23 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
     if first.structure != second.structure:
         return None
     forms, numbers = [], []
-    for one, other, kind, other_kind in zip(first.leaves, second.leaves, first.numbers, second.numbers):
+    for one, other, *each in zip(first.leaves, second.leaves, first.numbers, second.numbers):
+        kind, other_kind = each
         if one.is_number and other.is_number:
             kind = common_type(kind, other_kind)
             if kind is None:
                 return None
         constants = (*one.constants, *[new for new in other.constants if not any(same(new, old) for old in one.constants)])
         is_number, is_scalar = one.is_number or other.is_number, one.is_scalar or other.is_scalar
-        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied))
+        types = _types_of_both(one, other, *each) if one.is_number and other.is_number else one.types or other.types
+        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types))
         numbers.append(kind or other_kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
+
+
+def _types_of_both(one: LeafForm, other: LeafForm, kind: ValueType, other_kind: ValueType) -> Types:
+    found = number_types.united(one.types or (kind,), other.types or (other_kind,))
+    return found if found is not None and len(found) > 1 else ()
 
 
 def joined_types(values: Sequence[Any]) -> ElementType | None:
@@ -194,41 +223,36 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
     leaves, _ = _leaves(value)
     row = []
     for leaf, form, number in zip(leaves, kind.leaves, kind.numbers):
-        code: Any = None
         optional = leaf if isinstance(leaf, Maybe) else None
-        leaf = leaf if optional is None else optional.value
-        if type(leaf) is Choice:
-            code, leaf = _number_in(form, leaf)
-        elif not is_number(leaf):
-            code, leaf = hlo.constant(np.int32(_number_of(form, leaf))), None
+        code, columns = _parts_of(leaf if optional is None else optional.value, form, number)
         if optional is not None:
-            absent = hlo.constant(np.int32(_number_of(form, _NOTHING)))
-            code = hlo.select(optional.is_there.instruction(trace), hlo.constant(np.int32(0)) if code is None else code, absent)
+            code = selected(optional.is_there, [_number_of(form, _NOTHING), code])
         if form.is_coded:
-            row.append(hlo.constant(np.int32(0)) if code is None else code)
-        if form.is_number:
-            row.append(_converted(leaf, number))
+            row.append(hlo.convert(as_traced(code).instruction(trace), hlo.S32))
+        row += columns
     return row
 
 
-def _number_in(form: LeafForm, choice: Choice) -> tuple[hlo.Instruction, Any]:
-    """The code of one of several values, and the number that it is, if any."""
-    codes = [0 if is_number(value) else _number_of(form, value) for value in choice.values]
-    return as_traced(selected(choice.number, codes)).astype(np.int32).instruction(require_trace()), selected(
-        choice.number, [value if is_number(value) else 0 for value in choice.values]
-    )
+def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any, list[hlo.Instruction]]:
+    """The code of a leaf, and what the columns hold of its number."""
+    if type(leaf) is Choice:
+        parts = [_parts_of(one, form, number) for one in leaf.values]
+        columns = []
+        for each in zip(*[columns for _, columns in parts]):
+            arrays = [TracedArray.from_instruction(require_trace(), one) for one in each]
+            columns.append(selected(leaf.number, arrays).instruction(require_trace()))
+        return selected(leaf.number, [code for code, _ in parts]), columns
+    if not is_number(leaf):
+        return _number_of(form, leaf), [hlo.full(one.shape, 0) for one in form.columns(number)[form.is_coded :]]
+    if form.types:
+        return number_types.written(leaf, form.types)
+    array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
+    return 0, [hlo.convert(array.instruction(require_trace()), number.shape.element_type)]
 
 
 def _number_of(form: LeafForm, constant: Any) -> int:
     place = next(place for place, one in enumerate(form.constants) if same(one, constant))
-    return place + form.is_number
-
-
-def _converted(leaf: Any, number: ValueType) -> hlo.Instruction:
-    if leaf is None:
-        return hlo.full(number.shape, 0)
-    array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
-    return hlo.convert(array.instruction(require_trace()), number.shape.element_type)
+    return place + form.codes_of_numbers
 
 
 def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarray] | None:
@@ -240,9 +264,14 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
         for leaf, form in zip(leaves, kind.leaves):
             if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)):
                 return None
-            code = 0 if is_number(leaf) else _number_of(form, leaf)
-            row += [code] if form.is_coded else []
-            row += [leaf if is_number(leaf) else 0] if form.is_number else []
+            code, held = 0 if is_number(leaf) else _number_of(form, leaf), [leaf if is_number(leaf) else 0] * form.is_number
+            if form.types:
+                code, held = (
+                    number_types.constant_row(leaf, form.types)
+                    if is_number(leaf)
+                    else (code, [0] * len(number_types.holders(form.types)))
+                )
+            row += [code, *held] if form.is_coded else held
         rows.append(row)
     return [
         np.broadcast_to(
@@ -256,21 +285,29 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
 def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, new: ElementType) -> list[hlo.Instruction]:
     """Columns of ``count`` rows of the old type as those of the new one, which holds the old one's elements."""
     pending, made = list(columns), []
-    for before, form, number in zip(old.leaves, new.leaves, new.numbers):
+    for before, form, number, had in zip(old.leaves, new.leaves, new.numbers, old.numbers):
         codes = pending.pop(0) if before.is_coded else None
-        numbers = pending.pop(0) if before.is_number else None
+        numbers = [pending.pop(0) for _ in before.columns(had)[before.is_coded :]]
         if form.is_coded:
-            made.append(_recoded(codes, count, before, form))
-        if form.is_number and numbers is None:
-            made.append(hlo.full(hlo.Shape(number.shape.element_type, (count, *number.shape.dimensions)), 0))
-        elif form.is_number:
-            made.append(hlo.convert(numbers, number.shape.element_type))
+            made.append(_recoded(codes, count, before, form, had))
+        if form.types and numbers:
+            made += number_types.rewritten(numbers, before.types or (had,), form.types)
+        elif numbers:
+            made.append(hlo.convert(numbers[0], number.shape.element_type))
+        else:
+            rows = [hlo.Shape(one.shape.element_type, (count, *one.shape.dimensions)) for one in form.columns(number)]
+            made += [hlo.full(shape, 0) for shape in rows[form.is_coded :]]
     return made
 
 
-def _recoded(codes: hlo.Instruction | None, count: int, before: LeafForm, form: LeafForm) -> hlo.Instruction:
-    """The column that says which constant stands where, by the numbers that the new form gives them."""
-    table = [0] * before.is_number + [_number_of(form, one) for one in before.constants]
+def _recoded(
+    codes: hlo.Instruction | None, count: int, before: LeafForm, form: LeafForm, number: ValueType | None
+) -> hlo.Instruction:
+    """The column that says which type or constant stands where, by the numbers that the new form gives them."""
+    table = [0] * before.is_number
+    if form.types and before.is_number:
+        table = number_types.places(before.types or (number,), form.types)
+    table += [_number_of(form, one) for one in before.constants]
     if codes is None:
         return hlo.full(hlo.Shape(hlo.S32, (count,)), table[0])
     if table == list(range(len(table))):
@@ -291,29 +328,30 @@ def element_of(
         if form.is_coded:
             code, place = read(place), place + 1
         value: Any = None
-        if form.is_number:
+        if form.types:
+            columns = [read(place + k) for k in range(len(number_types.holders(form.types)))]
+            value, place = number_types.read(code, columns, form.types), place + len(columns)
+        elif form.is_number:
             value, place = made(place, read(place), number), place + 1
             if may_be_shared(value):
                 link(value.root_storage, form.copied)
         if code is None:
             value = value if form.is_number else constant_of(form.constants[0])
         else:
-            value = _one_of(TracedArray.from_instruction(trace, code, weak_type=True), form, value)
+            value = _one_of(TracedArray.from_instruction(trace, code, weak_type=True), form, value) if form.constants else value
         leaves.append(value)
     return pytree.unflatten(kind.structure, leaves)
 
 
 def _one_of(code: TracedArray, form: LeafForm, number: Any) -> Any:
     """What the code says it is: the number, or one of the constants."""
-    values = [*([number] if form.is_number else []), *form.constants]
-    known = [(place, value) for place, value in enumerate(values) if value is not _NOTHING]
-    found = known[0][1]
+    values = [*[number] * form.codes_of_numbers, *form.constants]
+    known = [*([number] if form.is_number else []), *[one for one in form.constants if one is not _NOTHING]]
+    found = known[0]
     if len(known) > 1:
-        places = [next((new for new, (old, _) in enumerate(known) if old == place), 0) for place in range(len(values))]
-        found = Choice(selected(code, places), [value for _, value in known])
-    if len(known) == len(values):
-        return found
-    return Maybe(code != values.index(_NOTHING), found, None)
+        places = [next((new for new, one in enumerate(known) if one is value), 0) for value in values]
+        found = Choice(code if places == list(range(len(places))) else selected(code, places), known)
+    return found if _NOTHING not in form.constants else Maybe(code != values.index(_NOTHING), found, None)
 
 
 def constant_of(constant: Any) -> Any:
@@ -326,6 +364,10 @@ def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArra
     place = 0
     for form in forms:
         place += form.is_coded
+        if form.types:
+            numbers.append(number_types.common(form.types))
+            place += len(number_types.holders(form.types))
+            continue
         if not form.is_number:
             numbers.append(None)
             continue
@@ -340,10 +382,9 @@ def link_columns(forms: Sequence[LeafForm], columns: Sequence[TracedArray]) -> N
     """Connect columns with the arrays of which their rows are copies."""
     place = 0
     for form in forms:
-        place += form.is_coded
-        if form.is_number:
-            link(columns[place].root_storage, form.copied)
-            place += 1
+        if form.is_number and form.copied:
+            link(columns[place + form.is_coded].root_storage, form.copied)
+        place += len(form.columns(_CODE))
 
 
 def elements_from_arrays(
@@ -355,14 +396,16 @@ def elements_from_arrays(
     for form in forms:
         codes = next(pending)[0].tolist() if form.is_coded else None
         values: list[Any] = []
-        if form.is_number:
+        if form.types:
+            values = number_types.values_of(codes, [next(pending)[0] for _ in number_types.holders(form.types)], form.types)
+        elif form.is_number:
             column, is_weak = next(pending)
             values = column.tolist() if is_weak else list(column)
             if not form.is_scalar and not is_weak:
                 values = [np.array(value) for value in values]
         if codes is not None:
-            table = [None] * form.is_number + list(map(constant_of, form.constants))
-            values = [values[row] if form.is_number and not code else table[code] for row, code in enumerate(codes)]
+            first, table = form.codes_of_numbers, list(map(constant_of, form.constants))
+            values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
         elif not form.is_number:
             values = [constant_of(form.constants[0])] * count
         leaves.append(values)

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from .... import hlo
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
-from ...recording.errors import TracerError
+from ...recording.errors import LeftToPython, TracerError
+from ...recording.intervals import note_interval
 from .. import places
 from ..branches import choose
 from ..calls.dispatch import NEEDS_ARRAYS, call
+from ..choices import Choice
+from ..forms import common_type, kind_of
 from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
 from ..loops.unrolling import for_
+from ..merging import selected
 from ..places import NO_NAMES
-from .access import array_of, array_of_list, fail_where, gathered, item_at, items_of, leave_empty_to_python, sliced
+from . import number_types
+from .access import (
+    any_row,
+    array_of,
+    array_of_list,
+    fail_where,
+    gathered,
+    item_at,
+    items_of,
+    leave_empty_to_python,
+    of_common_types,
+    rows_inside,
+    sliced,
+)
+from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
 from .references import are_positions, require_comparable
 from .runs import (
@@ -31,6 +51,7 @@ from .runs import (
     made,
     number_of,
     ordered,
+    plus,
     settled,
     type_of_items,
 )
@@ -89,7 +110,10 @@ class _AllRows(Rows):
 
 def _comparable(items: list[Any]) -> Run:
     """What is compared; the call raises TypeError where one of several that may be None is."""
-    run = ordered(settled(items))
+    run = of_common_types(ordered(settled(items)))
+    for is_nan in rows_of_nan(run):
+        is_there = any_row(hlo.and_(rows_inside(run), is_nan))
+        require_trace().add_error_flag(is_there, LeftToPython, "an order of numbers, one of which is NaN")
     if type(run.form.structure) is tuple or not run.form.leaves[0].is_coded or not run.form.leaves[0].is_number:
         return run
     code, numbers = instructions(run)
@@ -180,12 +204,50 @@ def total(items: list[Any], start: Any) -> Any:
     if kind is None:
         return start
     run, number = settled(items), kind.numbers[0]
+    if kind.structure is pytree.LEAF and kind.leaves[0].types:
+        found = _total_of_several(ordered(run))
+        return found + start if not isinstance(start, int) or start else found
     if number is None or not (number.weak_type and number.shape.element_type.is_integer):
         leave_empty_to_python(run, "sum()")
     found = np.sum(array_of(run), axis=0)
     if number is not None and number.weak_type:
         found.weak_type = True
     return found + start if not isinstance(start, int) or start else found
+
+
+_MOST_TYPES_IN_SUM = 4
+
+
+def _total_of_several(run: Run) -> Any:
+    """The sum of numbers of several types, whose type depends on which ones are there."""
+    (leaf,), trace = run.form.leaves, require_trace()
+    if leaf.constants or len(leaf.types) > _MOST_TYPES_IN_SUM:
+        raise NotImplementedError(f"sum() of a list of {run.type} whose length the program decides is not implemented")
+    codes, *held = instructions(run)
+    inside = rows_inside(run)
+    there, kinds = number_of(hlo.constant(np.int64(0))), [kind_of(0)]
+    for code, kind in enumerate(leaf.types):  # kinds[mask] is the type of the sum where the types of this mask are there
+        is_there = hlo.convert(any_row(hlo.and_(inside, hlo.eq(codes, code))), hlo.S64)
+        there = plus(there, number_of(hlo.multiply(is_there, 2**code)))
+        kinds += [common_type(one, kind) for one in kinds]
+    each = list({kind.scalar_type: kind for kind in kinds}.values())
+    sums = []
+    for kind in each:
+        wanted = kind.shape.element_type
+        column = number_types.converted(codes, held, leaf.types, wanted)
+        column = hlo.select(inside, column, hlo.full_like(column, 0))
+        sums.append(np.sum(_array(run, column)))
+        sums[-1].weak_type = kind.weak_type
+    if len(each) == 1:
+        return sums[0]
+    wanted = [kind.scalar_type for kind in each]
+    place = selected(there, [wanted.index(kind.scalar_type) for kind in kinds])
+    note_interval(trace, place, (0, len(each) - 1))
+    whole = common_type(*each[:2]) if len(each) == 2 else reduce(common_type, each)
+    found = sums[wanted.index(whole.scalar_type)] if whole.scalar_type in wanted else sums[-1]
+    found = TracedArray.from_instruction(trace, found.instruction(trace), whole.weak_type)
+    found.exact = Choice(place, sums)
+    return found
 
 
 def truths(name: str, items: list[Any]) -> Any:

@@ -78,7 +78,7 @@ def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
         table = _made(outer, value)
         if table is not None:
             program.growing_tables[id(holder)] = table
-    if table is None or tables.kind_of([value], table.needs, False) is False:
+    if table is None or tables.kind_of([value], table.needs) is False:
         return None
     return table
 
@@ -97,7 +97,7 @@ def _lists_in(held: Iterable[Any]) -> Iterator[Table | None]:
 def _made(outer: Any, value: list) -> Table | None:
     """A table without lists, in the trace in which the holder was made."""
     needs = require_trace().program.guessed_bounds.setdefault(f"the lists put at {user_location()}", Needs())
-    kind = False if needs.is_refused else tables.kind_of([value], needs, False)
+    kind = False if needs.is_refused else tables.kind_of([value], needs)
     if kind is False:
         return None
     place = f"lists at {user_location()}"

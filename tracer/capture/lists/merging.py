@@ -63,7 +63,7 @@ def fitted(items: Sequence[Any], form: Form, kind: ElementType) -> Run:
     start = number_of(instruction_of(run.start)) if form.is_ring else 0
     index = None
     if form.key_columns is not None:
-        index = run.index if run.form.key_columns is not None else index_of(run, form.key_columns)
+        index = run.index if run.form.key_columns is not None else index_of(run)
     return Run(form, run.columns, length, start, index)
 
 

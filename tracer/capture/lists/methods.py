@@ -15,15 +15,14 @@ from . import tables
 from .access import (
     change,
     fail_where,
-    first_match,
     items_of,
-    matches,
     moved,
     pushed_back,
     row_at,
     sliced,
     without,
 )
+from .comparisons import first_match, matches
 from .functions import sorted_list
 from .references import row_of
 from .runs import (

@@ -71,7 +71,7 @@ def _chosen(position: Any, positions: Sequence[Any]) -> Any:
     return number_of(hlo.reshape(hlo.dynamic_slice(column, instruction_of(position), sizes=(1,)), ()))
 
 
-def _put_into_table(holder: Sequence[Any], in_loop: bool = False) -> bool:
+def _put_into_table(holder: Sequence[Any]) -> bool:
     """Put the elements of lists into a table; whether that can be."""
     lists = list({id(item): item for item in holder}.values())
     copies = current_trace().program.copies
@@ -88,13 +88,13 @@ def _put_into_table(holder: Sequence[Any], in_loop: bool = False) -> bool:
             for one in lists:
                 journals[0].add(place := places.Contents(one), place.get)
         with recording_in(outer):
-            made = _made(lists, needs, in_loop or any(one.is_round for one in journals))
+            made = _made(lists, needs)
         if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one
             loop.again_with(lambda: None)
         return made
     if loop is not None:
-        loop.again_with(lambda: _made_anew(lists, needs, True))
-    return _made_anew(lists, needs, in_loop)
+        loop.again_with(lambda: _made_anew(lists, needs))
+    return _made_anew(lists, needs)
 
 
 def meeting(first: Any, second: Any, are_contents: bool = False) -> list[list[Any]]:
@@ -110,9 +110,9 @@ def meeting(first: Any, second: Any, are_contents: bool = False) -> list[list[An
     return []
 
 
-def put_together(lists: Sequence[list], in_loop: bool = False) -> bool:
+def put_together(lists: Sequence[list]) -> bool:
     """Put lists that meet at one place into a table; whether that can be."""
-    return all(is_made_before(one, current_trace()) for one in lists) and _put_into_table(lists, in_loop)
+    return all(is_made_before(one, current_trace()) for one in lists) and _put_into_table(lists)
 
 
 def is_made_before(one: list, trace: Trace) -> bool:
@@ -134,10 +134,10 @@ def _where_made(lists: Sequence[list]) -> Trace | None:
     return found
 
 
-def _made_anew(lists: list[list], needs: Needs, in_loop: bool) -> bool:
+def _made_anew(lists: list[list], needs: Needs) -> bool:
     for one in lists:
         places.note(places.Contents(one))
-    made = _made(lists, needs, in_loop)
+    made = _made(lists, needs)
     needs.is_refused |= not made
     return made
 
@@ -172,13 +172,13 @@ def recording_in(trace: Trace) -> Any:
 # --- making one ---
 
 
-def _made(lists: list[list], needs: Needs, in_loop: bool) -> bool:
+def _made(lists: list[list], needs: Needs) -> bool:
     """Make a table of what the lists hold; whether that can be."""
     inner = [item for one in lists for item in one]
     if inner and all(type(item) is list for item in inner) and any(row_of(item) is None for item in inner):
         if not _put_into_table(inner):
             return False
-    kind = kind_of(lists, needs, in_loop)
+    kind = kind_of(lists, needs)
     if kind is False:
         return False
     lengths = [length_of(one) for one in lists]
@@ -212,11 +212,8 @@ def _stacked(rows: Sequence[Instruction]) -> Instruction:
     return hlo.concatenate(*[hlo.reshape(row, (1, *row.shape.dimensions)) for row in rows], dimensions=(0,))
 
 
-def kind_of(lists: list[list], needs: Needs, in_loop: bool) -> ElementType | bool | None:
-    """The type of the elements of all lists, None where there are none; False where they have none that is a table's.
-
-    Numbers of Python's and NumPy's, and others of several types, become numbers of one type in loops, and nowhere else.
-    """
+def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
+    """The type of the elements of all lists, None where there are none; False where they have none that is a table's."""
     found = needs.kind
     seen = set()
     try:
@@ -229,18 +226,12 @@ def kind_of(lists: list[list], needs: Needs, in_loop: bool) -> ElementType | boo
                 if any(number is not None and number.shape.rank for number in kind.numbers):
                     return False
                 both = joined_type(found, kind)
-                if both is None or not in_loop and found is not None and not _is_exact(found, kind):
+                if both is None:
                     return False
                 found = both
     except CarryTypeError:
         return False
     return found
-
-
-def _is_exact(first: ElementType, second: ElementType) -> bool:
-    """Whether numbers of both types are of one type."""
-    types = [[number and number.scalar_type for number in kind.numbers] for kind in (first, second)]
-    return types[0] == types[1] and [leaf.constants for leaf in first.leaves] == [leaf.constants for leaf in second.leaves]
 
 
 # --- elements ---
@@ -318,7 +309,7 @@ def store(row: Row, items: Sequence[Any]) -> None:
 def _require_type(table: Table, kind: ElementType) -> None:
     """Raises RecordedAgain where a table cannot hold such elements as it is."""
     both = joined_type(table.kind, kind)
-    if both is not None and table.kind is not None and _is_exact(both, table.kind):
+    if both == table.kind:
         return
     if both is None:
         refuse(table)

@@ -450,7 +450,7 @@ class CapturedLoop:
         lists = [one for one in met if is_made_before(one, self.outer)]
         if not set(map(id, lists)) <= self.met:
             self.met |= set(map(id, lists))
-            self.again_with(lambda: put_together(lists, in_loop=True))
+            self.again_with(lambda: put_together(lists))
         for one in lists:
             self.aliases.note_element(one)
 

@@ -1,0 +1,138 @@
+"""Elements of lists whose length the program decides, compared with others: ``in``, ``==``, ``index``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import LeftToPython
+from ..forms import is_number
+from .access import any_row, items_of, of_common_types, rows_inside
+from .elements import element_type, joined_type
+from .references import require_comparable
+from .runs import (
+    Run,
+    instruction_of,
+    instructions,
+    length_of,
+    made,
+    number_of,
+    ordered,
+    retyped,
+    rows_between,
+    settled,
+    type_of_items,
+)
+
+Instruction = hlo.Instruction
+
+
+def matches(run: Run, value: Any) -> Instruction | None:
+    """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
+    require_comparable(run.form.structure, "a search for elements")
+    kind = joined_type(run.type, element_type(value))
+    if kind is None:
+        return None
+    one, other = ordered(retyped(run, kind)), settled([value], kind)
+    found = rows_inside(run)
+    if not is_number(value) or isinstance(value, TracedArray) or value != value:
+        for is_nan in rows_of_nan(other):
+            _leave_nan_to_python(hlo.and_(found, hlo.full_like(found, hlo.reshape(hlo.slice(is_nan, (0,), (1,)), ()))))
+    return hlo.and_(found, equal_rows(one, other, True)) if one.columns else found
+
+
+def rows_of_nan(run: Run) -> list[Instruction]:
+    """For each column of floats which rows are NaN."""
+    columns = instructions(of_common_types(run))
+    kinds = [(column, column.shape.element_type) for column in columns if column.shape.rank == 1]
+    return [hlo.ne(column, column) for column, kind in kinds if kind.is_float or kind.is_complex]
+
+
+def _leave_nan_to_python(rows: Instruction) -> None:
+    """Whether two that are NaN count as equal where lists are compared depends on whether they are one object."""
+    require_trace().add_error_flag(any_row(rows), LeftToPython, "a comparison of lists with NaN")
+
+
+def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
+    """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
+    one, other = of_common_types(one), of_common_types(other)
+    found, place = None, 0
+    columns, others = instructions(one), instructions(other)
+
+    def against(column: Instruction, like: Instruction) -> Instruction:
+        if not is_single:
+            return column
+        return hlo.full_like(like, hlo.reshape(hlo.slice(column, (0,), (1,)), ()))
+
+    for leaf in one.form.leaves:
+        is_constant = None
+        if leaf.is_coded:
+            equal = hlo.eq(columns[place], against(others[place], columns[place]))
+            found = equal if found is None else hlo.and_(found, equal)
+            is_constant = hlo.ne(columns[place], 0)
+            place += 1
+        if leaf.is_number:
+            if columns[place].shape.rank > 1:
+                raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+            equal = hlo.eq(columns[place], against(others[place], columns[place]))
+            equal = equal if is_constant is None else hlo.or_(equal, is_constant)
+            found = equal if found is None else hlo.and_(found, equal)
+            place += 1
+    return hlo.full(hlo.Shape(hlo.PRED, (one.form.capacity + 1,)), True) if found is None else found
+
+
+def _truth(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def holds(holder: list, value: Any) -> Any:
+    """``value in holder``"""
+    items = items_of(holder)
+    if type_of_items(items) is None:
+        return False
+    rows = matches(settled(items), value)
+    return False if rows is None else _truth(any_row(rows))
+
+
+def first_match(items: Sequence[Any], value: Any) -> tuple[TracedArray, Instruction] | None:
+    """The position of the first element that is equal to the value, and whether there is one; None where none can be."""
+    rows = matches(settled(items), value) if items else None
+    if rows is None:
+        return None
+    trace = require_trace()
+    position = np.argmax(TracedArray.from_instruction(trace, rows, is_scalar=False))
+    return number_of(hlo.convert(position.instruction(trace), hlo.S64)), any_row(rows)
+
+
+def _sequence_of(value: Any) -> type:
+    """What a list is that may be one from outside, or a deque."""
+    return getattr(type(value), "followed_class", list if isinstance(value, list) else type(value))
+
+
+def equal(first: Any, second: Any) -> Any:
+    """``first == second`` of lists, of which one at least has a length that the program decides."""
+    if _sequence_of(first) is not _sequence_of(second):
+        return False
+    first, second = items_of(first), items_of(second)
+    lengths = hlo.eq(instruction_of(length_of(first)), instruction_of(length_of(second)))
+    kinds = type_of_items(first), type_of_items(second)
+    if None in kinds:
+        return _truth(lengths)
+    for kind in kinds:
+        require_comparable(kind.structure, "==")
+    kind = joined_type(*kinds)
+    if kind is None:
+        return _truth(hlo.and_(lengths, hlo.eq(instruction_of(length_of(first)), 0)))
+    runs = [ordered(settled(items, kind)) for items in (first, second)]
+    capacity = min(run.form.capacity for run in runs)
+    runs = [made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(run)], run.length) for run in runs]
+    rows = hlo.iota(hlo.Shape(hlo.S64, (capacity + 1,)), 0)
+    outside = hlo.ge(rows, hlo.full_like(rows, instruction_of(runs[0].length)))
+    for both in zip(*map(rows_of_nan, runs)):
+        _leave_nan_to_python(hlo.and_(hlo.not_(outside), hlo.and_(*both)))
+    differs = hlo.not_(hlo.or_(outside, equal_rows(*runs, False)))
+    return _truth(hlo.and_(lengths, hlo.not_(any_row(differs))))
