@@ -17,7 +17,7 @@ from ..capture.lists.results import with_results
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.outside.objects import class_of, end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
-from ..capture.raising import is_raised_by_user, record_raise
+from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
 from ..capture.texts import is_open
 from ..outside.guards import Guard, SameErrorHandling, raised_by
@@ -234,11 +234,10 @@ def _record(
             with _handling_as_before(trace):
                 result = surroundings.entered(function)(*args, **kwargs)
         except Exception as error:
-            is_users = is_raised_by_user(error)
-            if not is_users or not any(map(is_open, (error.args, vars(error)))):
+            if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None
-                if not is_users or not trace.program.error_messages:
+                if not trace.program.error_messages or not is_raised_when_run(error):
                     raise
             # It is raised when the program runs, made of values, or behind others.
             record_raise(trace, error)

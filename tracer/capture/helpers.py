@@ -38,7 +38,6 @@ from .loops.unrolling import for_, while_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
-from .raising import record_raise
 from .special_methods import special_method
 from .texts import is_open, mod, product
 from .texts import text as text_of_parts
@@ -472,10 +471,6 @@ def _raise(error: Any) -> None:
     raise error
 
 
-def _fail(arguments: Sequence[Any]) -> None:
-    record_raise(current_trace(), AssertionError(*arguments))
-
-
 def asserted(test: Any, message: Later | None) -> Any:
     """The condition of an assert statement; one that the program decides counts as true until it runs."""
     test = condition(test)
@@ -483,7 +478,7 @@ def asserted(test: Any, message: Later | None) -> Any:
         trace = current_trace()
         arguments = () if message is None else (message(),)
         if any(map(is_open, arguments)):
-            return decide(test, (None, lambda: _fail(arguments))) is None
+            return decide(test, (None, lambda: _raise(AssertionError(*arguments)))) is None
         trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments))
         return True
     return test

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import dis
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ...hlo.source_lines import belongs_to_a_library, raising_line
-from ...hlo.tracebacks import places_of_users
+from ...hlo.tracebacks import Place, places_of_users
+from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
+from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
 from .forms import carried, form_of, kinds, zero_like
 from .merging import filled, numbers
-from .texts import is_open, raise_later
+from .texts import ExceptionOf, is_open, raise_later
 
-# What Python and NumPy raise of values that are known, where the program comes there.
+# What is raised of known values in the place of Python and NumPy as they raise it; anything else they raise themselves.
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
+_OF_PHLOX = (TracerError, NotImplementedError, StaleCapture, LeftToPython, RaisedBehindChanges, AssertionError)
+_OF_TRACING = (*_OF_PHLOX, RecursionError, MemoryError)
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
@@ -78,33 +83,70 @@ def is_raised_by_user(error: Exception) -> bool:
 
 
 def is_raised_when_run(error: Exception) -> bool:
-    """Whether the program raises this where it comes there: what the user raises, and what Python and NumPy do of values."""
-    return is_raised_by_user(error) or isinstance(error, _OF_VALUES)
+    """Whether the program raises this where it comes there: what the user raises, and what Python and NumPy do of values.
+
+    Anything else says that the function cannot be traced as it is written, and no handler of the user's is meant for that.
+    """
+    if is_raised_by_user(error):
+        return True
+    if isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
+        return False
+    if current_trace().program.replaced_concretization(error) is not None:
+        return False
+    earlier: BaseException | None = error
+    while earlier is not None and not isinstance(earlier, _OF_TRACING):
+        earlier = earlier.__cause__ or earlier.__context__
+    return earlier is None
 
 
 def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     """Let the compiled call raise this exception where it comes to the end of this trace, the current one.
 
+    What a function of Python's or NumPy's raises here of stand-ins, for a shape or a type, Python raises of the values.
     Returns what the trace has to write for that: the error flag, and, where a handler may see the exception, its values.
     """
+    if not is_raised_by_user(error) and not isinstance(error, _OF_VALUES):
+        trace.add_error_flag(hlo.constant(np.bool_(True)), LeftToPython, f"{type(error).__name__}: {error}")
+        return {trace.program.error_flag}
     context = _tries.handled[-1] if _tries.handled else None
     error.__context__ = None if is_open(context) or context is error else context
-    values = error.args, vars(error), error.__cause__
-    kept: set[Storage] = set()
-    if any(map(is_open, values)):
-        if not _tries.traces:
-            raise_later(_raise_now, type(error), *values, lines=places_of_users(error.__traceback__))
-            return kept
-        kept = _hand_over(error)
+    if not is_open(error):
+        trace.add_raise(hlo.constant(np.bool_(True)), error)
+        return {trace.program.error_flag}
+    if not _tries.traces:
+        _raise_when_run(error, places_of_users(error.__traceback__))
+        return set()
+    kept = _hand_over(error)
     trace.add_raise(hlo.constant(np.bool_(True)), error)
     return {*kept, trace.program.error_flag}
 
 
-def _raise_now(kind: type[Exception], arguments: tuple, attributes: dict[str, Any], cause: Exception | None) -> None:
-    made = kind.__new__(kind, *arguments)
-    made.args = arguments
-    vars(made).update(attributes)
-    raise made from cause
+def raise_uncaught(
+    trace: Trace, known: int, caught: Collection[int], decide: Callable[[TracedArray, Callable[[], None]], Any]
+) -> None:
+    """Behind the outermost ``try``: of exceptions that no handler has caught, those that are made of values are raised here."""
+    if _tries.traces:
+        return
+    messages = trace.program.error_messages
+    for code, (error, _, lines) in list(enumerate(messages, 1))[known:]:
+        if code not in caught and isinstance(error, Exception) and is_open(error):
+            is_this = hlo.eq(error_codes.number_of(trace.read(trace.program.error_flag)), code)
+            decide(TracedArray.from_instruction(trace, is_this), partial(_raise_instead, error, lines))
+            messages[code - 1] = LeftToPython, "", lines
+
+
+def _raise_instead(error: Exception, lines: Sequence[Place]) -> None:
+    trace = current_trace()
+    trace.write(trace.program.error_flag, hlo.constant(0, hlo.S64))  # behind one that is set nothing is called
+    _raise_when_run(error, lines)
+
+
+def _raise_when_run(error: Exception, lines: Sequence[Place]) -> None:
+    raise_later(_raise_now, ExceptionOf(type(error)), error.args, vars(error), error.__cause__, lines=lines)
+
+
+def _raise_now(make: ExceptionOf, *parts: Any) -> None:
+    raise make(*parts)
 
 
 def _hand_over(error: Exception) -> set[Storage]:

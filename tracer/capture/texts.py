@@ -67,8 +67,31 @@ def _as_it_is_now(leaf: Any) -> Any:
 
 
 def _with_open_arguments(value: Any) -> Any:
-    """An exception whose arguments depend on the call, as what makes it when the program runs."""
-    return Deferred(type(value), *value.args) if isinstance(value, BaseException) and is_open(value) else value
+    """An exception that holds what depends on the call, as what makes it when the program runs."""
+    if not isinstance(value, BaseException) or not is_open(value):
+        return value
+    return Deferred(ExceptionOf(type(value)), value.args, vars(value), value.__cause__)
+
+
+class ExceptionOf:
+    """What makes an exception of a class, without what the class does then; two of one class are equal."""
+
+    def __init__(self, kind: type[BaseException]) -> None:
+        self.kind = kind
+
+    def __call__(self, args: Sequence[Any], attributes: dict[str, Any], cause: BaseException | None) -> BaseException:
+        made = self.kind.__new__(self.kind, *args)
+        made.args = tuple(args)
+        vars(made).update(attributes)
+        if cause is not None:
+            made.__cause__ = made.__context__ = cause
+        return made
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is ExceptionOf and other.kind is self.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
 
 
 def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
@@ -114,7 +137,7 @@ def is_open(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(is_open, value.values()))
     if isinstance(value, BaseException):
-        return any(map(is_open, value.args))
+        return any(map(is_open, (value.args, vars(value), value.__cause__)))
     if isinstance(value, (Deferred, Maybe, Choice, Run)):
         return True
     apart = pytree.taken_apart(value)

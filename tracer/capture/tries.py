@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython, StaleCapture, TracerError
+from ..recording.errors import LeftToPython, StaleCapture
 from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Choice, Maybe
 from .failures import Region, errors_found_in
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
-from .raising import inside_try, is_raised_when_run, record_raise, while_handling
+from .raising import inside_try, is_raised_when_run, raise_uncaught, record_raise, while_handling
 from .texts import Deferred, is_open
 
 Block = Callable[..., Any]
@@ -51,7 +50,7 @@ def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names:
         with inside_try():
             outcome = sequence.run(blocks)
     except BaseException as error:
-        if _is_of_tracing(error):
+        if trace is not None and isinstance(error, Exception) and not is_raised_when_run(error):
             raise
         for handler in handlers:
             if handler.catches(type(error)):
@@ -60,15 +59,6 @@ def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names:
     if trace is None or len(trace.program.error_messages) == known:
         return orelse() if outcome is None and orelse is not None else outcome
     return _behind(trace, known, outcome, sequence, handlers, orelse, bound)
-
-
-def _is_of_tracing(error: BaseException) -> bool:
-    """Whether this says that the function cannot be traced: no handler of the user's is meant for that."""
-    if isinstance(error, TracerError):
-        return True
-    traceback = raising_line(error)
-    inside = traceback is not None and belongs_to_a_library(traceback.tb_frame.f_code.co_filename)
-    return isinstance(error, NotImplementedError) and inside
 
 
 def _behind(
@@ -98,6 +88,8 @@ def _behind(
     for some in codes.values():
         remaining = hlo.select(_is_one_of(found, some), hlo.constant(0, hlo.S64), remaining)
     trace.write(flag, remaining)
+    caught = {code for some in codes.values() for code in some}
+    raise_uncaught(trace, known, caught, lambda test, run: decide(test, (run, None)))
 
     def go_on() -> Any:
         left = outcome

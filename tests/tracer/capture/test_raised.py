@@ -133,3 +133,112 @@ def test_errors_of_values_that_are_known_are_those_of_one_side(function, capsys)
                 found = type(error), str(error)
             outcomes.append((found, x.tolist(), capsys.readouterr().out))
         assert outcomes[0] == outcomes[1]
+
+
+def not_caught(x):
+    try:
+        if x > 1:
+            raise ValueError(f"value {x}")
+        if x > 0:
+            raise KeyError(x)
+    except IndexError:
+        return 1
+    return 2
+
+
+def raised_again(x):
+    try:
+        try:
+            if x > 1:
+                raise ValueError(f"value {x}")
+            if x > 0:
+                raise KeyError(x)
+        except KeyError:
+            raise
+        except ValueError as error:
+            raise RuntimeError("again") from error
+    except RuntimeError as error:
+        return str(error), str(error.__cause__)
+    return 2
+
+
+def raised_from(x):
+    try:
+        if x > 1:
+            raise ValueError(f"value {x}")
+    except ValueError as error:
+        raise RuntimeError(f"again {x}") from error
+    return 2
+
+
+class CodeError(Exception):
+    def __init__(self, code, where):
+        super().__init__(f"code {code}")
+        self.code, self.where = code, where
+
+
+def attributes(x):
+    try:
+        if x > 1:
+            raise CodeError(x, "up")
+        if x < -1:
+            raise CodeError(x * 2, "down")
+    except CodeError as error:
+        return error.code, error.where, str(error), error.args
+    return 0
+
+
+def attributes_and_raised_again(x):
+    try:
+        if x > 1:
+            raise CodeError(x, "up")
+        if x < -1:
+            raise CodeError(x * 2, "down")
+    except CodeError as error:
+        if error.code > 5:
+            raise
+    else:
+        return "fine"
+    return "caught"
+
+
+def texts_of_several(x):
+    texts = []
+    for value in (x, -x, x * 3, x - 1):
+        try:
+            if value < 0:
+                raise ValueError(f"{value} is negative")
+            if value > 5:
+                raise OverflowError(f"{value} is large")
+        except (ValueError, OverflowError) as error:
+            texts.append(f"{type(error).__name__}: {error}")
+        else:
+            texts.append("fine")
+    return texts
+
+
+def raised_in_a_handler(x):
+    try:
+        if x > 1:
+            raise ValueError("one")
+    except ValueError:
+        raise KeyError("other")  # noqa: B904
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        not_caught, raised_again, raised_from, attributes, attributes_and_raised_again, texts_of_several, raised_in_a_handler,
+    ],
+)  # fmt: skip
+def test_exceptions_as_values(function):
+    def outcome(function, x):
+        try:
+            return function(x)
+        except Exception as error:
+            return type(error), str(error), vars(error), repr(error.__cause__), repr(error.__context__)
+
+    jitted = jit(function)
+    for x in (2.0, 0.5, -1.0, -3.0, 9.0, 2.0):
+        assert outcome(jitted, x) == outcome(function, x)

@@ -44,6 +44,7 @@ from ..lists.runs import is_open_list, place_of, require_read
 from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
 from ..outcomes import (
+    BREAK,
     CONTINUE_CODE,
     END_CODE,
     RETURN_CODE,
@@ -67,6 +68,7 @@ from ..places import (
     put_back,
     with_contents,
 )
+from ..raising import is_raised_when_run, record_raise
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
 from .shared_rows import shared_places
@@ -96,7 +98,8 @@ class CapturedLoop:
     """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else.
 
     copies: a name that holds an array which is changed in place, and then another one, holds a copy of the first from the
-    beginning. That this is not read under another name is seen to (`aliases`); without, it is `Aliased`.
+    beginning. That this is not read under another name is seen to (`aliases`); without, it is `Aliased`. Of a loop that
+    ``may_be_empty`` the program raises what a round always raises, if there is one.
     """
 
     def __init__(
@@ -108,8 +111,10 @@ class CapturedLoop:
         names: Names,
         sharing: Sequence[Callable | None],
         copies: bool,
+        may_be_empty: bool,
     ) -> None:
         self.outer, self.rows, self.test, self.body, self.copies = outer, rows, test, body, copies
+        self.may_be_empty = may_be_empty or rows is not None and not isinstance(rows.length, int)
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
         self.surely_bound = names[2]
         self.before = {place.key: place.get() for place in (*self.places, *self.others)}
@@ -299,7 +304,11 @@ class CapturedLoop:
             try:
                 outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
             except Exception as error:  # noqa: BLE001, raised below
-                failed = error
+                if self.may_be_empty and is_raised_when_run(error):
+                    record_raise(current_trace(), error)
+                    outcome = BREAK
+                else:
+                    failed = error
             if region is not None and failed is None:
                 self._settle(region)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}

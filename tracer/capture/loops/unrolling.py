@@ -297,7 +297,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
         if value is None:
             if not changed:
                 _drop_effects(trace, recorded, written)  # the While has the test itself
-            return capture()
+            return capture(may_be_empty=True)
         if not value:
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
@@ -317,7 +317,9 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
             return None if outcome is BREAK else outcome
 
 
-def _captured_behind_test(holds: Any, test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
+def _captured_behind_test(
+    holds: Any, test: Block, body: Block, orelse: Block | None, names: Names, may_be_empty: bool = False
+) -> Any:
     """The loop as a While whose test changes something. It has been evaluated once, and stands at the end of the rounds."""
     condition_ = holds
 
@@ -334,7 +336,7 @@ def _captured_behind_test(holds: Any, test: Block, body: Block, orelse: Block | 
         return outcome
 
     names = ((*names[0], "condition_"), names[1], (*names[2], "condition_"))
-    return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate))
+    return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate), may_be_empty=may_be_empty)
 
 
 def _drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:
@@ -434,9 +436,10 @@ def _captured(
     names: Names,
     sharing: Sequence[Block] | None = None,
     copies: bool = True,
+    may_be_empty: bool = False,
 ) -> Any:
     """The loop as a While. The block functions in ``sharing``, by default its own, share the names that it changes."""
-    outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body), copies).run()
+    outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body), copies, may_be_empty).run()
     return _ended(outcome, body, orelse, names)
 
 
