@@ -14,6 +14,7 @@ import numpy as np
 from ... import hlo
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
+from ..indexing.locations import location
 from ..recording import pytree
 from ..recording.aliases import are_apart, bases_of, keep_apart, link
 from ..recording.array import TracedArray
@@ -375,7 +376,10 @@ class _Merger:
         return found
 
     def _is_around(self, leaf: Any) -> bool:
-        return isinstance(leaf, TracedArray) and leaf.root_storage.trace not in self.traces
+        if not isinstance(leaf, TracedArray) or leaf.root_storage.trace in self.traces:
+            return False
+        found = location(leaf)
+        return found is None or all(self._is_around(index) for start in found.starts for _, index in start.terms)
 
     def _link(self, chosen: Sequence[Any]) -> None:
         """An array that is one of two may be one that has another name, also where that is given to it on one side alone."""

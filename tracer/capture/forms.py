@@ -312,6 +312,8 @@ def common_form(first: Form, second: Form, in_loop: bool) -> Form | None:
     if None in kinds:
         return None
     both = common_type(*kinds)
+    if both is not None and not both.shape.rank and kinds[0].is_scalar is not kinds[1].is_scalar and not in_loop:
+        return None
     if both is not None and all(kind.is_scalar and not kind.shape.rank for kind in kinds):
         alternatives = {kind.scalar_type: Number(kind) for form in (first, second) for kind in _types_of(form)}
         if len(alternatives) > 1:

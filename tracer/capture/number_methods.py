@@ -85,9 +85,12 @@ for _name in ("hex", "as_integer_ratio"):
     _made_when_run(_name)
 
 
+@implements_dynamic(np.ndarray.item)
 @implements_method(np.ndarray.item)
 def item(array: TracedArray, *index: Any) -> Any:
     """The element as Python's number."""
+    if array.is_dynamic:
+        return _item_of_any_size(array, *index)
     if index:
         index = index[0] if isinstance(index[0], tuple) else index
         array = array[index if len(index) > 1 else np.unravel_index(index[0], array.shape)]
@@ -95,6 +98,16 @@ def item(array: TracedArray, *index: Any) -> Any:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     known = array.known_value
     return number_of(array) if known is None else np.asarray(known).item()
+
+
+def _item_of_any_size(array: TracedArray, *index: Any) -> Any:
+    if index:
+        index = index[0] if isinstance(index[0], tuple) else index
+        return number_of(array[index] if len(index) > 1 else array.ravel()[index[0]])
+    trace = require_trace(array)
+    message = "can only convert an array of size 1 to a Python scalar"
+    trace.add_error_flag(hlo.ne(array.size.instruction(trace), 1), ValueError, message)
+    return number_of(array.ravel()[0])
 
 
 @implements_dynamic(np.ndarray.tolist)

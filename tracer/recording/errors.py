@@ -36,6 +36,9 @@ class StaticArgumentError(TracerError):
 class CarryTypeError(TracerError):
     """The state of a loop, or the results of branches, do not keep one structure, shape and dtype."""
 
+    # Whether it stays where a loop's first round is none of the loop.
+    is_of_rest = False
+
 
 class LeakedArrayError(TracerError):
     """A traced array is used after, or outside of, the function in which it was traced."""

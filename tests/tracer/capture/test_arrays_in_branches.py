@@ -2,10 +2,13 @@
 
 import importlib.util
 import random
+import warnings
 
 import numpy as np
 import pytest
 from phlox import jit
+
+from ...support.undecorated import check
 
 CONDITIONS = ["x[i] > y[j]", "x[j] < 1", "total > 3", "y[i] + x[i] > 1", "i % 2 == j % 3", "x.sum() > y.sum()"]
 STATEMENTS = [
@@ -87,3 +90,44 @@ def test_branches_that_change_an_array_do_not_copy_it():
     # The argument is copied once, as an error would leave it as it was.
     assert copies(12345) <= 1
     assert jit(scatter)(np.zeros(9), np.arange(9), 5) == scatter(np.zeros(9), np.arange(9), 5)
+
+
+def a_view_or_nothing(values, rows, limit):
+    try:
+        first = np.nonzero(values > limit)[0][0]
+        row = rows[:, first]
+    except IndexError:
+        row = None
+    return row
+
+
+def an_array_without_dimensions_or_a_number(values, rows, limit):
+    x = np.asarray(values[0])
+    if x > limit:
+        return x + 1
+    return np.where(x == 0, x, limit)
+
+
+def the_only_one(values, rows, limit):
+    kept = values[values > limit]
+    if kept.size != 1:
+        return kept.size
+    return kept.item(), kept.item(-1), type(kept.item())
+
+
+def warnings_left_out(values, rows, limit):
+    if limit > 0:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = values + 1
+    return values
+
+
+@pytest.mark.parametrize(
+    "function", [a_view_or_nothing, an_array_without_dimensions_or_a_number, the_only_one, warnings_left_out]
+)
+def test_one_of_two_kinds(function):
+    jitted = jit(function)
+    for limit in (0.5, 2.5, 3.5):
+        check(jitted, np.arange(4.0), np.arange(12.0).reshape(3, 4), limit)
+        check(jitted, np.arange(4.0)[::-1].copy(), np.arange(12.0).reshape(3, 4), limit)

@@ -63,7 +63,7 @@ def keys_in_calls(x):
 
 def generators_that_stay(x):
     late = [(root(v) * i for v in x[:3]) for i in range(4)]
-    functions = [lambda v: v * i for i in range(4)]
+    functions = [lambda v: v * i for i in range(4)]  # noqa: B023, what it is about
     return [sum(one) for one in late], [one(x[0]) for one in functions]
 
 

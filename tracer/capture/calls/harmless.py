@@ -14,7 +14,7 @@ from ..outside.kinds import OUTSIDE_CONTAINERS
 # Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
 _HARMLESS_MODULES = frozenset({
     "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy",
-    "re", "typing", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
+    "re", "typing", "warnings", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
 })  # fmt: skip
 _HARMLESS_TYPES = (
     list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,

@@ -8,8 +8,6 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-import numpy as np
-
 from .... import hlo
 from ....compile.traversal import has_effects
 from ...control_flow.bodies import size_of
@@ -22,7 +20,6 @@ from ..choices import Choice, Maybe
 from ..distribution import condition, truth_of
 from ..outcomes import (
     BREAK,
-    BREAK_CODE,
     CONTINUE,
     CONTINUE_CODE,
     END_CODE,
@@ -45,6 +42,7 @@ from ..places import (
 from .captured_loop import CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
+from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .state import Aliased
 from .trials import Block, attempt, note_long, size_of_a_round
 
@@ -101,13 +99,17 @@ def _over_generator(generator: TracedGenerator, body: Block, orelse: Block | Non
     codes = frozenset(possible) if isinstance(way, TracedArray) else frozenset([way])
     returned = value if RETURN_CODE in codes else UNBOUND
     returned = returned.value if type(returned) is Maybe and returned.absent is UNBOUND else returned
-    return _ended(outcome_of(way, codes, returned), body, orelse, names)
+    return ended(outcome_of(way, codes, returned), body, orelse, names)
 
 
 def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     trace = current_trace()
     if isinstance(rows.length, TracedArray) and rows.length.known_value is None:
-        return _with_static_numbers(rows.length, lambda: _captured(rows, None, body, orelse, names))
+        capture, following = [partial(_captured, some, None, body, orelse, names) for some in (rows, Tail(rows, 1))]
+        run = partial(
+            _or_first_alone, capture, rows.length > 0, lambda: body(rows.element(0)), following, (body, orelse), names
+        )
+        return _with_static_numbers(rows.length, run)
     count = len(rows)
     if count <= 1 or not _is_long(trace, rows, body, names):
         _note_unrolled(body, f"{count} rounds, unrolled as they are short")
@@ -281,8 +283,11 @@ def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Nam
     return None
 
 
-def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
-    """``while``: the way on which control goes on behind it."""
+def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_alone: bool = False) -> Any:
+    """``while``: the way on which control goes on behind it.
+
+    first_alone: this is what follows a first round.
+    """
     trace = current_trace()
     if trace is None:
         return _plain_while(test, body, orelse)
@@ -297,14 +302,23 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
         if value is None:
             if not changed:
                 _drop_effects(trace, recorded, written)  # the While has the test itself
-            return capture(may_be_empty=True)
+            capture = partial(capture, may_be_empty=True)
+            if first_alone:
+                return capture()
+            following = partial(while_, test, body, orelse, names, first_alone=True)
+            return _or_first_alone(capture, holds, body, following, (test, body, orelse), names)
         if not value:
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
         if not tried:
             if begun == len(trace.builder.instructions) and _turns_traced(trace, test, body, names):
-                return capture()
-            if len(trace.builder.instructions) - begun > LARGEST_UNROLLED:
+                try:
+                    return attempt(capture, (test, body, orelse), names)
+                except CarryTypeError as error:
+                    if error.is_of_rest or first_alone:
+                        raise
+                    first_alone = True
+            elif len(trace.builder.instructions) - begun > LARGEST_UNROLLED:
                 tried = True
                 try:
                     return attempt(capture, (test, body, orelse), names)
@@ -312,9 +326,38 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
                     pass
         outcome = body()
         if isinstance(outcome, Mixed) and not outcome.possible <= {END_CODE, CONTINUE_CODE}:
-            return _if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
+            return if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
         if outcome is not None and outcome is not CONTINUE and not isinstance(outcome, Mixed):
             return None if outcome is BREAK else outcome
+
+
+def _or_first_alone(
+    capture: Block, holds: Any, first: Block, following: Block, blocks: Sequence[Block | None], names: Names
+) -> Any:
+    """The loop as a While; where its state gets its shapes in the first round, as by ``s = s + row``, this is none of it.
+
+    following: what comes behind the first round, which is there if ``holds``.
+    """
+    try:
+        return attempt(capture, blocks, names)
+    except CarryTypeError as error:
+        if error.is_of_rest:
+            raise
+        failure = error
+
+    def alone() -> Any:
+        outcome = first()
+        if isinstance(outcome, Mixed) and may_leave(outcome):
+            return if_it_goes_on(outcome, following, names, blocks) if may_go_on(outcome) else behind_loop(outcome)
+        if outcome is None or outcome is CONTINUE or isinstance(outcome, Mixed):
+            return following()
+        return None if outcome is BREAK else outcome
+
+    try:
+        return attempt(partial(decide, holds, (alone, blocks[-1]), names, blocks), blocks, names)
+    except CarryTypeError:
+        failure.is_of_rest = True
+        raise failure from None
 
 
 def _captured_behind_test(
@@ -332,7 +375,7 @@ def _captured_behind_test(
         if possible_codes(outcome) <= {END_CODE, CONTINUE_CODE}:
             evaluate()
         elif isinstance(outcome, Mixed):
-            decide(_is_one_of(outcome, END_CODE, CONTINUE_CODE), (evaluate, None), names, (test, body, evaluate))
+            decide(is_one_of(outcome, END_CODE, CONTINUE_CODE), (evaluate, None), names, (test, body, evaluate))
         return outcome
 
     names = ((*names[0], "condition_"), names[1], (*names[2], "condition_"))
@@ -362,12 +405,12 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
         if outcome is None or outcome is CONTINUE:
             continue
         if isinstance(outcome, Mixed):
-            if not _may_leave(outcome):
+            if not may_leave(outcome):
                 continue
             if nested == _MOST_NESTED:
                 return _in_turn(outcome, elements, body, orelse, names)
             remaining = partial(_one_by_one, elements, body, orelse, names, nested + 1)
-            return _if_it_goes_on(outcome, remaining, names, (body, orelse))
+            return if_it_goes_on(outcome, remaining, names, (body, orelse))
         return None if outcome is BREAK else outcome
     if isinstance(elements, (ListItems, _Rounds)) and elements.rest is not None:
         return _over(elements.rest, body, orelse, names)
@@ -377,55 +420,16 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
 def _in_turn(outcome: Any, elements: Iterator[Any], body: Block, orelse: Block | None, names: Names) -> Any:
     """The rounds behind one that was left in this way, each in a branch of its own."""
     for element in elements:
-        if not _may_leave(outcome):
+        if not may_leave(outcome):
             outcome = body(element)
-        elif _may_go_on(outcome):
-            outcome = _unless_left(outcome, partial(body, element), names, (body,))
+        elif may_go_on(outcome):
+            outcome = unless_left(outcome, partial(body, element), names, (body,))
         else:
             break
-    if not _may_go_on(outcome):
-        return _behind_loop(outcome)
+    if not may_go_on(outcome):
+        return behind_loop(outcome)
     rest = partial(_one_by_one, elements, body, orelse, names)  # none but those that are a loop of their own
-    return _if_it_goes_on(outcome, rest, names, (body, orelse)) if _may_leave(outcome) else rest()
-
-
-def _may_go_on(outcome: Any) -> bool:
-    return not possible_codes(outcome).isdisjoint((END_CODE, CONTINUE_CODE))
-
-
-def _may_leave(outcome: Any) -> bool:
-    return not possible_codes(outcome) <= {END_CODE, CONTINUE_CODE}
-
-
-def _if_it_goes_on(outcome: Mixed, remaining: Block, names: Names, sharing: Sequence[Block | None]) -> Any:
-    """The remaining rounds, unless this one has left the loop; the way behind it."""
-    return _behind_loop(_unless_left(outcome, remaining, names, sharing))
-
-
-def _unless_left(outcome: Mixed, remaining: Block, names: Names, sharing: Sequence[Block | None]) -> Any:
-    rest = outcome.without(END_CODE, CONTINUE_CODE)
-    return decide(_is_one_of(outcome, END_CODE, CONTINUE_CODE), (remaining, lambda: rest), names, sharing)
-
-
-def _is_one_of(outcome: Mixed, *codes: int) -> TracedArray:
-    test = None
-    for code in codes:
-        if code in outcome.possible:
-            equal = outcome.code == code
-            test = equal if test is None else test | equal
-    return outcome.code == END_CODE if test is None else test
-
-
-def _behind_loop(outcome: Any) -> Any:
-    """The way behind a loop that was left in this way: a break ends at the loop."""
-    possible = possible_codes(outcome)
-    if BREAK_CODE in possible:
-        if not isinstance(outcome, Mixed):
-            return None
-        code = np.where(outcome.code == BREAK_CODE, END_CODE, outcome.code)
-        possible = possible - {BREAK_CODE} | {END_CODE}
-        return Mixed(code[()], possible, outcome.value) if len(possible) > 1 else None
-    return outcome
+    return if_it_goes_on(outcome, rest, names, (body, orelse)) if may_leave(outcome) else rest()
 
 
 def _captured(
@@ -440,18 +444,7 @@ def _captured(
 ) -> Any:
     """The loop as a While. The block functions in ``sharing``, by default its own, share the names that it changes."""
     outcome = CapturedLoop(current_trace(), rows, test, body, names, sharing or (test, body), copies, may_be_empty).run()
-    return _ended(outcome, body, orelse, names)
-
-
-def _ended(outcome: Any, body: Block, orelse: Block | None, names: Names) -> Any:
-    """The way behind a loop that came to its end, or was left, in this way."""
-    if orelse is None:
-        return _behind_loop(outcome)
-    if not isinstance(outcome, Mixed):
-        return orelse() if outcome is None else _behind_loop(outcome)
-    rest = outcome.without(END_CODE)
-    ended = decide(_is_one_of(outcome, END_CODE), (orelse, lambda: rest), names, (body, orelse))
-    return _behind_loop(ended)
+    return ended(outcome, body, orelse, names)
 
 
 def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:
