@@ -60,9 +60,9 @@ def handlers(n, x):
         if n > 3:
             int("abc")
         if n > 2:
-            (1, 2)[n + 5]
+            (1, 2)[n + 5]  # noqa: B018
         if n > 1:
-            None + 1
+            None + 1  # noqa: B018
         return 0
     except (ValueError, TypeError) as error:
         return str(error)

@@ -46,7 +46,7 @@ class _TooLong(BaseException):
 def size_of_a_round(
     trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names, most: int | None = None
 ) -> int | None:
-    """How many instructions a round records; nothing of it stays. None where that cannot be told, or may be more than ``most``."""
+    """How many instructions a round records; nothing of it stays. None where it is not known, or may be more than ``most``."""
     scratch = Trace("round", trace, PackedInputs())
     size = None
     trial = scratch, most, _TooLong()
