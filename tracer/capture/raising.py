@@ -23,6 +23,7 @@ from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
 from .forms import carried, form_of, kinds, zero_like
 from .merging import filled, numbers
+from .places import note_made
 from .texts import ExceptionOf, is_open, raise_later
 
 # What is raised of known values in the place of Python and NumPy as they raise it; anything else they raise themselves.
@@ -36,7 +37,6 @@ class _Tries(threading.local):
     def __init__(self) -> None:
         self.traces: list[Trace] = []
         self.handed_over: set[Storage] = set()
-        self.handled: list[Any] = []  # exceptions whose handlers run
 
 
 _tries = _Tries()
@@ -55,14 +55,15 @@ def inside_try() -> Iterator[None]:
             _tries.handed_over.clear()
 
 
-@contextmanager
-def while_handling(error: Any) -> Iterator[None]:
-    """While a handler runs: what it raises has the exception as its context."""
-    _tries.handled.append(error)
+def handled(error: Exception, handle: Callable[[Exception], Any]) -> Any:
+    """What a handler does: the exceptions that it raises have this one as their context."""
+    note_made(error)
+    before = error.__context__, error.__traceback__
     try:
-        yield
-    finally:
-        _tries.handled.pop()
+        raise error
+    except BaseException:  # noqa: BLE001, for the context
+        error.__context__, error.__traceback__ = before
+        return handle(error)
 
 
 def is_inside_try() -> bool:
@@ -108,8 +109,8 @@ def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     if not is_raised_by_user(error) and not isinstance(error, _OF_VALUES):
         trace.add_error_flag(hlo.constant(np.bool_(True)), LeftToPython, f"{type(error).__name__}: {error}")
         return {trace.program.error_flag}
-    context = _tries.handled[-1] if _tries.handled else None
-    error.__context__ = None if is_open(context) or context is error else context
+    context = error.__context__
+    error.__context__ = context if id(context) in trace.program.made_objects and not is_open(context) else None
     if not is_open(error):
         trace.add_raise(hlo.constant(np.bool_(True)), error)
         return {trace.program.error_flag}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ...hlo.tracebacks import raised_at
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -22,7 +23,7 @@ from .choices import Choice, Maybe
 from .failures import Region, errors_found_in
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
-from .raising import inside_try, is_raised_when_run, raise_uncaught, record_raise, while_handling
+from .raising import handled, inside_try, is_raised_when_run, raise_uncaught, record_raise
 from .texts import Deferred, is_open
 
 Block = Callable[..., Any]
@@ -54,7 +55,7 @@ def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names:
             raise
         for handler in handlers:
             if handler.catches(type(error)):
-                return _handle(handler, error)
+                return handled(error, handler.block)
         raise
     if trace is None or len(trace.program.error_messages) == known:
         return orelse() if outcome is None and orelse is not None else outcome
@@ -107,7 +108,7 @@ def _behind(
     shown = TracedArray.from_instruction(trace, found, weak_type=True, is_scalar=True)
     for number, some in reversed(codes.items()):
         for of_one, error in _ways(handlers[number], messages, some, shown):
-            handle = partial(_handle, handlers[number], error)
+            handle = partial(handled, error, handlers[number].block)
             run = handle if run is None else _caught(trace, _is_one_of(found, of_one), handle, run, sequence)
     return go_on() if run is None else run()
 
@@ -126,7 +127,7 @@ def _ways(handler: Handler, messages: Sequence[Any], codes: Sequence[int], flag:
     for code in codes:
         kind = messages[code - 1][0]
         alike.setdefault(_likeness(kind) if handler.asks else None, []).append(code)
-    return [(some, _exception(messages, some, flag)) for some in alike.values()]
+    return [(some, raised_at(_exception(messages, some, flag), *messages[some[0] - 1][2])) for some in alike.values()]
 
 
 def _likeness(error: type[Exception] | Exception) -> Any:
@@ -163,11 +164,6 @@ def _one_of(errors: Sequence[Exception], codes: Sequence[int], flag: TracedArray
         place = hlo.select(_is_one_of(flag.recorded(trace), [code]), number, place)
     found = TracedArray.from_instruction(trace, place, weak_type=True, is_scalar=True)
     return type(first)(*[Choice(found, list(values)) for values in zip(*[one.args for one in errors])])
-
-
-def _handle(handler: Handler, error: Any) -> Any:
-    with while_handling(error):
-        return handler.block(error)
 
 
 def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, sequence: _Sequence) -> Callable[[], Any]:

@@ -62,7 +62,7 @@ def handlers(n, x):
         if n > 2:
             (1, 2)[n + 5]  # noqa: B018
         if n > 1:
-            None + 1  # noqa: B018
+            return None + 1
         return 0
     except (ValueError, TypeError) as error:
         return str(error)
@@ -106,13 +106,6 @@ def a_round_that_raises_on_both_sides(n, x):
     return 1
 
 
-def assertions(n, x):
-    assert n < 3, f"n is {n}"
-    if n < 0:
-        assert False  # noqa: B011
-    return n
-
-
 def raised_behind_another(n, x):
     if n > 2:
         raise KeyError("first")
@@ -123,7 +116,7 @@ def raised_behind_another(n, x):
 FUNCTIONS = [
     shapes_that_differ, a_missing_key, a_text_that_is_no_number, attributes_that_are_not_there, rounds, the_other_operand,
     the_other_value, handlers, rounds_of_while, several_shapes, a_while_that_raises, a_round_that_raises_on_both_sides,
-    assertions, raised_behind_another,
+    raised_behind_another,
 ]  # fmt: skip
 
 
