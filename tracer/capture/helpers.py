@@ -41,11 +41,11 @@ from .places import Names, note_nonlocal
 from .special_methods import special_method
 from .texts import is_open, mod, product
 from .texts import text as text_of_parts
-from .tries import try_
+from .tries import finally_, try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "changed", "choose", "combined", "combined_in_place",
-    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "for_", "generated",
+    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_", "generated",
     "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
     "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
     "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value",

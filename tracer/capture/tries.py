@@ -6,7 +6,7 @@ run; behind the body the program goes to the handler, and the flag is what it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from ..recording.errors import LeftToPython, StaleCapture
 from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Choice, Maybe
-from .failures import Region, errors_found_in
+from .failures import Region, errors_found_in, note_errors
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
 from .raising import handled, inside_try, is_raised_when_run, raise_uncaught, record_raise
@@ -75,16 +75,13 @@ def _behind(
     flag, messages = trace.program.error_flag, trace.program.error_messages
     found = trace.read(flag)
     codes: dict[int, list[int]] = {}
+    _leave_to_python(messages, sequence.unfinished)
     for code in range(known + 1, len(messages) + 1):
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
-        for number, handler in enumerate(() if issubclass(kind, (StaleCapture, LeftToPython)) else handlers):
-            if handler.catches(kind):
-                if code in sequence.unfinished:
-                    messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
-                else:
-                    codes.setdefault(number, []).append(code)
-                break
+        number = next((number for number, handler in enumerate(handlers) if handler.catches(kind)), None)
+        if number is not None and not _is_stale(kind):
+            codes.setdefault(number, []).append(code)
     remaining = found
     for some in codes.values():
         remaining = hlo.select(_is_one_of(found, some), hlo.constant(0, hlo.S64), remaining)
@@ -111,6 +108,81 @@ def _behind(
             handle = partial(handled, error, handlers[number].block)
             run = handle if run is None else _caught(trace, _is_one_of(found, of_one), handle, run, sequence)
     return go_on() if run is None else run()
+
+
+def finally_(block: Block, final: Block, names: Names) -> Any:
+    """``try: block`` with a finally clause, which may leave in a way of its own: the way on which control goes on."""
+    trace = current_trace()
+    if trace is None:
+        return _plain_finally(block, final)
+    known, sharing, raised = len(trace.program.error_messages), (block, final), None
+    with inside_try(), journal() as changed:
+        with errors_found_in(trace, local_names(sharing, names[0]), changed, is_body=True) as region:
+            outcome = None
+            try:
+                outcome = block()
+            except Exception as error:
+                if not is_raised_when_run(error):
+                    raise
+                raised = error
+                if len(trace.program.error_messages) > known:
+                    record_raise(trace, error)
+            region.settle(between)
+    messages = trace.program.error_messages
+    _leave_to_python(messages, region.inexact)
+    codes = [code for code in range(known + 1, len(messages) + 1) if not _is_stale(messages[code - 1][0])]
+    left = _with_flag_aside(trace, codes, final) if codes else final()
+    note_errors(trace, known)
+    raise_uncaught(trace, known, (), lambda test, run: decide(test, (run, None)))
+
+    def go_on() -> Any:
+        if raised is not None:
+            raise raised
+        return outcome
+
+    if left is None:
+        return go_on()
+    if not isinstance(left, Mixed) or END_CODE not in left.possible:
+        return left
+    return decide(left.code == END_CODE, (go_on, lambda: left.without(END_CODE)), names, sharing)
+
+
+def _plain_finally(block: Block, final: Block) -> Any:
+    try:
+        outcome = block()
+    except BaseException:
+        left = final()
+        if left is None:
+            raise
+        return left
+    left = final()
+    return outcome if left is None else left
+
+
+def _with_flag_aside(trace: Trace, codes: Sequence[int], final: Block) -> Any:
+    """The way out of a finally clause; what has been raised before is raised behind its end, if it raises nothing itself."""
+    flag = trace.program.error_flag
+    found = trace.read(flag)
+    is_raised = _is_one_of(found, codes)
+    trace.write(flag, hlo.select(is_raised, hlo.constant(0, hlo.S64), found))
+    left = final()
+    goes_on = hlo.and_(is_raised, hlo.eq(trace.read(flag), 0))
+    if isinstance(left, Mixed):
+        goes_on = hlo.and_(goes_on, (left.code == END_CODE).instruction(trace))
+    if left is None or isinstance(left, Mixed):
+        trace.write(flag, hlo.select(goes_on, found, trace.read(flag)))
+    return left
+
+
+def _leave_to_python(messages: list[Any], codes: Iterable[int]) -> None:
+    for code in codes:
+        if not _is_stale(messages[code - 1][0]):
+            messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
+
+
+def _is_stale(kind: Any) -> bool:
+    """Whether no handler sees it."""
+    return issubclass(kind if isinstance(kind, type) else type(kind), (StaleCapture, LeftToPython))
 
 
 def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:

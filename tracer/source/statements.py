@@ -291,11 +291,11 @@ class Statements(Assignments):
     _trystar = _match = _with
 
     def _try(self, statement: ast.Try, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        """The statements of the body, and the handlers, become functions; a finally clause stays around the call."""
-        if not statement.handlers or self._stays(statement):
+        """The statements of the body, and the handlers, become functions."""
+        if self._stays(statement):
             return self._with(statement, rest)
-        if ways_out(statement.finalbody):
-            raise NotCapturable("it has a return, break or continue in a finally block")
+        if statement.finalbody:
+            return self._finally(statement, rest)
         ways = ways_out([statement])
         # What handlers and the else clause read is bound on one side of the branches behind each statement of the body.
         live = self.liveness.behind(statement).union(*map(self.liveness.behind, statement.body))
@@ -321,11 +321,19 @@ class Statements(Assignments):
         given.append(ast.Constant(tuple(sorted(self.bound_behind.get(statement.body[-1]) or ()))))
         call = helper("try_", statement, *given)
         made = [*blocks, *made]
-        if statement.finalbody:
-            outcome = self.temporary()
-            stored = located(ast.Assign([ast.Name(outcome, ast.Store())], call), statement)
-            made.append(located(ast.Try([stored], [], [], self.block(statement.finalbody)), statement))
-            call = located(ast.Name(outcome, ast.Load()), statement)
+        if ways:
+            return [*made, *self.hand_on(call, rest, statement)], False
+        return [*made, located(ast.Expr(call), statement)], True
+
+    def _finally(self, statement: ast.Try, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """What stands before the finally clause becomes a function, and the clause another one."""
+        ways, final = ways_out([statement]), statement.finalbody
+        before = [*statement.body, *statement.orelse[-1:], *[handler.body[-1] for handler in statement.handlers]]
+        names = self.names_of([statement], self.liveness.behind(statement).union(*map(self.liveness.behind, before)))
+        statement.finalbody = []
+        block = self.function_of([statement] if statement.handlers else statement.body, statement)
+        made = [block, self.function_of(final, final[0])]
+        call = helper("finally_", statement, *map(_name, made), names)
         if ways:
             return [*made, *self.hand_on(call, rest, statement)], False
         return [*made, located(ast.Expr(call), statement)], True

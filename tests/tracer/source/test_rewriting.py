@@ -93,7 +93,7 @@ def test_rewriting_happens_once():
         ("async def f():\n    await g()", "coroutine"),
         ("def f():\n    return eval('1')", "eval"),
         ("def f(x):\n    return locals()", "locals"),
-        ("def f():\n    for i in x:\n        try:\n            return 1\n        finally:\n            break", "finally"),
+        ("def f():\n    for i in x:\n        try:\n            yield 1\n        finally:\n            break", "finally"),
     ],
 )
 def test_what_stays_as_it_is_says_why(source, reason, tmp_path):
