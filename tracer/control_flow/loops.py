@@ -113,6 +113,8 @@ class Loop:
     Where it ``resizes`` arrays may leave a round with other sizes than they have entered it with, known at run time only then.
     The bound of one that grows in each round is guessed: ``guessed`` says at which place, by the array and the dimension.
 
+    ``types`` says of the leaves of the state in what type they may leave a round, where that is known.
+
     It is recorded again with other types where a Python number in the state turns out to take on a dtype, and in another form
     where the condition changes something outside, which the condition of a While cannot.
     """
@@ -130,6 +132,7 @@ class Loop:
         widens: bool = False,
         resizes: bool = False,
         stops: bool = False,
+        types: Sequence[ValueType | None] = (),
     ) -> None:
         self.outer, self.name, self.place = outer, name, place
         self.condition, self.body, self.always_ends, self.widens = condition, body, always_ends, widens
@@ -145,10 +148,18 @@ class Loop:
         self.origins = [self.paths[index] + f" of {name}" for index in self.traced]
         arrays = [traced_leaf(self.leaves[index], self.paths[index], name) for index in self.traced]
         self.types = [type_of(array) for array in arrays]
+        if types:
+            self.types = [self._together(own, types[index]) for own, index in zip(self.types, self.traced)]
         self.init = [array.recorded(outer) for array in arrays]
         for array in arrays:
             require_carried(array)
         self.recordings = 0
+
+    def _together(self, own: ValueType, end: ValueType | None) -> ValueType:
+        """The type that both have together; sizes are left to the rounds."""
+        if end is None or own.shape.with_element_type(end.shape.element_type) != end.shape or any(own.shape.dynamic_dimensions):
+            return own
+        return promoted(own, end, self.widens) or own
 
     def run(self) -> Any:
         """Record the loop; the last state."""

@@ -151,6 +151,7 @@ class Trace:
         self.taken_as_known: set[Storage] = set()
         self.changing: set[Storage] = set()
         self.write_logs: list[dict[Storage, hlo.Instruction]] = []
+        self.loops: Any = None  # for capture/loops/settled.py
         self._packed: hlo.Instruction | None = None
         self.enclosing: Trace | None = None
         self.running = threading.Lock()

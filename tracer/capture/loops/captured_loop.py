@@ -71,6 +71,7 @@ from ..places import (
 from ..raising import is_raised_when_run, record_raise
 from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
+from .settled import Settled, begin_loops, settled_before
 from .shared_rows import shared_places
 from .stacked_rows import may_be_row, row_numbers, stacked
 from .state import Slot, is_array, of_one_type, require_one_name, require_own_sizes, require_unaliased, varying
@@ -122,6 +123,7 @@ class CapturedLoop:
         self.inexact: set[int] = set()  # errors of which it is not known what has been done before them
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
+        self.settled = settled_before(outer, body)
         self._begin()
 
     def _begin(self) -> None:
@@ -131,12 +133,14 @@ class CapturedLoop:
         self.growing: dict[Any, Contents] = {}
         self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
         self.appended: dict[Any, list[Any]] = {}
-        self.codes: frozenset[int] = frozenset([END_CODE])
+        self.codes = self.settled.codes
         self.returned: Form | None = None
         for place in self.places:
             initial = self.before[place.key]
-            if isinstance(initial, Maybe) or is_number(initial) and not is_array(initial):
+            form = self.settled.form(place.name, initial)
+            if form is not None or isinstance(initial, Maybe) or is_number(initial) and not is_array(initial):
                 self.slots[place.key] = Slot(place, initial)
+                self.slots[place.key].form = form
 
     def run(self) -> Any:
         """Record the loop; the way on which control leaves it."""
@@ -151,6 +155,7 @@ class CapturedLoop:
                     self._reset()
                     if again.prepare is not None:
                         again.prepare()
+                        self.settled = Settled()
                         self._begin()
                     self.aliases.begin()
             else:
@@ -180,15 +185,18 @@ class CapturedLoop:
 
     def _record(self) -> list[Any]:
         slots = list(self.slots.values())
-        state, names = [], []
+        state, names, types = [], [], []
         if self.rows is not None:
             state.append(0)
+            types.append(None)
             names.append("the number of the round")
         if self.leaves_early:
             state.append(0)
+            types.append(None)
             names.append("the way on which the loop is left")
         if self.returned is not None:
             state += self._numbers(self.returned, NOWHERE)
+            types += kinds(self.returned)
             names += labels(self.returned, "the returned value")
         rows: dict[Any, Sequence[Any]] = {}
         for slot in slots:
@@ -199,6 +207,7 @@ class CapturedLoop:
             row = rows[slot.place.key] = numbers(slot.form, initial)
             self.aliases.note(slot.place.key, row)
             state += self._carried(slot.form, row)
+            types += kinds(slot.form)
             names += labels(slot.form, slot.place.name)
         self.aliases.note_together(rows)
         length = None if self.rows is None else self.rows.length
@@ -207,10 +216,13 @@ class CapturedLoop:
             self.outer, name, tuple(state), lambda state: self._condition(slots, list(state)),
             lambda state: self._round(slots, list(state)), function_place(self.body), tuple(names),
             always_ends=isinstance(length, int) and not self.leaves_early, widens=True,
-            stops=bool(self.outer.program.regions),
+            stops=bool(self.outer.program.regions), types=types,
             resizes=not isinstance(length, int) or self.leaves_early or length > _FEW_ROUNDS,
         )  # fmt: skip
-        return list(loop.run())
+        loop.changing |= self.settled.changing
+        final = list(loop.run())
+        self.settled.note(slots, self.codes, loop.changing)
+        return final
 
     @property
     def leaves_early(self) -> bool:
@@ -261,6 +273,7 @@ class CapturedLoop:
 
     def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         trace = current_trace()
+        begin_loops(trace, self.settled.in_condition)
         with journal() as entries, self._is_round_of(entries), errors_found_in(trace, (), entries) as region:
             goes_on = self._goes_on(slots, state)
             if region is not None:
@@ -282,6 +295,7 @@ class CapturedLoop:
         return value if isinstance(value, TracedArray) else bool(value)
 
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
+        begin_loops(current_trace(), self.settled.in_round)
         for place in self.growing.values():
             note(place)
         with (
@@ -383,13 +397,11 @@ class CapturedLoop:
     def _end_elsewhere(self, slot: Slot, changed: dict) -> Any:
         return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
 
-    def _widened(self, place: Place, form: Form, value: Any) -> Form | None:
-        """The form that values of this form have together with this value, None if it is the same."""
+    def _joined(self, place: Place, form: Form, value: Any) -> Form:
+        """The form that values of this form have together with this value."""
         both = joined(form, form_of(value, self.outer, as_views=True), in_loop=True)
         if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
             both = without_sizes(both)
-        if is_like(both, form):
-            return None
         if isinstance(place, Contents) and not isinstance(both, Container):
             raise CarryTypeError(
                 f"{place.name} enters a round of {self._place()} with {len(form.parts)} elements and leaves it with "
@@ -431,10 +443,9 @@ class CapturedLoop:
             raise _Again(self)
         if RETURN_CODE in possible:
             returned = returned_value(outcome)
-            new = self.returned is None
-            wider = form_of(returned, self.outer, as_views=True) if new else self._widened(_RETURNED, self.returned, returned)
-            if wider is not None:
-                self.returned = wider
+            known = self.returned
+            self.returned = self._joined(_RETURNED, known or form_of(returned, self.outer, as_views=True), returned)
+            if known is None or not is_like(self.returned, known):
                 raise _Again(self)
 
     def _carry_growing(self, key: Any) -> None:
@@ -450,8 +461,7 @@ class CapturedLoop:
         self._put_together(place, before, end)
         slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
-            form = varying(before)
-            slot.form = self._widened(place, form, end) or form
+            slot.form = self._joined(place, varying(before), end)
 
     def _put_together(self, place: Place, before: Any, end: Any) -> None:
         """Lists from before the loop of which a place holds one or the other are put into a table, or must not be changed."""
@@ -471,13 +481,14 @@ class CapturedLoop:
             return True
         end = self.ended[slot.place.key] = carried_as(end, slot.state)
         slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
-        wider = self._widened(slot.place, slot.form, end)
-        if wider is not None:
-            if isinstance(slot.form, View):
-                require_unaliased(slot.place, slot.initial, self.copies, self._place())
-            slot.form = wider
+        both = self._joined(slot.place, slot.form, end)
+        is_wider = not is_like(both, slot.form)
+        if is_wider and isinstance(slot.form, View):
+            require_unaliased(slot.place, slot.initial, self.copies, self._place())
+        if is_wider:
             self.aliases.forget(slot.place.key)
-        return wider is not None
+        slot.form = both
+        return is_wider
 
     def _state_differs(self, slot: Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""

@@ -9,6 +9,7 @@ from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
 from ..places import Names, journal, local_names, put_back
+from .settled import begin_loops
 
 Block = Callable[..., Any]
 
@@ -46,8 +47,9 @@ class _TooLong(BaseException):
 def size_of_a_round(
     trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names, most: int | None = None
 ) -> int | None:
-    """How many instructions a round records; nothing of it stays. None where it is not known, or may be more than ``most``."""
+    """How many instructions a round records; nothing of it stays. None where it cannot be told, or is more than ``most``."""
     scratch = Trace("round", trace, PackedInputs())
+    begin_loops(scratch, {})
     size = None
     trial = scratch, most, _TooLong()
 
