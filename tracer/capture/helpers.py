@@ -45,11 +45,11 @@ from .tries import finally_, try_
 
 __all__ = [
     "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "changed", "choose", "combined", "combined_in_place",
-    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_", "generated",
-    "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed", "made", "mod",
-    "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of", "setattr",
-    "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value",
-    "while_", "zipped",
+    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_",
+    "generated", "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed",
+    "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of",
+    "setattr", "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked",
+    "value", "while_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
