@@ -35,6 +35,7 @@ from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
 from .loops.unrolling import for_, while_
+from .managers import handled_by_python, with_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
@@ -44,12 +45,12 @@ from .texts import text as text_of_parts
 from .tries import finally_, try_
 
 __all__ = [
-    "BREAK", "CONTINUE", "Return", "and_", "asserted", "bound", "call", "changed", "choose", "combined", "combined_in_place",
-    "compare", "concrete_truth", "contains", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_",
-    "generated", "generator", "getattr", "getitem", "if_", "imported", "inner", "is_", "is_none", "is_sequence", "listed",
-    "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "set_of",
-    "setattr", "setitem", "slice", "spread", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked",
-    "value", "while_", "zipped",
+    "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place", "compare",
+    "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_",
+    "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_", "is_none",
+    "is_sequence", "listed", "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered",
+    "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread", "starred", "tested", "text", "then",
+    "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr

@@ -100,6 +100,13 @@ def is_raised_when_run(error: Exception) -> bool:
     return earlier is None
 
 
+def is_of_tracing(error: BaseException) -> bool:
+    """Whether this is about the recording, and no handler of the user's is meant for it."""
+    if isinstance(error, Exception):
+        return not is_raised_when_run(error)
+    return type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def record_raise(trace: Trace, error: Exception) -> set[Storage]:
     """Let the compiled call raise this exception where it comes to the end of this trace, the current one.
 

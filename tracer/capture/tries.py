@@ -23,7 +23,7 @@ from .choices import Choice, Maybe
 from .failures import Region, errors_found_in, note_errors
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
-from .raising import handled, inside_try, is_raised_when_run, raise_uncaught, record_raise
+from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
 from .texts import Deferred, is_open
 
 Block = Callable[..., Any]
@@ -44,22 +44,44 @@ class Handler(NamedTuple):
 
 def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names: Names, bound: Sequence[str]) -> Any:
     """The way on which control goes on behind the statement. ``bound``: the names that are certainly so behind the body."""
-    trace, handlers = current_trace(), [Handler(*one) for one in handlers]
+
+    def go_on(outcome: Any) -> Any:
+        if outcome is not None or orelse is None:
+            return outcome
+        for place in local_names(sharing, bound):
+            held = place.get()
+            if isinstance(held, Maybe) and held.absent is UNBOUND:
+                place.set(held.value)
+        return orelse()
+
+    sharing = *[block for block, _ in blocks], *[block for _, block, _ in handlers], orelse
+    return tried(blocks, [Handler(*one) for one in handlers], go_on, names, sharing)
+
+
+def tried(
+    blocks: Blocks,
+    handlers: Sequence[Handler],
+    go_on: Callable[[Any], Any],
+    names: Names,
+    sharing: Sequence[Block | None],
+) -> Any:
+    """The way out of statements or of a handler; where there is no error, what ``go_on`` makes of the former."""
+    trace = current_trace()
     known = 0 if trace is None else len(trace.program.error_messages)
     try:
-        sequence = _Sequence(names, (*[block for block, _ in blocks], *[handler.block for handler in handlers], orelse))
+        sequence = _Sequence(names, sharing)
         with inside_try():
             outcome = sequence.run(blocks)
     except BaseException as error:
-        if trace is not None and isinstance(error, Exception) and not is_raised_when_run(error):
+        if trace is not None and is_of_tracing(error):
             raise
         for handler in handlers:
             if handler.catches(type(error)):
                 return handled(error, handler.block)
         raise
     if trace is None or len(trace.program.error_messages) == known:
-        return orelse() if outcome is None and orelse is not None else outcome
-    return _behind(trace, known, outcome, sequence, handlers, orelse, bound)
+        return go_on(outcome)
+    return _behind(trace, known, outcome, sequence, handlers, go_on)
 
 
 def _behind(
@@ -68,14 +90,13 @@ def _behind(
     outcome: Any,
     sequence: _Sequence,
     handlers: Sequence[Handler],
-    orelse: Block | None,
-    bound: Sequence[str],
+    go_on: Callable[[Any], Any],
 ) -> Any:
     """Behind a body that may have set the error flag: to the handler for what it says, or on."""
     flag, messages = trace.program.error_flag, trace.program.error_messages
     found = trace.read(flag)
     codes: dict[int, list[int]] = {}
-    _leave_to_python(messages, sequence.unfinished)
+    leave_to_python(trace, sequence.unfinished)
     for code in range(known + 1, len(messages) + 1):
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
@@ -89,25 +110,15 @@ def _behind(
     caught = {code for some in codes.values() for code in some}
     raise_uncaught(trace, known, caught, lambda test, run: decide(test, (run, None)))
 
-    def go_on() -> Any:
-        left = outcome
-        if isinstance(left, Mixed) and END_CODE not in sequence.possible:
-            left = left.without(END_CODE)
-        if left is not None or orelse is None:
-            return left
-        for place in local_names(sequence.sharing, bound):
-            held = place.get()
-            if isinstance(held, Maybe) and held.absent is UNBOUND:
-                place.set(held.value)
-        return orelse()
-
-    run = None if sequence.always_fails else go_on
+    if isinstance(outcome, Mixed) and END_CODE not in sequence.possible:
+        outcome = outcome.without(END_CODE)
+    run = None if sequence.always_fails else partial(go_on, outcome)
     shown = TracedArray.from_instruction(trace, found, weak_type=True, is_scalar=True)
     for number, some in reversed(codes.items()):
         for of_one, error in _ways(handlers[number], messages, some, shown):
             handle = partial(handled, error, handlers[number].block)
             run = handle if run is None else _caught(trace, _is_one_of(found, of_one), handle, run, sequence)
-    return go_on() if run is None else run()
+    return outcome if run is None else run()
 
 
 def finally_(block: Block, final: Block, names: Names) -> Any:
@@ -129,7 +140,7 @@ def finally_(block: Block, final: Block, names: Names) -> Any:
                     record_raise(trace, error)
             region.settle(between)
     messages = trace.program.error_messages
-    _leave_to_python(messages, region.inexact)
+    leave_to_python(trace, region.inexact)
     codes = [code for code in range(known + 1, len(messages) + 1) if not _is_stale(messages[code - 1][0])]
     left = _with_flag_aside(trace, codes, final) if codes else final()
     note_errors(trace, known)
@@ -174,7 +185,9 @@ def _with_flag_aside(trace: Trace, codes: Sequence[int], final: Block) -> Any:
     return left
 
 
-def _leave_to_python(messages: list[Any], codes: Iterable[int]) -> None:
+def leave_to_python(trace: Trace, codes: Iterable[int]) -> None:
+    """Let Python make the call where one of these errors is found."""
+    messages = trace.program.error_messages
     for code in codes:
         if not _is_stale(messages[code - 1][0]):
             messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])

@@ -261,7 +261,7 @@ class Statements(Assignments):
             return [*made, *self.hand_on(call, rest, statement)], False
         return [*made, located(ast.Expr(call), statement)], True
 
-    def _with(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+    def _in_blocks(self, statement: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """Where it may be left by a jump its blocks become functions, which are called inside of it."""
         if ways_out(getattr(statement, "finalbody", ())):
             raise NotCapturable("it has a return, break or continue in a finally block")
@@ -288,12 +288,43 @@ class Statements(Assignments):
         call = ast.Name(outcome, ast.Load())
         return [*made, whole, *self.hand_on(located(call, statement), rest, statement)], False
 
-    _trystar = _match = _with
+    _match = _in_blocks
+
+    def _trystar(self, statement: ast.TryStar, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        made = self._in_blocks(statement, rest)
+        place = statement.body[0]
+        around = ast.withitem(helper("handled_by_python", place))
+        statement.body = [located(ast.With([around], statement.body), place)]
+        return made
+
+    def _with(self, statement: ast.With, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """The body becomes a function of what the manager gives; it is the body of others where there are several."""
+        if self._stays(statement):
+            return self._in_place(statement), True
+        names = self.names_of([statement], self.liveness.behind(statement) | self.liveness.behind(statement.body[-1]))
+        ways = ways_out([statement])
+        function, call = self._managed(statement, statement.items, names)
+        if ways:
+            return [function, *self.hand_on(call, rest, statement)], False
+        return [function, located(ast.Expr(call), statement)], True
+
+    def _managed(self, statement: ast.With, items: list[ast.withitem], names: ast.expr) -> tuple[ast.FunctionDef, ast.expr]:
+        item, *others = items
+        manager, taken, before = self.expressions.visit(item.context_expr), self.temporary(), []
+        if item.optional_vars is not None:
+            before = self.assign_to(located(ast.Assign([item.optional_vars], ast.Name(taken, ast.Load())), item.optional_vars))
+        if others:
+            function, call = self._managed(statement, others, names)
+            body = [*before, function, located(ast.Return(call), statement)]
+            function = self._named(body, bound_names([statement]), statement, taken)
+        else:
+            function = self.function_of(statement.body, statement, taken, before)
+        return function, helper("with_", statement, manager, _name(function), names)
 
     def _try(self, statement: ast.Try, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """The statements of the body, and the handlers, become functions."""
         if self._stays(statement):
-            return self._with(statement, rest)
+            return self._in_blocks(statement, rest)
         if statement.finalbody:
             return self._finally(statement, rest)
         ways = ways_out([statement])

@@ -29,6 +29,7 @@ from ..outcomes import (
     possible_codes,
     returned_value,
 )
+from ..outcomes import code_of as code_of_outcome
 from ..places import (
     UNBOUND,
     Names,
@@ -73,33 +74,49 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
 
 def _over_generator(generator: TracedGenerator, body: Block, orelse: Block | None, names: Names) -> Any:
     """The rounds are part of the generator; its loops and branches carry what they change."""
-    way: Any = END_CODE
-    value: Any  # unbound until a round returns something
-    possible: set[int] = {END_CODE}
     dead = local_names((body,), names[1])
 
-    def take(item: Any) -> Any:
-        nonlocal way, value
-        note_nonlocal(body)
-        note_nonlocal(lambda: (way, value))
+    def round_(item: Any) -> Any:
         outcome = body(item)
         for place in dead:
             place.set(UNBOUND)
-        found = possible_codes(outcome) - {END_CODE, CONTINUE_CODE}
-        if not found:
-            return False
-        possible.update(found)
-        way, value = without_continue(outcome), returned_value(outcome)
-        return way != END_CODE
+        return outcome
 
     for place in dead:
         place.set(UNBOUND)
-    with own_variables(body, lambda: (way, value)):
+    outcome = _pushed(generator, body, round_, is_loop=True)
+    return ended(outcome, body, orelse, names)
+
+
+def around_yield(generator: TracedGenerator, block: Block) -> Any:
+    """What stands in a with statement is part of the generator that its manager is made of: the way out of it."""
+    return _pushed(generator, block, block, is_loop=False)
+
+
+def _pushed(generator: TracedGenerator, block: Block, run: Block, is_loop: bool) -> Any:
+    """The way out of what is done with the values of a generator, which ends where a loop does."""
+    way: Any = END_CODE
+    value: Any  # unbound until a round returns something
+    possible: set[int] = {END_CODE}
+
+    def take(item: Any) -> Any:
+        nonlocal way, value
+        note_nonlocal(block)
+        note_nonlocal(lambda: (way, value))
+        outcome = run(item)
+        found = possible_codes(outcome) - ({END_CODE, CONTINUE_CODE} if is_loop else {END_CODE})
+        if not found:
+            return False
+        possible.update(found)
+        way, value = (without_continue if is_loop else code_of_outcome)(outcome), returned_value(outcome)
+        return is_loop and way != END_CODE
+
+    with own_variables(block, lambda: (way, value)):
         generator.push(take)
     codes = frozenset(possible) if isinstance(way, TracedArray) else frozenset([way])
     returned = value if RETURN_CODE in codes else UNBOUND
     returned = returned.value if type(returned) is Maybe and returned.absent is UNBOUND else returned
-    return ended(outcome_of(way, codes, returned), body, orelse, names)
+    return outcome_of(way, codes, returned)
 
 
 def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
