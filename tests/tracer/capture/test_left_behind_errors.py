@@ -57,7 +57,7 @@ def left_in_finally(x):
                 raise ValueError("neg")
         finally:
             if v > 5:
-                break
+                break  # noqa: B012
     else:
         return "end"
     return v
