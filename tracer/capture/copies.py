@@ -21,6 +21,11 @@ def note_copies(trace: Trace, value: Any) -> None:
     if row_of(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
+    if structure is pytree.LEAF and places.where_made(value) is not None:
+        trace.program.copies[id(value)] = value
+        for part in places.attributes_of(value).values():
+            note_copies(trace, part)
+        return
     if structure is pytree.LEAF and not isinstance(value, set):
         return
     if not isinstance(value, (tuple, Maybe, Choice)):

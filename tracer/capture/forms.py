@@ -223,7 +223,7 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
         ((mark, entries),) = contents_of(value).items()
         return mark, (entries,)
     apart = pytree.taken_apart(value)
-    if apart is None and where_made(value) is not None and type(value).__new__ is object.__new__:
+    if apart is None and where_made(value) is not None:
         attributes = attributes_of(value)
         return _Names(attributes), tuple(attributes.values())
     return apart
@@ -234,19 +234,47 @@ class _Names(tuple):
 
 
 def put_together(form: Container, parts: Sequence[Any]) -> Any:
-    if issubclass(form.type, (set, frozenset)):
-        return form.type(elements_of_set({form.auxiliary: parts[0]}))
-    if not isinstance(form.auxiliary, _Names):
-        made = pytree.put_together(form.type, form.auxiliary, parts)
-        if type(made) is not form.type:  # the user's own class, of one whose special methods are followed
-            object.__setattr__(made, "__class__", form.type)
-    else:
-        made = object.__new__(form.type)
-        for name, part in zip(form.auxiliary, parts):
-            object.__setattr__(made, name, part)
+    made = _put_together(form.type, form.auxiliary, parts)
     if isinstance(form.auxiliary, _Names) or hasattr(made, "__dict__"):
         note_made(made)
     return made
+
+
+def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
+    if issubclass(kind, (set, frozenset)):
+        return kind(elements_of_set({auxiliary: parts[0]}))
+    if not isinstance(auxiliary, _Names):
+        made = pytree.put_together(kind, auxiliary, parts)
+        if type(made) is not kind:  # the user's own class, of one whose special methods are followed
+            object.__setattr__(made, "__class__", kind)
+        return made
+    made = kind.__new__(kind)
+    for name, part in zip(auxiliary, parts):
+        object.__setattr__(made, name, part)
+    return made
+
+
+class Parts:
+    """In the place of an object that the function makes, or a set, of which `pytree` knows nothing: what it consists of."""
+
+    def __init__(self, kind: type, auxiliary: Any, parts: Sequence[Any]) -> None:
+        self.kind, self.auxiliary, self.parts = kind, auxiliary, parts
+
+
+def parts_of(value: Any) -> Parts | None:
+    """What such an object or set consists of, None for others."""
+    apart = taken_apart(value) if pytree.taken_apart(value) is None else None
+    return None if apart is None else Parts(type(value), *apart)
+
+
+def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
+    kind, auxiliary = about
+    if current_trace() is None:  # the program has run
+        return _put_together(kind.__dict__.get("followed_class", kind), auxiliary, parts)
+    return put_together(Container(kind, auxiliary, ()), parts)
+
+
+pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)
 
 
 def joined(first: Form, second: Form, in_loop: bool = False) -> Form:

@@ -244,7 +244,7 @@ def where_made(value: Any) -> Trace | None:
     """The trace in which the function has made this object of a class that can be changed; None for others."""
     trace, kind = current_trace(), type(value)
     found = None if trace is None else trace.program.made_objects.get(id(value))
-    if found is None or kind.__new__ is not object.__new__ or not _has_attributes(value):
+    if found is None or not (kind.__new__ is object.__new__ or kind is types.SimpleNamespace) or not _has_attributes(value):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..recording import pytree
 from .choices import Choice, Maybe
+from .forms import Parts, parts_of
 
 
 class First:
@@ -63,7 +64,7 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     counts: Counter[int] = Counter()
 
     def count(value: Any) -> None:
-        apart = None if is_leaf(value) else pytree.taken_apart(value)
+        apart = None if is_leaf(value) else _taken_apart(value)
         if apart is None:
             return
         if _can_be_changed(value):
@@ -82,7 +83,7 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     early: list[First] = []  # what no call makes at its first place that takes another way
 
     def marked(value: Any, may_be_left_out: bool = False) -> Any:
-        apart = None if is_leaf(value) else pytree.taken_apart(value)
+        apart = None if is_leaf(value) else _taken_apart(value)
         if apart is None:
             return value
         if id(value) in marks:
@@ -91,7 +92,7 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
         if is_shared:
             marks[id(value)] = object()
         some_alone = not is_shared and (may_be_left_out or type(value) in (Choice, Maybe))
-        made = pytree.put_together(type(value), apart[0], [marked(part, some_alone) for part in apart[1]])
+        made = _with_parts(value, apart[0], [marked(part, some_alone) for part in apart[1]])
         if not is_shared:
             return made
         first = First(marks[id(value)], made)
@@ -109,6 +110,24 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     return found
 
 
+def _object_parts(value: Any) -> Parts | None:
+    """What an object that the function has made consists of."""
+    return None if isinstance(value, (set, frozenset)) else parts_of(value)
+
+
+def _taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
+    made = _object_parts(value)
+    return pytree.taken_apart(value) if made is None else (made.auxiliary, made.parts)
+
+
+def _with_parts(value: Any, auxiliary: Any, parts: Sequence[Any]) -> Any:
+    if _object_parts(value) is not None:
+        return Parts(type(value), auxiliary, parts)
+    return pytree.put_together(type(value), auxiliary, parts)
+
+
 def _can_be_changed(value: Any) -> bool:
+    if isinstance(value, (list, dict)) or _object_parts(value) is not None:
+        return True
     # Not by hasattr, which would ask what the value stands for.
-    return isinstance(value, (list, dict)) or bool(type(value).__dictoffset__) and not isinstance(value, tuple)
+    return bool(type(value).__dictoffset__) and not isinstance(value, tuple)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import decimal
 import functools
 import operator
@@ -183,7 +184,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
-        if meaning is None and not _is_written_anew(function):
+        if meaning is None and not _is_written_anew(function) and not _only_keeps(function, args):
             return NEEDS_ARRAYS[""](function)
     if meaning is not None:
         if function not in TAKE_MAYBES:
@@ -307,6 +308,13 @@ def _is_written_anew(function: Any) -> bool:
     elif not isinstance(function, types.BuiltinFunctionType):
         function = _call_method(type(function))
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
+
+
+def _only_keeps(function: Any, args: tuple) -> bool:
+    """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name."""
+    if isinstance(function, type) and issubclass(function, tuple):
+        return hasattr(function, "_fields")
+    return not args and function in (types.SimpleNamespace, collections.OrderedDict)
 
 
 def _is_open_call(method: Any, holder: list, args: tuple) -> bool:

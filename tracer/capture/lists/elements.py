@@ -6,6 +6,7 @@ by their number in a table, where not all elements have the same one. So are the
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ from ...recording.errors import CarryTypeError
 from ...recording.operands import as_traced
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..forms import carried, common_type, is_number, kind_of, may_be_shared, same
+from ..forms import Parts, carried, common_type, is_number, kind_of, may_be_shared, same
+from ..forms import parts_of as parts_of_object
 from ..merging import selected
 from . import number_types
 from .number_types import Types
@@ -96,9 +98,13 @@ def _marked(value: Any) -> Any:
     """The value with leaves for None."""
     if value is None:
         return _NOTHING
-    if type(value) in (tuple, list):
-        return type(value)(map(_marked, value))
-    return {key: _marked(part) for key, part in value.items()} if type(value) is dict else value
+    kind = type(value)
+    is_container = isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(kind)
+    apart = pytree.taken_apart(value) if is_container else None
+    if apart is not None:
+        return pytree.put_together(kind, apart[0], list(map(_marked, apart[1])))
+    made = parts_of_object(value)
+    return value if made is None else Parts(kind, made.auxiliary, list(map(_marked, made.parts)))
 
 
 def _leaves(value: Any) -> tuple[list[Any], Any]:
@@ -115,7 +121,7 @@ def element_type(value: Any) -> ElementType:
             leaf, constants = leaf.value, (_NOTHING,)
         for one in leaf.values if type(leaf) is Choice else (leaf,):
             if not is_number(one):
-                if pytree.taken_apart(one) is not None:
+                if pytree.taken_apart(one) is not None or isinstance(one, BaseException) and _holds_values(one):
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 constants = (*constants, one)
                 continue
@@ -135,6 +141,10 @@ def element_type(value: Any) -> ElementType:
         forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
+
+
+def _holds_values(error: BaseException) -> bool:
+    return any(isinstance(part, TracedArray) or pytree.taken_apart(part) is not None for part in error.args)
 
 
 def parts_of(kind: ElementType) -> list[ElementType]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ..entries import contents_of, has_open_keys
+from ..forms import Parts
+from .deques import TracedDeque
 from .elements import elements_from_arrays
 from .runs import Form, Run, instructions, rows_between
 
@@ -40,7 +45,7 @@ class Elements:
         length = numbers[0] if self.length is None else self.length
         rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length)
-        return list(map(_finished, found)) if _holds_runs(self.form.structure) else found
+        return _all_finished(found, self.form.structure)
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
@@ -62,21 +67,51 @@ def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> lis
     return [np.asarray(column)[:length] for column in columns]
 
 
-def _holds_runs(structure: Any) -> bool:
+def _holds_runs(structure: pytree.Structure) -> bool:
     return structure is not pytree.LEAF and (structure[0] is Run or any(map(_holds_runs, structure[2])))
 
 
-def _finished(value: Any) -> Any:
-    """An element in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
-    if type(value) not in (list, tuple):
+def _all_finished(values: list[Any], structure: pytree.Structure) -> list[Any]:
+    return [_finished(value, structure) for value in values] if _holds_runs(structure) else values
+
+
+def _finished(value: Any, structure: pytree.Structure) -> Any:
+    """A value of this structure in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
+    if not _holds_runs(structure):
         return value
+    kind, auxiliary, children = structure
+    if kind in (list, tuple):
+        return kind(_finished_items(value, children))
+    if kind is TracedDeque:
+        return deque(_finished_items(value, children), maxlen=value.maxlen)
+    if has_open_keys(value):
+        (entries,) = contents_of(value).values()
+        return maker_of(value)(_finished_items(entries, children[0][2]))
+    if kind is Parts:
+        for name, child in zip(auxiliary[1], children):
+            object.__setattr__(value, name, _finished(getattr(value, name), child))
+        return value
+    return pytree.put_together(kind, auxiliary, list(map(_finished, pytree.taken_apart(value)[1], children)))
+
+
+def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure]) -> list[Any]:
     found: list[Any] = []
-    for item in value:
+    for item, structure in zip(items, structures):
         if type(item) is not Run:
-            found.append(_finished(item))
+            found.append(_finished(item, structure))
             continue
-        weak = [isinstance(column, list) for column in item.columns]
-        columns = zip(_rows(item.columns, item.form.capacity, item.length, item.start), weak)
-        given = elements_from_arrays(item.form.structure, item.form.leaves, columns, int(item.length))
-        found += map(_finished, given)
-    return type(value)(found)
+        form, weak = item.form, [isinstance(column, list) for column in item.columns]
+        columns = zip(_rows(item.columns, form.capacity, item.length, item.start), weak)
+        found += _all_finished(elements_from_arrays(form.structure, form.leaves, columns, int(item.length)), form.structure)
+    return found
+
+
+def maker_of(value: Any) -> Callable[[list], Any]:
+    """What makes a dict or a set as this one of a list of its entries."""
+    if isinstance(value, defaultdict):
+        return partial(defaultdict, value.default_factory)
+    return partial(_from_entries, type(value))
+
+
+def _from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
+    return kind(dict(entries))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,13 +14,15 @@ from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
+from ..forms import Parts
+from ..forms import parts_of as parts_of_object
 from ..keys.views import entries_of
 from ..outside.containers import OutsideDict
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, is_open
 from .access import items_of
 from .deques import TracedDeque
-from .parts import Elements, parts_of
+from .parts import Elements, maker_of, parts_of
 from .references import tables_in
 from .runs import Run, is_open_list
 from .tables import with_contents
@@ -61,35 +63,46 @@ register_maker(ContainerResult, lambda making: making)
 
 def with_results(tree: Any) -> Any:
     """The tree, with what becomes a list of the right length, where there are such lists."""
-    leaves, structure = pytree.flatten(tree, lambda value: isinstance(value, (Behind, First, Other)) or _is_replaced(value))
+    leaves, structure = pytree.flatten(tree, _is_replaced)
     found = list(map(_as_result, leaves))
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
 
 def _as_result(leaf: Any) -> Any:
+    if type(leaf) is Other:
+        return leaf
     if type(leaf) is First:
         return First(leaf.mark, with_results(leaf.value))
     if type(leaf) is Behind:
         return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
         return leaf.exact
+    if type(leaf) is Parts:
+        return Parts(leaf.kind, leaf.auxiliary, [with_results(part) for part in leaf.parts])
     return _result(leaf) if _is_replaced(leaf) else leaf
 
 
 AS_RESULTS.append(with_results)
 
 
+_REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, set, frozenset, Counter})
+
+
 def _is_replaced(value: Any) -> bool:
-    if type(value) in (TracedDeque, Run, set, frozenset, Counter) or is_open_list(value):
+    if type(value) in _REPLACED or is_open_list(value):
         return True
-    return is_open_dict(value) and not isinstance(value, OutsideDict)  # which is the user's own
+    if is_open_dict(value):
+        return not isinstance(value, OutsideDict)  # which is the user's own
+    return parts_of_object(value) is not None
 
 
-def _result(value: Any) -> ContainerResult:
+def _result(value: Any) -> Any:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if isinstance(value, (dict, set, frozenset)):
-        return _result_of(entries_of(value), _maker_of(value))
+        return _result_of(entries_of(value), maker_of(value))
+    if (made := parts_of_object(value)) is not None:
+        return _as_result(made)
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
@@ -108,13 +121,3 @@ def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerRe
 def _without_references(items: Sequence[Any]) -> list[Any]:
     """The items with what they hold in the place of lists whose elements lie in a table."""
     return [with_contents(item) if type(item) is Run and tables_in(item.form.structure) else item for item in items]
-
-
-def _maker_of(value: Any) -> Callable[[list], Any]:
-    if isinstance(value, defaultdict):
-        return partial(defaultdict, value.default_factory)
-    return partial(_from_entries, type(value))
-
-
-def _from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
-    return kind(dict(entries))

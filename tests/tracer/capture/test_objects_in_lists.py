@@ -1,0 +1,185 @@
+"""Objects, dicts, sets and named tuples as elements of lists whose length the program decides, and as results."""
+
+from collections import OrderedDict, deque, namedtuple
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from phlox import TracerError, jit
+
+Pair = namedtuple("Pair", "number found")
+VALUES = [np.array([5.0, 0.0, 2.0, 4.0, 7.0]), np.array([0.0, 1.0, 0.5, 1.5, 1.0]), np.zeros(5)]
+
+
+class Record:
+    def __init__(self, number, found):
+        self.number = number
+        self.found = found
+
+
+class Slotted:
+    __slots__ = ("number", "found")
+
+    def __init__(self, number, found):
+        self.number, self.found = number, found
+
+
+class Node:
+    def __init__(self, value, left=None, right=None):
+        self.value, self.left, self.right = value, left, right
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+    __hash__ = None
+
+
+def below(x, limit):
+    return [place for place in range(5) if x[place] < limit]
+
+
+def counts(x, limit):
+    found = {}
+    for value in x:
+        found[int(value) % 3] = found.get(int(value) % 3, 0) + limit
+    return found
+
+
+def remainders(x, limit):
+    return {int(value) % (limit + 1) for value in x}
+
+
+def last_ones(x, limit):
+    found = deque(maxlen=3)
+    for value in x:
+        if value < limit:
+            found.append(value)
+    return found
+
+
+HOLDERS = {
+    "alone": lambda value, found: found,
+    "dict": lambda value, found: {"number": value, "found": found},
+    "nested": lambda value, found: {"a": {"b": [found, value]}},
+    "tuple": lambda value, found: (value, found),
+    "named_tuple": lambda value, found: Pair(value, found),
+    "object": lambda value, found: Record(value, found),
+    "object_with_slots": lambda value, found: Slotted(value, found),
+    "namespace": lambda value, found: SimpleNamespace(number=value, found=found),
+    "ordered_dict": lambda value, found: OrderedDict(number=value, found=found),
+}
+
+
+def described(value):
+    """The value as tuples of names and numbers, types among them."""
+    if isinstance(value, (list, tuple, deque)):
+        return type(value).__name__, *map(described, value)
+    if isinstance(value, dict):
+        return type(value).__name__, *((key, described(one)) for key, one in value.items())
+    if hasattr(type(value), "__slots__") and not isinstance(value, (np.generic, set)):
+        return type(value).__name__, *(described(getattr(value, name)) for name in type(value).__slots__)
+    return (type(value).__name__, described(vars(value))) if hasattr(value, "__dict__") else (type(value).__name__, value)
+
+
+@pytest.mark.parametrize("holder", ["alone", "ordered_dict", "object"])
+@pytest.mark.parametrize("find", [counts, remainders, last_ones])
+def test_elements(find, holder):
+    hold = HOLDERS[holder]
+
+    def some(x, rounds):
+        found = []
+        for k in range(rounds):
+            if x[k % 5] > 1:
+                found.append(hold(x[k % 5], find(x, k)))
+        return found
+
+    decorated = jit(some)
+    for x in (*VALUES, VALUES[0]):
+        assert described(decorated(x, 12)) == described(some(x, 12))
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_every_round(hold):
+    def all_of_them(x, rounds):
+        found, by_key = [], {}
+        for k in range(rounds):
+            found.append(hold(x[k % 5], below(x, k)))
+            if x[k % 5] > 1:
+                by_key[k] = hold(x[k % 5], below(x, 2))
+        return found, by_key
+
+    decorated = jit(all_of_them)
+    for x in (*VALUES, VALUES[0]):
+        assert described(decorated(x, 12)) == described(all_of_them(x, 12))
+
+
+def best_of_all(x):
+    best = None
+    for value in x:
+        if best is None or value > best.number:
+            best = Record(value, None)
+    return best
+
+
+def sorted_by_attribute(x):
+    found = []
+    for value in x:
+        if value > 0:
+            found.append(Record(value, 2 * value))
+    return [one.found for one in sorted(found, key=lambda one: one.number)]
+
+
+def tree(x):
+    leaf = Node(x[0])
+    return Node(x.sum(), leaf, Node(x[1], leaf))
+
+
+def sometimes_none(x):
+    found = []
+    for value in x:
+        if value > 0:
+            found.append(Record(value, None if value > 3 else value))
+    return found
+
+
+@pytest.mark.parametrize("function", [best_of_all, sorted_by_attribute, tree, sometimes_none])
+@pytest.mark.parametrize("times", [1, 60])
+def test_as_undecorated(function, times):
+    decorated = jit(function)
+    for x in (*VALUES, VALUES[0]):
+        assert described(decorated(np.tile(x, times))) == described(function(np.tile(x, times)))
+
+
+def test_an_object_at_two_places_is_one():
+    result = jit(tree)(VALUES[0])
+    assert type(result) is Node and result.left is result.right.left
+    assert jit(tree)(VALUES[0]) is not result
+
+
+def test_an_element_is_not_changed():
+    def increased(x):
+        found = []
+        for value in x:
+            if value > 1:
+                found.append(Record(value, 0))
+        for one in found:
+            one.number += 1
+        return found
+
+    with pytest.raises(TracerError, match="a Record is changed that is one of several, or an element of a list"):
+        jit(increased)(np.tile(VALUES[0], 20))
+
+
+def test_objects_are_kept_outside():
+    class Model:
+        best = None
+
+    def fit(model, x):
+        model.best = Record(x.max(), [x.argmax()])
+
+    model = Model()
+    decorated = jit(fit, static_argnames="model")
+    decorated(model, VALUES[0])
+    first = model.best
+    decorated(model, VALUES[1])
+    assert (first.number, model.best.number, model.best.found) == (7.0, 1.5, [3])
