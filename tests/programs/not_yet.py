@@ -14,7 +14,6 @@ NOT_YET = {
     "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
     "tables.text_of_arrays": "error: TracerError: str.splitlines of a text that depends on tr...",
     "trainers.compare_optimizers": "error: TracerError: a text that depends on traced values is kno...",
-    "trainers.discriminant_analysis": "error: ConcretizationError: The traced value f64[<=256,40] is u...",
     "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
     "waves.line_codes": "error: TracerError: an iterator that is made outside of a loop...",
 }

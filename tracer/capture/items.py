@@ -22,6 +22,7 @@ from .entries import is_open_dict
 from .keys import dicts
 from .lists import access as list_access
 from .lists import tables
+from .lists.as_arrays import array_of_list
 from .lists.runs import is_open_list
 from .loops.iteration import TracedRange
 from .merging import selected
@@ -165,7 +166,7 @@ def _known_bounds(part: slice) -> slice:
 def _with_arrays(index: Any) -> Any:
     """The index with arrays in the place of ranges between traced bounds, and of lists whose length the program decides."""
     if isinstance(index, list) and is_open_list(index):
-        return list_access.array_of_list(index, has_dtype=True)
+        return array_of_list(index, has_dtype=True)
     if type(index) is TracedRange:
         return np.arange(index.start, index.stop, index.step)
     return tuple(map(_with_arrays, index)) if type(index) is tuple else index

@@ -20,6 +20,8 @@ from .creation import arange
 @implements_dynamic(np.concatenate, np.concat)
 def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Along a dimension whose size is known at run time only each array begins where the one before it ends."""
+    if _are_rows(arrays):
+        return _concatenated_rows(arrays, axis, arrays.dtype if dtype is None else dtype, casting)
     arrays = [as_array(one) for one in arrays]
     if axis is None:
         arrays, axis = [np.ravel(one) for one in arrays], 0
@@ -32,6 +34,24 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     parts, sizes = _agreed_but_along(trace, arrays, axis)
     joined = hlo.concatenate(*(part.recorded(trace) for part in parts), dimensions=(axis,))
     return dynamic(trace, joined, sizes)
+
+
+def _are_rows(arrays: Any) -> bool:
+    """Whether the arrays are the rows of one array, as many as are known at run time only."""
+    return isinstance(arrays, DynamicArray) and arrays.ndim > 0 and arrays.bounds.is_dynamic(0)
+
+
+def _concatenated_rows(rows: DynamicArray, axis: int | None, dtype: Any, casting: Any) -> TracedArray:
+    trace = require_trace(rows)
+    fail_if(trace, hlo.eq(rows.sizes(trace)[0], 0), "need at least one array to concatenate")
+    rows = rows.astype(dtype, casting=casting)
+    if axis is None:
+        return np.ravel(rows)
+    if rows.ndim == 1:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normalize_axis(axis, rows.ndim - 1)
+    found = np.moveaxis(rows, 0, axis)
+    return found.reshape((*found.shape[:axis], -1, *found.shape[axis + 2 :]))
 
 
 def _agreed_but_along(trace: Trace, arrays: Sequence[TracedArray], axis: int) -> tuple[list[TracedArray], Sizes]:
@@ -73,31 +93,50 @@ def append(arr, values, axis=None):
 
 @implements_dynamic(np.stack)
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    if _are_rows(arrays):
+        axis = normalize_axis(axis, arrays.ndim)
+        return concatenate(np.expand_dims(arrays, axis + 1), axis, dtype=dtype, casting=casting)
     arrays = [as_array(one) for one in arrays]
     axis = normalize_axis(axis, arrays[0].ndim + 1)
     return concatenate([np.expand_dims(one, axis) for one in arrays], axis, dtype=dtype, casting=casting)
 
 
+# The indices that bring an array to so many dimensions, by how many it has.
+_ALL = slice(None)
+_OF_ONE = ((None,),)
+_OF_TWO = ((None, None), (None, _ALL))
+_OF_THREE = ((None, None, None), (None, _ALL, None), (_ALL, _ALL, None))
+_COLUMNS = ((None, None), (_ALL, None))
+
+
+def _each(arrays: Any, places: Sequence[tuple]) -> Any:
+    """Arrays, or the rows of one, with at least as many dimensions as there are places."""
+    if _are_rows(arrays):
+        return arrays[(_ALL, *places[arrays.ndim - 1])] if arrays.ndim <= len(places) else arrays
+    given = [as_array(one) for one in arrays]
+    return [one[places[one.ndim]] if one.ndim < len(places) else one for one in given]
+
+
 @implements_dynamic(np.hstack)
 def hstack(tup, *, dtype=None, casting="same_kind"):
-    arrays = [np.atleast_1d(as_array(one)) for one in tup]
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    arrays = _each(tup, _OF_ONE)
+    dimensions = arrays.ndim - 1 if _are_rows(arrays) else arrays[0].ndim
+    return concatenate(arrays, 0 if dimensions == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements_dynamic(np.vstack)
 def vstack(tup, *, dtype=None, casting="same_kind"):
-    return concatenate([np.atleast_2d(as_array(one)) for one in tup], 0, dtype=dtype, casting=casting)
+    return concatenate(_each(tup, _OF_TWO), 0, dtype=dtype, casting=casting)
 
 
 @implements_dynamic(np.dstack)
 def dstack(tup):
-    return concatenate([np.atleast_3d(as_array(one)) for one in tup], 2)
+    return concatenate(_each(tup, _OF_THREE), 2)
 
 
 @implements_dynamic(np.column_stack)
 def column_stack(tup):
-    arrays = [as_array(one) for one in tup]
-    return concatenate([one[:, None] if one.ndim == 1 else np.atleast_2d(one) for one in arrays], 1)
+    return concatenate(_each(tup, _COLUMNS), 1)
 
 
 @implements_dynamic(np.tile)
@@ -164,21 +203,17 @@ def ix_(*args):
     return tuple(found)
 
 
-def _at_least(*places: Any) -> Any:
-    """The index that brings an array to as many dimensions as there are places, by how many it has."""
-
+def _at_least(places: Sequence[tuple]) -> Any:
     def implementation(*arrays: Any) -> Any:
-        given = [as_array(one) for one in arrays]
-        found = [one[places[one.ndim]] if one.ndim < len(places) else one for one in given]
+        found = _each(arrays, places)
         return found[0] if len(found) == 1 else tuple(found)
 
     return implementation
 
 
-_ALL = slice(None)
-implements_dynamic(np.atleast_1d)(_at_least(None))
-implements_dynamic(np.atleast_2d)(_at_least((None, None), (None, _ALL)))
-implements_dynamic(np.atleast_3d)(_at_least((None, None, None), (None, _ALL, None), (_ALL, _ALL, None)))
+implements_dynamic(np.atleast_1d)(_at_least(_OF_ONE))
+implements_dynamic(np.atleast_2d)(_at_least(_OF_TWO))
+implements_dynamic(np.atleast_3d)(_at_least(_OF_THREE))
 
 
 @implements_dynamic(np.squeeze, np.ndarray.squeeze)

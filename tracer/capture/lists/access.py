@@ -10,15 +10,13 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
-from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.dynamic_array import dynamic
-from ...recording.errors import HINTS, ConcretizationError, LeftToPython, TracerError
+from ...recording.errors import HINTS, ConcretizationError, LeftToPython
 from .. import places
 from ..copies import note_copies
 from . import number_types, tables
 from .elements import ElementType, parts_of
-from .references import row_of, tables_in
+from .references import row_of
 from .runs import (
     Run,
     element,
@@ -325,29 +323,6 @@ def of_common_types(run: Run, wanted: hlo.ElementType | None = None) -> Run:
     return made(ElementType(kind.structure, tuple(leaves), tuple(numbers)), columns, run.length, run.form.place, run.start)
 
 
-def _of_one_dtype(run: Run) -> Run:
-    """The run with numbers of one type in place of several, as ``np.array`` takes them, which depends on the others there."""
-    types = [kind for leaf in run.form.leaves for kind in leaf.types]
-    if not types:
-        return run
-    each = [leaf.types or (number,) for leaf, number in zip(run.form.leaves, run.type.numbers)]
-    wanted = np.result_type(*[kind.shape.dtype for kinds in each for kind in kinds])
-    if any(all(kind.shape.dtype == wanted for kind in kinds) for kinds in each):
-        return of_common_types(run, hlo.element_type_of(wanted))
-    is_there, place, trace = None, 0, require_trace()
-    inside = rows_inside(run)
-    for leaf, number in zip(run.form.leaves, run.type.numbers):
-        codes = instructions(run)[place]
-        place += len(leaf.columns(number))
-        for code, kind in enumerate(leaf.types):
-            if kind.shape.dtype == wanted:
-                found = any_row(hlo.and_(inside, hlo.eq(codes, code)))
-                is_there = found if is_there is None else hlo.or_(is_there, found)
-    missing = hlo.constant(np.bool_(True)) if is_there is None else hlo.not_(is_there)
-    trace.add_error_flag(missing, LeftToPython, "np.array of numbers whose types the program decides")
-    return of_common_types(run, hlo.element_type_of(wanted))
-
-
 def rows_inside(run: Run) -> Instruction:
     """Which rows, pred[capacity + 1], are elements of an ordered run."""
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
@@ -357,40 +332,6 @@ def rows_inside(run: Run) -> Instruction:
 def any_row(rows: Instruction) -> Instruction:
     trace = require_trace()
     return np.any(TracedArray.from_instruction(trace, rows, is_scalar=False)).instruction(trace)
-
-
-def array_of(run: Run) -> Any:
-    """What ``np.array`` makes of the list; its size is known at run time only."""
-    run = ordered(run)
-    if tables_in(run.form.structure):
-        return tables.rows_as_array(run)
-    if any(not leaf.is_number or leaf.constants for leaf in run.form.leaves):
-        raise TracerError(f"a list of {run.type} cannot become an array of numbers")
-    run, trace, capacity = _of_one_dtype(run), require_trace(), run.form.capacity
-    columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
-
-    def whole(structure: Any) -> Any:
-        if structure is pytree.LEAF:
-            return next(columns)
-        return np.stack([whole(child) for child in structure[2]], axis=1)
-
-    array = whole(run.form.structure)[:capacity]
-    if isinstance(run.length, int):
-        return array[: run.length]
-    length = hlo.minimum(instruction_of(run.length), capacity)  # it may be larger where that is guessed, which a flag tells
-    return dynamic(trace, array, {0: hlo.convert(length, hlo.S32)})
-
-
-def array_of_list(values: Any, has_dtype: bool = False) -> Any:
-    """What ``np.array`` makes of a list. One without elements gives another array than others, but for lists of floats."""
-    items = items_of(values)
-    if type_of_items(items) is None:
-        return np.array([])
-    run = settled(items)
-    array = array_of(run)
-    if array.ndim > 1 or array.dtype != np.float64 and not has_dtype:
-        leave_empty_to_python(run, "np.array")
-    return array
 
 
 def leave_empty_to_python(run: Run, what: str) -> None:

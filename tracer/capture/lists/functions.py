@@ -12,8 +12,8 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.dynamic_array import dynamic
 from ...recording.errors import LeftToPython, TracerError
+from ...recording.function_tables import DYNAMIC
 from ...recording.intervals import note_interval
 from .. import places
 from ..branches import choose
@@ -28,17 +28,15 @@ from ..places import NO_NAMES
 from . import number_types
 from .access import (
     any_row,
-    array_of,
-    array_of_list,
     fail_where,
     gathered,
     item_at,
-    items_of,
     leave_empty_to_python,
     of_common_types,
     rows_inside,
     sliced,
 )
+from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, stacked
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
 from .references import are_positions, require_comparable
@@ -271,37 +269,19 @@ def _with_arrays_inside(value: Any) -> Any:
     return type(value)([array_of_list(one) if isinstance(one, (list, tuple)) else one for one in value])
 
 
-_INHOMOGENEOUS = "setting an array element with a sequence. The requested array has an inhomogeneous shape"
-
-
-def _stacked(lists: Sequence[Any], message: str) -> TracedArray:
-    """An array whose rows are lists of one length, which the program decides."""
-    runs = [settled(items_of(one)) for one in lists]
-    for run in runs[1:]:
-        fail_where(hlo.ne(instruction_of(runs[0].length), instruction_of(run.length)), ValueError(message))
-    for run in runs:
-        leave_empty_to_python(run, "np.array")
-    capacity = min(run.form.capacity for run in runs)
-    known = [made(run.type, instructions(ordered(run)), run.form.capacity, run.form.place) for run in runs]
-    whole = np.stack([array_of(run)[:capacity] for run in known])
-    length = hlo.convert(instruction_of(runs[0].length), hlo.S32)
-    return dynamic(require_trace(), whole, {1: length})
+_JOINING = (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.concatenate, np.concat)
 
 
 def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     """A function of NumPy's for arrays in the place of lists."""
     if type(args[0]) in (list, tuple) and not is_open_list(args[0]) and any(map(is_open_list, args[0])):
         if function in (np.array, np.asarray) and all(isinstance(one, (list, tuple)) for one in args[0]):
-            return call(function, _stacked(args[0], _INHOMOGENEOUS), *args[1:], **kwargs)
+            return call(function, stacked(args[0], INHOMOGENEOUS), *args[1:], **kwargs)
         if function in (np.stack, np.vstack, np.column_stack) and len(args) == 1 and not kwargs:
-            rows = _stacked(args[0], "all input arrays must have the same shape")
+            rows = stacked(args[0], "all input arrays must have the same shape")
             return rows if function is not np.column_stack else rows.T
-    if function in (np.stack, np.vstack, np.concatenate) and len(args) == 1 and not kwargs and is_open_list(args[0]):
-        array = array_of_list(args[0])
-        if function is np.stack or function is np.vstack and array.ndim == 2:
-            return array
-        if array.ndim >= 2:
-            return array.reshape((-1, *array.shape[2:]))
+    if function in _JOINING and args and is_open_list(args[0]):
+        return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
         return call(function, array_of_list(args[0], has_dtype=True), *args[1:], **kwargs)
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()))))
