@@ -15,5 +15,4 @@ NOT_YET = {
     "tables.text_of_arrays": "error: TracerError: str.splitlines of a text that depends on tr...",
     "trainers.compare_optimizers": "error: TracerError: a text that depends on traced values is kno...",
     "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
-    "waves.line_codes": "error: TracerError: an iterator that is made outside of a loop...",
 }

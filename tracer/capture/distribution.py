@@ -95,11 +95,11 @@ def truth_of(value: Any) -> Any:
     return found
 
 
-def _sum(one: Any, other: Any) -> Any:
+def _sum(one: Any, other: Any, add: Callable = operator.add) -> Any:
     """One after the other, where one or both are one of several: texts are put together when the program runs."""
     if all(map(_is_text, (one, other))):
         return Deferred(operator.add, one, other)
-    return each_within(lambda operands: operator.add(*operands), (one, other))
+    return each_within(lambda operands: add(*operands), (one, other))
 
 
 def _is_text(value: Any) -> bool:
@@ -121,7 +121,8 @@ for _name in BINARY_OPERATORS:
     setattr(Choice, f"__r{_name}__", _operator(_function, is_reflected=True))
     if _name != "divmod":
         setattr(Choice, f"__i{_name}__", _operator(getattr(operator, f"__i{_name}__")))
-Choice.__add__ = Choice.__iadd__ = _sum
+Choice.__add__ = _sum
+Choice.__iadd__ = lambda self, other: _sum(self, other, operator.iadd)
 Choice.__radd__ = lambda self, other: _sum(other, self)
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Choice, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
+from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from .choices import Choice
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -262,12 +262,27 @@ def note_iterator(value: Any) -> Any:
     return value
 
 
+def are_iterators_asked() -> bool:
+    """Whether captured loops or branches ask iterators that are made outside of them: these count positions then."""
+    return _ITERATORS_ARE_ASKED in current_trace().program.guessed_bounds
+
+
+_ITERATORS_ARE_ASKED = "iterators are asked"
+
+
 def require_made_here(iterable: Any) -> None:
-    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was."""
+    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was.
+
+    The function is recorded again first, with others in the place of those that count positions.
+    """
     if current_trace() is None or not _is_iterator(iterable):
         return
-    found = current_trace().program.made_objects.get(id(iterable))
+    program = current_trace().program
+    found = program.made_objects.get(id(iterable))
     if found is not None and found[1] is not current_trace():
+        if _ITERATORS_ARE_ASKED not in program.guessed_bounds:
+            program.guessed_bounds[_ITERATORS_ARE_ASKED] = True
+            raise RecordedAgain
         raise TracerError(
             "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
             "it. Fix: make it there, or count positions (i += 1, and values[i])"

@@ -614,10 +614,10 @@ def test_what_cannot_be_gone_on_with_is_an_error(program):
 
 def test_an_iterator_asked_in_a_branch_is_an_error():
     def chosen(x):
-        numbers, total = iter([1.0, 2.0, 3.0, 4.0]), 0.0
+        numbers, total = zip([1.0, 2.0, 3.0, 4.0]), 0.0
         for v in x:
             if v > 1:
-                total += next(numbers) * v
+                total += next(numbers)[0] * v
         return total
 
     with pytest.raises(TracerError, match="count positions"):

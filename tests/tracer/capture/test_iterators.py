@@ -115,10 +115,10 @@ def peeked_by_a_comprehension(x):
 @pytest.mark.parametrize(
     ("function", "runs"),
     [
-        (cycle_in_a_branch, False), (count_in_a_branch, False), (list_in_a_loop, True), (own_generator_in_a_branch, False),
+        (cycle_in_a_branch, True), (count_in_a_branch, True), (list_in_a_loop, True), (own_generator_in_a_branch, False),
         (zip_in_a_while_loop, False), (first_of_the_rows, False), (map_in_a_branch, False), (reversed_in_a_branch, False),
-        (list_of_it_in_a_branch, False), (loop_over_it_in_a_branch, False), (unpacked_in_a_branch, False),
-        (looked_up_in_a_branch, False), (made_and_used_in_a_branch, True), (in_order, True), (peeked_by_a_comprehension, True),
+        (list_of_it_in_a_branch, True), (loop_over_it_in_a_branch, True), (unpacked_in_a_branch, True),
+        (looked_up_in_a_branch, True), (made_and_used_in_a_branch, True), (in_order, True), (peeked_by_a_comprehension, True),
     ],
 )  # fmt: skip
 def test_iterators(function, runs):
@@ -129,3 +129,117 @@ def test_iterators(function, runs):
         else:
             with pytest.raises(phlox.TracerError, match=r"asked for|gone over|is not followed"):
                 jitted(x)
+
+
+def rest_of_an_array(x):
+    values, total = iter(np.arange(70.0)), 0.0
+    for v in x:
+        if v > 0:
+            total += next(values)
+    for v in values:
+        total += v * 100
+    return total, next(values, -1)
+
+
+def with_a_default(x):
+    values, total = iter([1.5, 2.5]), 0.0
+    for v in x:
+        if v > 0:
+            total += next(values, -1)
+    return total
+
+
+def until_there_is_none(x):
+    values, total, count = iter(x), 0, 0
+    while True:
+        v = next(values, None)
+        if v is None:
+            break
+        if v > 0:
+            total += next(values, 0)
+        count += 1
+    return total, count
+
+
+def several_at_a_time(x):
+    places, total = iter(range(len(x))), 0
+    for v in x:
+        if v > 0:
+            for _ in range(2):
+                total += next(places, 0)
+        else:
+            next(places, None)
+    return total
+
+
+def one_of_two(x):
+    cycles, total = [itertools.cycle([1, 2]), itertools.cycle("abc")], 0
+    for v in x:
+        if v > 0:
+            total += next(cycles[0])
+        elif next(cycles[1]) == "b":
+            total += 10
+    return total, [next(one) for one in cycles]
+
+
+def letters(x):
+    found, text = iter("hello"), ""
+    for v in x:
+        if v > 0:
+            text = text + next(found, "-")
+    return text
+
+
+def round_robin(x):
+    queues, turn = [0.0, 0.0, 0.0], itertools.cycle(range(3))
+    for v in x:
+        queues[next(turn)] += v
+    return queues
+
+
+def numbered_by_value(x):
+    numbers, ids = itertools.count(), {}
+    for v in x:
+        if v not in ids:
+            ids[v] = next(numbers)
+    return ids
+
+
+class Supply:
+    def __init__(self, values):
+        self.values, self.position = values, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.position >= len(self.values):
+            raise StopIteration
+        self.position += 1
+        return self.values[self.position - 1]
+
+
+def of_a_class(x):
+    supply, total = Supply(np.arange(3.0)), 0.0
+    for v in x:
+        if v > 0:
+            total += next(supply, -5.0)
+    return total, supply.position
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        rest_of_an_array, with_a_default, until_there_is_none, several_at_a_time, one_of_two, letters, round_robin,
+        numbered_by_value, of_a_class,
+    ],
+)  # fmt: skip
+def test_iterators_that_captured_loops_ask(function):
+    jitted = phlox.jit(function)
+    for x in (
+        np.array([1, 0, 1, 1, 0, 0, 2] * 10),
+        np.array([0, 0, 1, 0, 0, 0, 0] * 10),
+        np.zeros(70, int),
+        np.array([1, 2, 0]),
+    ):
+        assert repr(jitted(x)) == repr(function(x))

@@ -331,3 +331,76 @@ def test_tuples_and_lists_in_order():
 
     rows = np.array([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
     assert_same(f, [(1.0, 2.0, rows), (2.0, 1.0, rows[::-1].copy()), (1.0, 1.0, rows)])
+
+
+class Vector:
+    def __init__(self, x):
+        self.x = x
+
+    def __add__(self, other):
+        return Vector(self.x + (other.x if isinstance(other, Vector) else other))
+
+    def __radd__(self, other):
+        return self.__add__(other)
+
+    __iadd__ = __add__
+
+    def __neg__(self):
+        return Vector(-self.x)
+
+    def __sub__(self, other):
+        return self.__add__(other.__neg__())
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        return self.x[index]
+
+    def __repr__(self):
+        return f"Vector({self.x})"
+
+    def __str__(self):
+        return self.__repr__()
+
+    def __eq__(self, other):
+        return bool((self.x == other.x).all())
+
+    def __ne__(self, other):
+        return not self.__eq__(other)
+
+    def __call__(self, factor):
+        return self.x * factor
+
+
+class Doubled(Vector):
+    def __add__(self, other):
+        return Doubled(super().__add__(other).x * 2)
+
+    def __len__(self):
+        return super().__len__() + 1
+
+
+def test_special_methods_called_by_their_names():
+    def f(x, n):
+        v = Vector(x)
+        for i in range(n):
+            if x[0] > i:
+                v = 1 + v
+            v = v - Vector(x * i)
+        print(v)
+        return v.x, v == Vector(x), v != Vector(x), v(2.0), v.__len__(), v.__call__(3.0), v.__getitem__(0)
+
+    assert_same(f, [(np.arange(3.0), 20), (np.arange(3.0) + 4, 30)])
+
+
+def test_special_methods_of_one_of_two_classes():
+    def f(x, n):
+        v = Doubled(x)
+        for i in range(n):
+            if x[0] > i:
+                v = v.__add__(1.0)
+            v += 2  # which Vector defines as its own sum: v is no Doubled any more
+        return v.x, len(v), Vector.__add__(v, 1.0).x, sum([Vector(x), Doubled(x)], Vector(x)).x
+
+    assert_same(f, [(np.arange(3.0), 20), (np.arange(3.0) + 4, 30)])

@@ -22,6 +22,7 @@ from ..conversions import bool_, is_open
 from ..entries import has_open_keys, is_open_set
 from ..helpers import and_, choose, not_, or_
 from ..keys.views import KEYS, DictView, view_of_set
+from ..library import iterators
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, mapped, sorted_list, total, truths
@@ -128,16 +129,11 @@ def next_(iterator: Any, *default: Any) -> Any:
             "Fix: take the elements by their positions, or make a list of it before (list(...))"
         )
     places.require_made_here(iterator)
+    if default and isinstance(iterator, iterators.Iterating):
+        return call(iterator.following, *default)
+    if default and special_method(iterator, "__next__") is not None:
+        return call(iterators.next_or, iterator, *default)
     return next(iterator, *default)
-
-
-@implements(iter)
-def iter_(iterable: Any, *sentinel: Any) -> Any:
-    if not is_open_list(iterable) and not has_open_keys(iterable) and type(iterable) is not DictView:
-        return iter(begun(iterable), *sentinel)
-    made = InTurn(rows_of(iterable))
-    places.note_made(made)
-    return made
 
 
 def _first_of(generator: TracedGenerator, *default: Any) -> Any:

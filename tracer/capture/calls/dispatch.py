@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import decimal
 import functools
+import itertools
 import operator
 import sys
 import types
@@ -36,6 +37,7 @@ from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured
 from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
+from ..special_methods import special_method
 from .cached_functions import recorded_call
 from .harmless import leaves_no_traces
 from .numpy_calls import call_numpy, of_numpy
@@ -128,6 +130,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__
         if type(inner) is types.FunctionType:
+            if kind is types.MethodType and vars(type(function.__self__)).get(inner.__name__) is inner:
+                if (special := special_method(function.__self__, inner.__name__)) is not None:  # called by its name
+                    return special(*args, **kwargs)
             try:
                 meaning = MEANINGS.get(inner)
             except TypeError:
@@ -263,13 +268,17 @@ _ORDINARY = _OF_ARRAYS | {types.BuiltinFunctionType, types.MethodType, type}
 _PLAIN = frozenset({TracedArray, int, float, complex, bool, str, type(None), np.float64, np.int64})
 
 
+# What these give is noted; `type` is asked for a class.
+_GIVE_ITERATORS = frozenset({type, iter, *[one for one in vars(itertools).values() if isinstance(one, type)]})
+
+
 def _ordinary(function: Any, kind: type, args: tuple) -> Callable[..., Any] | None:
     """What to call where arguments are plain: a method of an array, or a function with one; None if there is more to it."""
     if kind is types.MethodType:
         return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
     if kind is types.BuiltinFunctionType and type(function.__self__) is list:
         return function if function.__name__ == "append" and _is_own_list(function.__self__) else None
-    if TracedArray not in map(type, args) or function is type:
+    if TracedArray not in map(type, args) or function in _GIVE_ITERATORS:
         return None
     return MEANINGS.get(function, function if kind in _OF_ARRAYS else None)
 

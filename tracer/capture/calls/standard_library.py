@@ -19,10 +19,14 @@ from ...recording.array import TracedArray
 from ...recording.operands import has_traced
 from .. import places
 from ..copies import require_own
+from ..entries import has_open_keys
+from ..keys.views import DictView
 from ..library import bisection, heaps, iterators
+from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
-from ..loops.generators import TracedGenerator
-from ..loops.iteration import Rows, is_captured, rows_of
+from ..loops.generators import TracedGenerator, begun
+from ..loops.in_turn import InTurn
+from ..loops.iteration import Lazy, Rows, is_captured, rows_of
 from .dispatch import MEANINGS, TAKE_MAYBES, call, implements
 
 # Of what is known, so many elements are gone over one by one.
@@ -127,6 +131,28 @@ def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = No
 
 
 # --- iterators ---
+
+
+@implements(iter)
+def iter_(iterable: Any, *sentinel: Any) -> Any:
+    if not sentinel and places.are_iterators_asked() and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
+        return call(iterators.Iterating, _sequence(iterable))
+    if is_open_list(iterable) or has_open_keys(iterable) or type(iterable) is DictView:
+        made = InTurn(rows_of(iterable))
+        places.note_made(made)
+        return made
+    return iter(begun(iterable), *sentinel)
+
+
+@implements(itertools.cycle)
+def cycle(iterable: Any) -> Any:
+    return call(iterators.Cycle, _sequence(iterable)) if places.are_iterators_asked() else itertools.cycle(begun(iterable))
+
+
+@implements(itertools.count)
+def count(start: Any = 0, step: Any = 1) -> Any:
+    is_asked = places.are_iterators_asked() or has_traced((start, step))
+    return call(iterators.Count, start, step) if is_asked else itertools.count(start, step)
 
 
 @implements(itertools.pairwise)

@@ -1,4 +1,7 @@
-"""``itertools``, ``functools.reduce`` and ``in``: what is gone over twice, or from its second element on, is a sequence."""
+"""``itertools``, ``functools.reduce`` and ``in``: what is gone over twice, or from its second element on, is a sequence.
+
+The classes stand for iterators that captured loops and branches ask for elements.
+"""
 
 
 def accumulate(sequence, function):
@@ -168,3 +171,61 @@ def holds(item, iterable):
         if value is item or value == item:
             return True
     return False
+
+
+def next_or(iterator, default):
+    try:
+        return next(iterator)
+    except StopIteration:
+        return default
+
+
+class Iterating:
+    """What `iter` gives, with its position in a number."""
+
+    def __init__(self, sequence):
+        self.sequence, self.position = sequence, 0
+
+    def __iter__(self):
+        while self.position < len(self.sequence):
+            self.position += 1
+            yield self.sequence[self.position - 1]
+
+    def __next__(self):
+        if self.position >= len(self.sequence):
+            raise StopIteration
+        self.position += 1
+        return self.sequence[self.position - 1]
+
+    def following(self, default):
+        return self.__next__() if self.position < len(self.sequence) else default
+
+
+class Cycle:
+    def __init__(self, sequence):
+        self.sequence, self.position = sequence, 0
+
+    def __iter__(self):
+        while len(self.sequence):
+            yield self.__next__()
+
+    def __next__(self):
+        if not len(self.sequence):
+            raise StopIteration
+        value = self.sequence[self.position]
+        self.position = (self.position + 1) % len(self.sequence)
+        return value
+
+
+class Count:
+    def __init__(self, start, step):
+        self.following, self.step = start, step
+
+    def __iter__(self):
+        while True:
+            yield self.__next__()
+
+    def __next__(self):
+        value = self.following
+        self.following = value + self.step
+        return value

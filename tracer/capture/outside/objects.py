@@ -162,6 +162,7 @@ def _method(kind: type, name: str) -> Callable[..., Any]:
             )
         return found if name not in _OF_PYTHON or not isinstance(found, TracedArray) else _OF_PYTHON[name](found)
 
+    method.__name__ = name
     return method
 
 
