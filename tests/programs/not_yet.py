@@ -13,6 +13,5 @@ NOT_YET = {
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
     "tables.text_of_arrays": "error: TracerError: str.splitlines of a text that depends on tr...",
-    "trainers.compare_optimizers": "error: TracerError: a text that depends on traced values is kno...",
     "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
 }
