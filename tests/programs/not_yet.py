@@ -6,12 +6,10 @@
 NOT_YET = {
     "desk.first_in_first_out": "error: TracerError: a list is changed that is one of several, o...",
     "dynamic_programming.coin_change": "type: the result[0] is float instead of int",
-    "engineering_lab.pipe_friction": "error: TracerError: str.split of a text that depends on traced...",
     "life_lab.walk_uphill": "error: ConcretizationError: The traced value pred[] is used to...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "puzzles.best_move": "error: ConcretizationError: The traced value pred[] is used to...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
-    "tables.text_of_arrays": "error: TracerError: str.splitlines of a text that depends on tr...",
     "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
 }

@@ -30,7 +30,7 @@ from .outside import streams
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.surroundings import Surroundings, current_surroundings
-from .texts import Deferred, method_of_text
+from .texts import Deferred, DeferredParts, method_of_text
 
 _NOTHING_GIVEN = object()
 
@@ -153,6 +153,7 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     Maybe: lambda holder, name: getattr_(holder.required(), name),
     Choice: lambda holder, name: each(lambda one: getattr_(one, name), holder),
     Deferred: method_of_text,
+    DeferredParts: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
     **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, list, dict, set, int, float, str, tuple), getattr),

@@ -15,6 +15,7 @@ from .branches import truth
 from .calls.dispatch import implements
 from .helpers import not_
 from .special_methods import special_method
+from .texts import Deferred, asked
 
 _OUT_OF_RANGE = IntegerOverflow("a float becomes a Python integer beyond 64 bits, which the program does not compute with")
 _SPLITTER = 2.0**27 + 1  # halves of a double, by Dekker
@@ -65,6 +66,8 @@ def number_of(value: TracedArray) -> TracedArray:
 
 @implements(int)
 def int_(*args: Any, **kwargs: Any) -> Any:
+    if args and isinstance(args[0], Deferred):
+        return asked(int, 0, *args, *kwargs.values())
     if len(args) == 1 and is_open(args[0]):
         if args[0].element_type.is_complex:
             kind = "complex" if args[0].weak_type else args[0].dtype.type.__name__
@@ -81,6 +84,8 @@ def _is_integer(value: TracedArray) -> bool:
 def float_(*args: Any) -> Any:
     if args and (method := special_method(args[0], "__float__")) is not None:
         return method()
+    if args and isinstance(args[0], Deferred):
+        return asked(float, 0.0, *args)
     if not args or not is_open(args[0]):
         return float(*args)
     if args[0].weak_type and args[0].element_type.is_complex:

@@ -40,7 +40,7 @@ from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
-from .texts import is_open, mod, product
+from .texts import Deferred, DeferredParts, asked, is_open, mod, product, unpacked_parts
 from .texts import text as text_of_parts
 from .tries import finally_, try_
 
@@ -182,6 +182,8 @@ def contains(item: Any, container: Any) -> Any:
         return contains_key(container, item)
     if type(container) is DictView:
         return holds_in_view(container, item)
+    if isinstance(container, Deferred):
+        return asked(operator.contains, False, container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
         return _as_bool(np.any(container == item))
     if isinstance(container, (KeysView, ValuesView)):
@@ -348,6 +350,8 @@ def times(value: Any, other: Any) -> Any:
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
     value = starred(value)
+    if type(value) is DeferredParts:
+        return unpacked_parts(value, before, behind)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...hlo.tracebacks import Place
 from ..calls.host_call import call_when_run
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from ..recording.makers import Source, register_maker, register_writer
@@ -29,7 +31,7 @@ class Deferred:
 
     def __init__(self, function: Callable[..., Any], *values: Any) -> None:
         values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), value) for value in values]
-        self.function, self.values = function, tuple(values)
+        self.function, self.values = _with_options(function), tuple(values)
 
     def __add__(self, other: Any) -> Any:
         return Deferred(operator.add, self, other) if isinstance(other, (str, Deferred, Choice)) else NotImplemented
@@ -56,6 +58,60 @@ class Deferred:
         raise TracerError("a text that depends on traced values is known when the program runs, and not where Python needs it")
 
     __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __lt__ = __gt__ = __hash__ = _refuse
+
+
+class DeferredParts(Deferred):
+    """A list of texts into which a text is split when the program runs."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return (DeferredParts if isinstance(index, slice) else Deferred)(operator.getitem, self, index)
+
+    __add__ = __radd__ = __mul__ = __mod__ = Deferred._refuse
+
+
+def unpacked_parts(parts: DeferredParts, count: int, behind: int | None) -> list[Any]:
+    """``a, b = text.split(":")``"""
+    if behind is not None:
+        raise TracerError("a text that depends on traced values is split into as many names as the program decides")
+    asked(_require_count, 0, parts, count)
+    return [parts[place] for place in range(count)]
+
+
+def _require_count(parts: list[str], count: int) -> int:
+    """Raises ValueError as Python's own unpacking does."""
+    if len(parts) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
+    if len(parts) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    return 0
+
+
+class _WithOptions:
+    """A function that NumPy's options for texts hold for, which the traced function has set."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
+
+    def __call__(self, *values: Any) -> Any:
+        with np.printoptions(**self.options):
+            return _when_run(self.function)(*values)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is _WithOptions and (other.function, other.options) == (self.function, self.options)
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    trace, options = current_trace(), np.get_printoptions()
+    return function if trace is None or options == trace.program.print_options else _WithOptions(function, options)
+
+
+def _when_run(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function.when_run if isinstance(function, _FString) else function
 
 
 def _as_it_is_now(leaf: Any) -> Any:
@@ -94,17 +150,18 @@ class ExceptionOf:
         return hash(self.kind)
 
 
-def _text_of(function: Callable[..., Any], parts: Sequence[Any]) -> Any:
+def _text_of(kind: type[Deferred], function: Callable[..., Any], parts: Sequence[Any]) -> Any:
     if not any(map(is_open, parts)):
         return function(*parts)
-    text = object.__new__(Deferred)  # whose values are taken down already
+    text = object.__new__(kind)  # whose values are taken down already
     text.function, text.values = function, tuple(parts)
     return text
 
 
 # A compiled call puts the text together of values that are known then.
-pytree.register_pytree(Deferred, lambda text: (text.values, text.function), _text_of)
-register_maker(Deferred, lambda function: function.when_run if isinstance(function, _FString) else function)
+for _kind in (Deferred, DeferredParts):
+    pytree.register_pytree(_kind, lambda text: (text.values, text.function), partial(_text_of, _kind))
+    register_maker(_kind, _when_run)
 
 
 def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[pytree.Structure]) -> str | None:
@@ -171,7 +228,8 @@ def _for_host(values: Any) -> Any:
 
 def call_later(function: Callable[..., None], *values: Any) -> None:
     """Call the function with these values whenever the program comes here."""
-    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function)
+    shown = _with_options(function)
+    call_when_run(lambda *given: shown(*given), None, _for_host(values), named=function)
 
 
 def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
@@ -314,13 +372,22 @@ class TextMethod:
 # Methods of texts, with an example of what they say; where there is none here it is a text.
 _ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "count": 0, "__len__": 0}
 _ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
-_LISTS = {"split", "rsplit", "splitlines", "partition", "rpartition", "encode", "translate", "maketrans"}
+_ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
+_LEFT_OUT = {"encode", "translate", "maketrans"}
 
 
 def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     """``value.name`` for a method of str."""
-    if name not in dir(str) or name in _LISTS:
-        raise TracerError(f"str.{name} of a text that depends on traced values is known when the program runs")
-    if name in _ANSWERS:
-        return lambda *args, **kwargs: asked(TextMethod(name), _ANSWERS[name], value, args, kwargs)
-    return lambda *args, **kwargs: Deferred(TextMethod(name), value, args, kwargs)
+    answers = _ANSWERS if type(value) is Deferred else _ANSWERS_OF_LISTS
+    if name in answers:
+        return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
+    if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
+        kind = "str" if type(value) is Deferred else "list"
+        raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")
+    kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = kind(TextMethod(name), value, args, kwargs)
+        return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
+
+    return made

@@ -28,6 +28,7 @@ class Program:
         self.error_flag: Storage | None = None
         self.error_messages: list[ErrorMessage] = []
         self.error_handling = np.geterr()  # as it was outside of the function
+        self.print_options = np.get_printoptions()  # the same
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
         self.regions: list[Any] = []  # for capture/failures.py: there are some where a handler may catch errors
