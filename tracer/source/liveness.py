@@ -109,6 +109,8 @@ class Liveness:
         is_while = isinstance(loop, ast.While)
         targets = _NOTHING if is_while else _plain_targets([loop.target])
         head = self._block(loop.orelse, after, exits) | after | _reads(loop.test if is_while else loop.target)
+        # In a loop around it, what is read behind it only grows: it is the more that there was before.
+        head |= self._at_head.get(loop, _NOTHING)
         while True:
             inside = self._block(loop.body, head, _Exits(after, head, exits.raised)) - targets
             if inside <= head:
