@@ -250,9 +250,7 @@ def where_made(value: Any) -> Trace | None:
 
 
 def _is_iterator(value: Any) -> bool:
-    if type(value).__module__ in ("builtins", "itertools"):
-        return isinstance(value, Iterator)
-    return hasattr(type(value), "following")
+    return type(value).__module__ in ("builtins", "itertools") and isinstance(value, Iterator)
 
 
 def note_iterator(value: Any) -> Any:

@@ -30,7 +30,6 @@ from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
-from ..loops.in_turn import InTurn
 from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
 from ..loops.stacked_rows import whole_array
 from ..outside.containers import OutsideList
@@ -118,8 +117,7 @@ def ndindex(*shape: Any) -> Any:
 
 @implements(next)
 def next_(iterator: Any, *default: Any) -> Any:
-    if isinstance(iterator, (OutsideIterator, InTurn)):
-        places.require_made_here(iterator)
+    if isinstance(iterator, OutsideIterator):
         return iterator.following(*default)
     if isinstance(iterator, TracedGenerator) and is_open_generator(iterator):
         return _first_of(iterator, *default)

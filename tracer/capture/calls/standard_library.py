@@ -25,7 +25,6 @@ from ..library import bisection, heaps, iterators
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
-from ..loops.in_turn import InTurn
 from ..loops.iteration import Lazy, Rows, is_captured, rows_of
 from .dispatch import MEANINGS, TAKE_MAYBES, call, implements
 
@@ -135,12 +134,9 @@ def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = No
 
 @implements(iter)
 def iter_(iterable: Any, *sentinel: Any) -> Any:
-    if not sentinel and places.are_iterators_asked() and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
+    is_open = is_open_list(iterable) or has_open_keys(iterable) or type(iterable) is DictView
+    if is_open or not sentinel and places.are_iterators_asked() and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
         return call(iterators.Iterating, _sequence(iterable))
-    if is_open_list(iterable) or has_open_keys(iterable) or type(iterable) is DictView:
-        made = InTurn(rows_of(iterable))
-        places.note_made(made)
-        return made
     return iter(begun(iterable), *sentinel)
 
 
