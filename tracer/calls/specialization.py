@@ -14,7 +14,16 @@ from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.error_codes import number_and_value, with_value_shown
-from ..recording.errors import ChangedMeanwhile, LeftToPython, OtherKind, RaisedBehindChanges, SizeBeyondBound, StaleCapture
+from ..recording.errors import (
+    ChangedMeanwhile,
+    LeftToPython,
+    OtherKind,
+    RaisedBehindChanges,
+    SizeBeyondBound,
+    StaleCapture,
+    attributes_of,
+    unraised,
+)
 from .again import Beginning
 from .leaves import TracedLeaf
 from .shared_memory import Place, gathered, overlap, places_of, spread
@@ -187,7 +196,7 @@ class Specialization:
         """The exception that this code of the error flag stands for."""
         number, value = number_and_value(code)
         error, message, places = self.recording.error_messages[number - 1]
-        if isinstance(error, Exception):
+        if isinstance(error, BaseException):
             return raised_at(_like(error), *places)
         if issubclass(error, StaleCapture):
             return error(message)
@@ -262,8 +271,6 @@ def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bo
 
 def _like(error: Exception) -> Exception:
     """An exception like this one, raised nowhere yet."""
-    made = type(error).__new__(type(error), *error.args)
-    made.args = error.args
-    made.__dict__.update(error.__dict__)
+    made = unraised(type(error), error.args, attributes_of(error))
     made.__context__, made.__cause__, made.__suppress_context__ = error.__context__, error.__cause__, error.__suppress_context__
     return made

@@ -214,7 +214,7 @@ def _recorded(
             entries.is_of_trace = True
             try:
                 side.outcome = function() if function is not None else None
-            except Exception as error:
+            except BaseException as error:
                 if not is_raised_when_run(error):
                     raise
                 side.raised, side.writes = error, record_raise(trace, error)

@@ -17,7 +17,7 @@ from ...hlo.tracebacks import Place, places_of_users
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError
+from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError, attributes_of
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
@@ -70,9 +70,9 @@ def is_inside_try() -> bool:
     return bool(_tries.traces)
 
 
-def is_raised_by_user(error: Exception) -> bool:
+def is_raised_by_user(error: BaseException) -> bool:
     """Whether a raise or assert statement of the user's, or of what is followed as theirs, raised this, or the program does."""
-    if id(error) in current_trace().program.made_objects:
+    if id(error) in current_trace().program.made_objects or isinstance(error, SystemExit):
         return True
     traceback = raising_line(error)
     if traceback is None:
@@ -83,14 +83,14 @@ def is_raised_by_user(error: Exception) -> bool:
     return code.co_code[traceback.tb_lasti] == _RAISE
 
 
-def is_raised_when_run(error: Exception) -> bool:
+def is_raised_when_run(error: BaseException) -> bool:
     """Whether the program raises this where it comes there: what the user raises, and what Python and NumPy do of values.
 
     Anything else says that the function cannot be traced as it is written, and no handler of the user's is meant for that.
     """
     if is_raised_by_user(error):
         return True
-    if isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
+    if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
         return False
     if current_trace().program.replaced_concretization(error) is not None:
         return False
@@ -102,12 +102,10 @@ def is_raised_when_run(error: Exception) -> bool:
 
 def is_of_tracing(error: BaseException) -> bool:
     """Whether this is about the recording, and no handler of the user's is meant for it."""
-    if isinstance(error, Exception):
-        return not is_raised_when_run(error)
-    return type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return not is_raised_when_run(error)
 
 
-def record_raise(trace: Trace, error: Exception) -> set[Storage]:
+def record_raise(trace: Trace, error: BaseException) -> set[Storage]:
     """Let the compiled call raise this exception where it comes to the end of this trace, the current one.
 
     What a function of Python's or NumPy's raises here of stand-ins, for a shape or a type, Python raises of the values.
@@ -137,7 +135,7 @@ def raise_uncaught(
         return
     messages = trace.program.error_messages
     for code, (error, _, lines) in list(enumerate(messages, 1))[known:]:
-        if code not in caught and isinstance(error, Exception) and is_open(error):
+        if code not in caught and isinstance(error, BaseException) and is_open(error):
             is_this = hlo.eq(error_codes.number_of(trace.read(trace.program.error_flag)), code)
             decide(TracedArray.from_instruction(trace, is_this), partial(_raise_instead, error, lines))
             messages[code - 1] = LeftToPython, "", lines
@@ -150,7 +148,7 @@ def _raise_instead(error: Exception, lines: Sequence[Place]) -> None:
 
 
 def _raise_when_run(error: Exception, lines: Sequence[Place]) -> None:
-    raise_later(_raise_now, ExceptionOf(type(error)), error.args, vars(error), error.__cause__, lines=lines)
+    raise_later(_raise_now, ExceptionOf(type(error)), error.args, attributes_of(error), error.__cause__, lines=lines)
 
 
 def _raise_now(make: ExceptionOf, *parts: Any) -> None:

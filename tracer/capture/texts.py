@@ -16,7 +16,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import TracerError
+from ..recording.errors import TracerError, unraised
 from ..recording.makers import Source, register_maker, register_writer
 from .choices import Choice, Maybe
 from .lists.runs import Run
@@ -136,9 +136,7 @@ class ExceptionOf:
         self.kind = kind
 
     def __call__(self, args: Sequence[Any], attributes: dict[str, Any], cause: BaseException | None) -> BaseException:
-        made = self.kind.__new__(self.kind, *args)
-        made.args = tuple(args)
-        vars(made).update(attributes)
+        made = unraised(self.kind, args, attributes)
         if cause is not None:
             made.__cause__ = made.__context__ = cause
         return made

@@ -132,7 +132,7 @@ def finally_(block: Block, final: Block, names: Names) -> Any:
             outcome = None
             try:
                 outcome = block()
-            except Exception as error:
+            except BaseException as error:
                 if not is_raised_when_run(error):
                     raise
                 raised = error
@@ -281,7 +281,7 @@ class _Sequence:
                 with journal() as changed, errors_found_in(trace, places, changed, is_body=True) as region:
                     try:
                         outcome = block()
-                    except Exception as error:
+                    except BaseException as error:
                         if len(trace.program.error_messages) == known or not is_raised_when_run(error):
                             raise
                         record_raise(trace, error)

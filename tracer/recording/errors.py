@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...hlo.source_lines import user_location
@@ -26,6 +26,23 @@ class TracerError(TypeError):
 def _again(kind: type[TracerError], message: str) -> TracerError:
     made = kind.__new__(kind)
     made.args = (message,)
+    return made
+
+
+def attributes_of(error: BaseException) -> dict[str, Any]:
+    """What an exception holds besides its arguments, in slots, too."""
+    slots = [name for kind in type(error).__mro__ for name in kind.__dict__.get("__slots__", ()) if hasattr(error, name)]
+    return {**{name: getattr(error, name) for name in slots}, **vars(error)}
+
+
+def unraised(kind: type[BaseException], args: Sequence[Any], attributes: dict[str, Any]) -> BaseException:
+    """An exception of this class that nobody has raised, made without what the class does where one is made."""
+    built_in = next(one for one in kind.__mro__ if one.__module__ == "builtins")
+    made = built_in.__new__(kind, *args)
+    built_in.__init__(made, *args)
+    made.args = tuple(args)
+    for name, value in attributes.items():
+        setattr(made, name, value)
     return made
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import bisect
+import builtins
 import functools
 import heapq
 import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -127,6 +129,17 @@ def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = No
     if isinstance(iterable, TracedGenerator):
         return call(iterators.accumulate_of, iterable, func)
     return call(iterators.accumulate, _sequence(iterable), func)
+
+
+# --- the end of the process ---
+
+
+def _exit(code: Any = None) -> NoReturn:
+    raise SystemExit(code)
+
+
+for _function in (sys.exit, *[getattr(builtins, name) for name in ("exit", "quit") if hasattr(builtins, name)]):
+    implements(_function)(_exit)
 
 
 # --- iterators ---

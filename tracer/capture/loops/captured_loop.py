@@ -317,12 +317,14 @@ class CapturedLoop:
             outcome = failed = None
             try:
                 outcome = self.body() if self.rows is None else self.body(self.rows.element(position))
-            except Exception as error:  # noqa: BLE001, raised below
+            except BaseException as error:  # noqa: BLE001, raised below
                 if self.may_be_empty and is_raised_when_run(error):
                     record_raise(current_trace(), error)
                     outcome = BREAK
-                else:
+                elif isinstance(error, Exception):
                     failed = error
+                else:
+                    raise
             if region is not None and failed is None:
                 self._settle(region)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
