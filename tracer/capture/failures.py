@@ -14,7 +14,8 @@ from ... import hlo
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import TracerError
+from ..recording.errors import LeftToPython, StaleCapture, TracerError
+from ..recording.program import ErrorMessage
 from ..recording.trace import Storage, Trace
 from .forms import unchanged
 from .places import UNBOUND, Item, Journal, LocalName, Place, attributes_of, changed_within, note, watch_all_made, where_made
@@ -25,6 +26,12 @@ _MOST_FAILURES = 64
 # Runs one of two functions, where the test holds the first; they change these places.
 Between = Callable[[TracedArray, Sequence[Callable[[], Any]], Sequence[Place]], Any]
 _Held = dict[Any, tuple[Place, Any]]
+
+
+def is_stale(message: ErrorMessage) -> bool:
+    """Whether an error is none that handlers see: the function is traced again, or Python makes the call."""
+    kind = message[0]
+    return issubclass(kind if isinstance(kind, type) else type(kind), (StaleCapture, LeftToPython))
 
 
 class _Failure:
@@ -126,7 +133,8 @@ class Region:
         found: list[_Difference] = []
         made = [self._difference(failure) for failure in self.failures]
         by_code = {code: number for number, failure in reversed([*enumerate(self.failures)]) for code in failure.codes}
-        for code in sorted(by_code):
+        messages = self.trace.program.error_messages
+        for code in sorted(code for code in by_code if not is_stale(messages[code - 1])):
             difference = made[by_code[code]]
             if not found or not _are_alike(found[-1], difference):
                 found.append(_Difference(code, difference.places, difference.arrays))

@@ -126,6 +126,8 @@ def _with_open_arguments(value: Any) -> Any:
     """An exception that holds what depends on the call, as what makes it when the program runs."""
     if not isinstance(value, BaseException) or not is_open(value):
         return value
+    if type(value).__module__ == "builtins" and not vars(value) and value.__cause__ is None:
+        return Deferred(type(value), *value.args)
     return Deferred(ExceptionOf(type(value)), value.args, vars(value), value.__cause__)
 
 
@@ -277,12 +279,18 @@ _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord(
 
 
 def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
-    """An object as the text that its class makes of it; anything else as it is."""
+    """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
     has_specification = not isinstance(specification, str) or specification != ""
+    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1 and _is_text(*value.args):
+        return value.args[0]
     if conversion == -1 and (method := special_method(value, "__format__")) is not None:
         return method(specification)
     method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
     return value if method is None else method()
+
+
+def _is_text(value: Any) -> bool:
+    return all(map(_is_text, value.values)) if type(value) is Choice else isinstance(value, (str, Deferred))
 
 
 def text(*parts: Any) -> Any:

@@ -16,11 +16,11 @@ from ...hlo.tracebacks import raised_at
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython, StaleCapture
+from ..recording.errors import LeftToPython
 from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Choice, Maybe
-from .failures import Region, errors_found_in, note_errors
+from .failures import Region, errors_found_in, is_stale, note_errors
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
 from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
@@ -101,7 +101,7 @@ def _behind(
         kind = messages[code - 1][0]
         kind = kind if isinstance(kind, type) else type(kind)
         number = next((number for number, handler in enumerate(handlers) if handler.catches(kind)), None)
-        if number is not None and not _is_stale(kind):
+        if number is not None and not is_stale(messages[code - 1]):
             codes.setdefault(number, []).append(code)
     remaining = found
     for some in codes.values():
@@ -141,7 +141,7 @@ def finally_(block: Block, final: Block, names: Names) -> Any:
             region.settle(between)
     messages = trace.program.error_messages
     leave_to_python(trace, region.inexact)
-    codes = [code for code in range(known + 1, len(messages) + 1) if not _is_stale(messages[code - 1][0])]
+    codes = [code for code in range(known + 1, len(messages) + 1) if not is_stale(messages[code - 1])]
     left = _with_flag_aside(trace, codes, final) if codes else final()
     note_errors(trace, known)
     raise_uncaught(trace, known, (), lambda test, run: decide(test, (run, None)))
@@ -189,13 +189,8 @@ def leave_to_python(trace: Trace, codes: Iterable[int]) -> None:
     """Let Python make the call where one of these errors is found."""
     messages = trace.program.error_messages
     for code in codes:
-        if not _is_stale(messages[code - 1][0]):
+        if not is_stale(messages[code - 1]):
             messages[code - 1] = (LeftToPython, str(messages[code - 1][1]), messages[code - 1][2])
-
-
-def _is_stale(kind: Any) -> bool:
-    """Whether no handler sees it."""
-    return issubclass(kind if isinstance(kind, type) else type(kind), (StaleCapture, LeftToPython))
 
 
 def _is_one_of(flag: hlo.Instruction, codes: Sequence[int]) -> hlo.Instruction:
