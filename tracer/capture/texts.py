@@ -52,6 +52,8 @@ class Deferred:
         return asked(operator.ne, False, self, other)
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Deferred(_part_of_text, self, index.start, index.stop, index.step)
         return Deferred(operator.getitem, self, index)
 
     def _refuse(self, *arguments: Any) -> Any:
@@ -112,6 +114,10 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _when_run(function: Callable[..., Any]) -> Callable[..., Any]:
     return function.when_run if isinstance(function, _FString) else function
+
+
+def _part_of_text(text: str, *bounds: int | None) -> str:
+    return text[slice(*bounds)]
 
 
 def _as_it_is_now(leaf: Any) -> Any:
@@ -281,12 +287,23 @@ _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord(
 def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
     """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
     has_specification = not isinstance(specification, str) or specification != ""
-    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1 and _is_text(*value.args):
-        return value.args[0]
+    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1:
+        return value.args[0] if _is_text(value.args[0]) else value
     if conversion == -1 and (method := special_method(value, "__format__")) is not None:
         return method(specification)
     method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
     return value if method is None else method()
+
+
+def one_text_of(number: TracedArray, texts: Sequence[Any]) -> Any:
+    """The one of several values that has this number; of texts that are made when the program runs one that is made then."""
+    if all(map(_is_text, texts)) and not all(isinstance(one, str) for one in texts):
+        return Deferred(_text_with_number, number, *texts)
+    return Choice(number, list(texts))
+
+
+def _text_with_number(number: int, *texts: str) -> str:
+    return texts[number]
 
 
 def _is_text(value: Any) -> bool:

@@ -19,12 +19,12 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython
 from ..recording.trace import Trace
 from .branches import between, decide
-from .choices import Choice, Maybe
+from .choices import Maybe
 from .failures import Region, errors_found_in, is_stale, note_errors
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
 from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
-from .texts import Deferred, is_open
+from .texts import Deferred, is_open, one_text_of
 
 Block = Callable[..., Any]
 # Of the statements of a body each one, and whether it is a simple one: without others inside, binding names at its end.
@@ -243,7 +243,7 @@ def _one_of(errors: Sequence[Exception], codes: Sequence[int], flag: TracedArray
     for number, code in list(enumerate(codes))[1:]:
         place = hlo.select(_is_one_of(flag.recorded(trace), [code]), number, place)
     found = TracedArray.from_instruction(trace, place, weak_type=True, is_scalar=True)
-    return type(first)(*[Choice(found, list(values)) for values in zip(*[one.args for one in errors])])
+    return type(first)(*[one_text_of(found, values) for values in zip(*[one.args for one in errors])])
 
 
 def _caught(trace: Trace, test: hlo.Instruction, handle: Block, others: Block, sequence: _Sequence) -> Callable[[], Any]:

@@ -480,7 +480,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__`` is captured if it is the user's."""
     surroundings = current_surroundings()
     initialize = kind.__init__
-    is_error = kind.__new__ is BaseException.__new__ or kind.__new__ is Exception.__new__
+    is_error = issubclass(kind, BaseException) and type(kind.__new__) is types.BuiltinFunctionType
     plain = (
         type(kind).__call__ is type.__call__
         and (is_error or kind.__new__ is object.__new__)
