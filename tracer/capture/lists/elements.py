@@ -93,6 +93,9 @@ class ElementType:
 class _Words(str):
     __repr__ = str.__str__
 
+    def __format__(self, specification: str) -> str:
+        return str(self)
+
 
 def _marked(value: Any) -> Any:
     """The value with leaves for None."""
