@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...hlo.source_lines import user_location
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..indexing.locations import location
@@ -19,7 +20,7 @@ from ..recording import pytree
 from ..recording.aliases import are_apart, bases_of, keep_apart, link
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, TracerError
+from ..recording.errors import ConcretizationError, TracerError, endless_recursion
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from . import places as _places
@@ -97,11 +98,8 @@ def _decided(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     if len(_state.tests) >= _DEEPEST:
-        error = ConcretizationError(
-            test, f"to end a recursion, which went on for {_DEEPEST} calls inside of each other",
-            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or "
-            "write a loop over a list of what is still to be done (while pending: ...).",
-        )  # fmt: skip
+        location = user_location()
+        error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_depth = True
         raise error
     branches, known = Branches(outer, "if"), len(outer.program.error_messages)
@@ -127,7 +125,9 @@ def _decided(
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
     # What the function goes on to change is not returned from here; who called it would have both.
-    held = [with_contents(result, side.ends, outer.program.returned.append) for result, side in zip(results, sides)]
+    held = results
+    if results[0] is not results[1]:
+        held = [with_contents(result, side.ends, outer.program.returned.append) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
     for place, recipe, ends in recipes:

@@ -133,8 +133,9 @@ class Region:
         found: list[_Difference] = []
         made = [self._difference(failure) for failure in self.failures]
         by_code = {code: number for number, failure in reversed([*enumerate(self.failures)]) for code in failure.codes}
-        messages = self.trace.program.error_messages
-        for code in sorted(code for code in by_code if not is_stale(messages[code - 1])):
+        program = self.trace.program
+        seen = [code for code in by_code if code not in program.caught and not is_stale(program.error_messages[code - 1])]
+        for code in sorted(seen):
             difference = made[by_code[code]]
             if not found or not _are_alike(found[-1], difference):
                 found.append(_Difference(code, difference.places, difference.arrays))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
+from ..recording.errors import LeftToPython
 from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
@@ -130,7 +131,7 @@ def and_(value: Any, *later: Later) -> Any:
     test = condition(value)
     holds = truth(test)
     if holds is None:
-        return choose_traced(test, lambda: and_(later[0](), *later[1:]), lambda: value)
+        return choose_traced(test, lambda: and_(later[0](), *later[1:]), lambda: _known_as(False, value))
     return and_(later[0](), *later[1:]) if holds else value
 
 
@@ -139,8 +140,13 @@ def tested(value: Any) -> Any:
     return truth_of(value) if isinstance(value, (list, dict, set)) and current_trace() is not None else value
 
 
-def _where_true(value: Any) -> Any:
-    return value.value if type(value) is Maybe else value
+def _known_as(truth_value: bool, value: Any) -> Any:
+    """A value where its truth is known: one that is a bool is that, so that ``a or True`` is True."""
+    if type(value) is Maybe and truth_value:
+        return _known_as(True, value.value)
+    if isinstance(value, TracedArray) and value.is_scalar and value.element_type.kind == "pred":
+        return truth_value if value.weak_type else np.bool_(truth_value)
+    return value
 
 
 def or_(value: Any, *later: Later) -> Any:
@@ -149,7 +155,7 @@ def or_(value: Any, *later: Later) -> Any:
     test = condition(value)
     holds = truth(test)
     if holds is None:
-        return choose_traced(test, lambda: _where_true(value), lambda: or_(later[0](), *later[1:]))
+        return choose_traced(test, lambda: _known_as(True, value), lambda: or_(later[0](), *later[1:]))
     return value if holds else or_(later[0](), *later[1:])
 
 
@@ -371,10 +377,15 @@ def spread(value: Any) -> Any:
 
 
 def zipped(function: Any, value: Any) -> Any:
-    """``zip(*value)``, if the function is `zip`."""
+    """``zip(*value)``, if the function is `zip`; of two and more elements `max` and `min` say what they say of the list."""
     value = starred(value)
-    if function is zip and is_open_list(value) and not isinstance(call(len, value), int):
-        return iter(list_access.zipped(value))
+    if is_open_list(value) and not isinstance(length := call(len, value), int):
+        if function is zip:
+            return iter(list_access.zipped(value))
+        if function is max or function is min:
+            trace = require_trace()
+            trace.add_error_flag((length < 2).instruction(trace), LeftToPython, f"{function.__name__} of one element or none")
+            return call(function, value)
     return call(function, *spread(value))
 
 

@@ -118,6 +118,7 @@ def _behind(
         for of_one, error in _ways(handlers[number], messages, some, shown):
             handle = partial(handled, error, handlers[number].block)
             run = handle if run is None else _caught(trace, _is_one_of(found, of_one), handle, run, sequence)
+    trace.program.caught |= caught
     return outcome if run is None else run()
 
 

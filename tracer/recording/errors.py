@@ -166,11 +166,27 @@ class ConcretizationError(TracerError):
             trace.program.argument_names[source] for source in self.sources or () if source in trace.program.argument_names
         )
         of_itself = names == [name for name in names if describe(array).endswith(f"(argument {name})")]
-        computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
+        self.computed_from = f" It is computed from {_joined(names)}." if names and not of_itself else ""
         super().__init__(
             f"{describe(array)} is used {purpose}{_used_at(self.location)}, but its contents are not known while the function "
-            f"is traced.{computed_from} {hint}"
+            f"is traced.{self.computed_from} {hint}"
         )
+
+
+def endless_recursion(test: TracedArray, function: str) -> ConcretizationError:
+    """That a function calls itself until the program decides otherwise, by this condition."""
+    error = ConcretizationError(test, "to end a recursion")
+    error.args = (
+        f"{function} calls itself{_used_at(error.location)}, and the program decides when that ends. Its depth must be known "
+        f"while the function is traced, but {_condition(test)} is not.{error.computed_from} Fix: name the argument that "
+        "decides in static_argnames, or write a loop over a list of what is still to be done (while pending: ...)",
+    )
+    return error
+
+
+def _condition(test: TracedArray) -> str:
+    source = test.root_storage.instruction.source
+    return f"the condition at {at(source)}" if source is not None else "the condition"
 
 
 def _joined(names: list[str]) -> str:

@@ -79,6 +79,10 @@ def later(expression: ast.expr) -> ast.Lambda:
     return _node(ast.Lambda, {"args": arguments, "body": expression, **position})
 
 
+# What may take one list as all of its arguments without knowing their number.
+_OF_ALL = {"zip", "max", "min"}
+
+
 class Expressions:
     """Writes the expressions of one function anew; statements are not entered.
 
@@ -128,7 +132,7 @@ class Expressions:
             self.visit_parts(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return node
-        if isinstance(node.func, ast.Name) and node.func.id == "zip" and len(node.args) == 1 and not node.keywords:
+        if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL and len(node.args) == 1 and not node.keywords:
             if isinstance(node.args[0], ast.Starred):
                 return helper("zipped", node, node.func, node.args[0].value)
         function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())

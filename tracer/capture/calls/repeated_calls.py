@@ -19,7 +19,7 @@ from ...control_flow.bodies import size_of
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import ConcretizationError
+from ...recording.errors import endless_recursion
 from ...recording.intervals import Interval, interval_of, is_traced_integer, note_interval
 from ...recording.program import ErrorMessage, Program
 from ...recording.trace import Storage, Trace, identifier
@@ -62,11 +62,7 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     if form is None:
         return captured(*args, **kwargs)
     if form.key in calls.running and (test := last_test()) is not None:
-        raise ConcretizationError(
-            test, f"to end a recursion: {function.__qualname__} calls itself with arguments of the same form",
-            "A recursion needs a depth that is known while tracing: name the argument that decides in static_argnames, or "
-            "write a loop over a list of what is still to be done (while pending: ...).",
-        )  # fmt: skip
+        raise endless_recursion(test, function.__qualname__)
     calls.running.append(form.key)
     try:
         if form.key not in calls.known:

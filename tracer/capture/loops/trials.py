@@ -26,6 +26,7 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
             return run()
         except (Exception, _TooLong):
             del program.error_messages[messages:]
+            program.caught = {code for code in program.caught if code <= messages}
             for region in program.regions:
                 region.forget(messages)
             program.error_flag, program.copies = flag, copies
