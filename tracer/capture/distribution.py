@@ -17,7 +17,7 @@ from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .places import note_made
 from .special_methods import special_method
-from .texts import Deferred
+from .texts import Deferred, is_text
 
 
 def holds_choice(value: Any) -> bool:
@@ -97,13 +97,9 @@ def truth_of(value: Any) -> Any:
 
 def _sum(one: Any, other: Any, add: Callable = operator.add) -> Any:
     """One after the other, where one or both are one of several: texts are put together when the program runs."""
-    if all(map(_is_text, (one, other))):
+    if all(map(is_text, (one, other))):
         return Deferred(operator.add, one, other)
     return each_within(lambda operands: add(*operands), (one, other))
-
-
-def _is_text(value: Any) -> bool:
-    return all(map(_is_text, value.values)) if type(value) is Choice else isinstance(value, (str, Deferred))
 
 
 def _operator(function: Callable, is_reflected: bool = False) -> Callable:

@@ -288,7 +288,7 @@ def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -
     """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
     has_specification = not isinstance(specification, str) or specification != ""
     if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1:
-        return value.args[0] if _is_text(value.args[0]) else value
+        return value.args[0] if is_text(value.args[0]) else value
     if conversion == -1 and (method := special_method(value, "__format__")) is not None:
         return method(specification)
     method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
@@ -297,7 +297,7 @@ def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -
 
 def one_text_of(number: TracedArray, texts: Sequence[Any]) -> Any:
     """The one of several values that has this number; of texts that are made when the program runs one that is made then."""
-    if all(map(_is_text, texts)) and not all(isinstance(one, str) for one in texts):
+    if all(map(is_text, texts)) and not all(isinstance(one, str) for one in texts):
         return Deferred(_text_with_number, number, *texts)
     return Choice(number, list(texts))
 
@@ -306,8 +306,8 @@ def _text_with_number(number: int, *texts: str) -> str:
     return texts[number]
 
 
-def _is_text(value: Any) -> bool:
-    return all(map(_is_text, value.values)) if type(value) is Choice else isinstance(value, (str, Deferred))
+def is_text(value: Any) -> bool:
+    return all(map(is_text, value.values)) if type(value) is Choice else isinstance(value, str) or type(value) is Deferred
 
 
 def text(*parts: Any) -> Any:
