@@ -53,6 +53,7 @@ class Program:
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
         self.trials: list[tuple] = []  # for capture/loops/trials.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
+        self.has_open_lists = False  # whether any list has ever had an item that stands for its elements (capture/lists/)
         self.tables: list[Any] = []  # for capture/lists/tables.py
         self.growing_tables: dict[int, Any] = {}  # by the ids of the containers of their lists (capture/lists/growing.py)
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several

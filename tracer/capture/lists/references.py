@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
-from ...recording.errors import RecordedAgain
+from ...recording.current_trace import current_trace
+from ...recording.errors import RecordedAgain, TracerError
 
 if TYPE_CHECKING:
     from .elements import ElementType
@@ -49,6 +50,12 @@ class Needs:
         self.grows = self.is_refused = False
 
 
+def note_open() -> None:
+    """To be called where an item is made that stands for elements of a list: until then no list has one."""
+    if (trace := current_trace()) is not None:
+        trace.program.has_open_lists = True
+
+
 class Row:
     """Stands as the only item of a list, for its elements: a row of a table. Several lists with one row are one list."""
 
@@ -56,6 +63,7 @@ class Row:
 
     def __init__(self, table: Table, position: Any) -> None:
         self.table, self.position = table, position
+        note_open()
 
     def __repr__(self) -> str:
         return f"<a row of {self.table}>"
@@ -71,6 +79,31 @@ class Unread:
 
     def __init__(self, read: Callable[[], NoReturn]) -> None:
         self.read = read
+        note_open()
+
+
+_USES = (
+    "__call__", "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__iter__", "__getitem__",
+    "__setitem__", "__contains__", "__index__", "__int__", "__float__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
+    "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__mod__", "__neg__", "__matmul__", "__array_ufunc__",
+    "__array_function__", "__array__", "__format__", "__str__", "__enter__", "__exit__",
+)  # fmt: skip
+
+
+def _refuse(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    if isinstance(self, Unread):
+        self.read()
+    raise TracerError(
+        "a list whose length the program decides is used in a way that is not implemented: as one of the arguments *x, or by "
+        "code that is not captured"
+    )
+
+
+def refuse_other_uses(*kinds: type) -> None:
+    """Let what knows nothing of such items say so."""
+    for kind in kinds:
+        for name in _USES:
+            setattr(kind, name, _refuse)
 
 
 def row_of(value: Any) -> Row | None:

@@ -17,6 +17,7 @@ from .... import hlo
 from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, SizeBeyondBound, TracerError
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
@@ -34,7 +35,7 @@ from .elements import (
     row_of,
     type_with,
 )
-from .references import Row, Unread
+from .references import Row, Unread, note_open, refuse_other_uses
 
 Instruction = hlo.Instruction
 # Runs of up to this many elements are written row by row into another one, which then stays where it is.
@@ -69,6 +70,7 @@ class Run:
         self, form: Form, columns: Sequence[TracedArray], length: Any, start: Any = 0, index: TracedArray | None = None
     ) -> None:
         self.form, self.columns, self.length, self.start, self.index = form, tuple(columns), length, start, index
+        note_open()
 
     @property
     def type(self) -> ElementType:
@@ -78,23 +80,7 @@ class Run:
         return f"<up to {self.form.capacity} elements>"
 
 
-def _refuse(self: Run | Row | Unread, *arguments: Any, **keywords: Any) -> Any:
-    if isinstance(self, Unread):
-        self.read()
-    raise TracerError(
-        "a list whose length the program decides is used in a way that is not implemented: as one of the arguments *x, or by "
-        "code that is not captured"
-    )
-
-
-for _name in (
-    "__call__", "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__iter__", "__getitem__",
-    "__setitem__", "__contains__", "__index__", "__int__", "__float__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
-    "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__mod__", "__neg__", "__matmul__", "__array_ufunc__",
-    "__array_function__", "__array__", "__format__", "__str__", "__enter__", "__exit__",
-):  # fmt: skip
-    for _kind in (Run, Row, Unread):
-        setattr(_kind, _name, _refuse)
+refuse_other_uses(Run, Row, Unread)
 Run.__hash__ = Row.__hash__ = Unread.__hash__ = object.__hash__
 Row.__eq__, Row.__ne__ = object.__eq__, object.__ne__  # rows are compared where it is asked whether a list is another one
 
@@ -123,7 +109,13 @@ _OPEN = frozenset({Run, Unread, Row})
 
 def is_open_list(value: Any) -> bool:
     """Whether this is a list (or a tuple) whose length the program decides, or whose elements lie in arrays."""
-    items = list.__iter__(value) if isinstance(value, list) else value if type(value) is tuple else ()
+    is_list = isinstance(value, list)
+    if not is_list and type(value) is not tuple:
+        return False
+    trace = current_trace()
+    if trace is not None and not trace.program.has_open_lists:  # so that n appends to a list do not take n * n steps
+        return False
+    items = list.__iter__(value) if is_list else value
     return not _OPEN.isdisjoint(map(type, items))
 
 

@@ -13,6 +13,7 @@ from ...control_flow.bodies import integer
 from ...functions.array_attributes import Flat
 from ...indexing.basic import Range, Selection, take, view
 from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.operands import as_traced
@@ -167,12 +168,17 @@ class ListItems:
     def __next__(self) -> Any:
         if self.position >= len(self.holder) or self.rest is not None:
             raise StopIteration
-        require_read(self.holder[: self.position + 1])
-        if any(type(item) is Run for item in self.holder[: self.position + 1]):
-            self.rest = ListRows(self.holder, self.position)
-            raise StopIteration
+        if current_trace().program.has_open_lists:
+            self._stop_at_run()
         self.position += 1
         return self.holder[self.position - 1]
+
+    def _stop_at_run(self) -> None:
+        items = self.holder[: self.position + 1]
+        require_read(items)
+        if any(type(item) is Run for item in items):
+            self.rest = ListRows(self.holder, self.position)
+            raise StopIteration
 
 
 class Zip(Rows):

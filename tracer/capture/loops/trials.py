@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .... import hlo
 from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
@@ -48,11 +49,16 @@ class _TooLong(BaseException):
 def size_of_a_round(
     trace: Trace, run: Callable[[], Any], functions: Sequence[Block], names: Names, most: int | None = None
 ) -> int | None:
-    """How many instructions a round records; nothing of it stays. None where it cannot be told, or is more than ``most``."""
+    """How many instructions a round records; nothing of it stays. None where it cannot be told.
+
+    Where they are more than ``most`` that is not exact, as the trial ends there.
+    """
     scratch = Trace("round", trace, PackedInputs())
     begin_loops(scratch, {})
     size = None
     trial = scratch, most, _TooLong()
+    if most is not None:
+        _limit(scratch, most, trial[2])
 
     def record() -> None:
         nonlocal size
@@ -70,9 +76,25 @@ def size_of_a_round(
     except _TooLong as found:
         if found is not trial[2]:
             raise
+        return most + 1
     finally:
         trials.remove(trial)
     return size
+
+
+def _limit(scratch: Trace, most: int, too_long: _TooLong) -> None:
+    """Let a trial end with the first instruction that is too much."""
+    builder, keep, size = scratch.builder, scratch.builder.append, 0
+
+    def append(instruction: hlo.Instruction) -> hlo.Instruction:
+        nonlocal size
+        keep(instruction)
+        size += size_of((instruction,))
+        if size > most and (size := size_of(builder.instructions)) > most:  # some may have been dropped
+            raise too_long
+        return instruction
+
+    builder.append = append
 
 
 def note_long(trace: Trace, size: int) -> None:

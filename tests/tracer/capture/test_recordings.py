@@ -1,0 +1,231 @@
+"""How often loops within loops are recorded, what types their state comes to, and that lists are not gone through each time."""
+
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from phlox import jit
+from phlox.tracer.capture.loops.captured_loop import CapturedLoop
+
+from tests.programs.comparison import differences
+
+
+def two(x, n):
+    total = 0
+    for i in range(n):
+        for j in range(n):
+            total += x[i, j]
+    return total
+
+
+def three(x, n):
+    residual = 1.0
+    while residual > 1e-3:
+        residual = 0.0
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                change = (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]) / 4 - x[i, j]
+                x[i, j] += change
+                residual = max(residual, abs(change))
+    return x, residual
+
+
+def five(x, n):
+    total, count = 0, 0
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                for m in range(n):
+                    inner = 0
+                    for p in range(n):
+                        inner += x[i, j] * x[k, m] * p
+                    total += inner
+                    count += 1
+    return total, count
+
+
+@pytest.mark.parametrize(("function", "depth"), [(two, 2), (three, 3), (five, 5)])
+def test_the_innermost_body_is_recorded_as_often_as_there_are_loops(monkeypatch, function, depth):
+    recorded = Counter()
+    record = CapturedLoop._round
+
+    def counting(self, *arguments):
+        recorded[self.body.__code__] += 1
+        return record(self, *arguments)
+
+    monkeypatch.setattr(CapturedLoop, "_round", counting)
+    jit(function).lower(np.ones((20, 20)), 20)
+    assert len(recorded) == depth
+    assert max(recorded.values()) <= 3 * depth
+
+
+def becomes_a_float_in_one_round(x, n):
+    s = 0
+    for i in range(n):
+        t = 0
+        for j in range(n):
+            t += i * j
+        s += t * x[0, 0] if i % 2 else t
+    return s, t
+
+
+def exchanged(x, n):
+    s, t = 1, 2
+    for i in range(n):
+        for _ in range(n):
+            s, t = t, s
+        if i == 3:
+            t = t * 0.5
+    return s, t
+
+
+def best_of_all(x, n):
+    best = None
+    for i in range(n):
+        for j in range(n):
+            value = x[i % 3, j % 4] * (i + j)
+            if best is None or value > best:
+                best = value
+    return best
+
+
+def left_inside(x, n):
+    total = 0
+    for i in range(n):
+        k = 0
+        while k < i:
+            if k % 5 == 4:
+                last = k
+                break
+            k += 1
+        total += k
+    return total, last
+
+
+def returned_inside(x, n):
+    for i in range(n):
+        for j in range(n):
+            if i * j > 30:
+                return i, j, x[i % 3, j % 4]
+    return None
+
+
+def carried_in_a_chain(x, n):
+    s = p = 0
+    for i in range(n):
+        q = p
+        for _ in range(n):
+            r = q
+            for _ in range(n):
+                q = r
+            p = i * 0.5
+        s += q
+    return s, p, q, r
+
+
+def complex_for_a_while(x, n):
+    s = 0
+    for i in range(n):
+        for _ in range(n):
+            for _ in range(n):
+                s += 1
+            s //= 2
+        if s > 5:
+            s = (s - 1j).real
+    return s
+
+
+def unrolled_around_loops(x, n):
+    for _ in range(n):
+        for one in (1, 0.5, 2):
+            found = 0
+            for _ in range(n):
+                found += one
+            if one == 1:
+                first = found
+            elif one == 2:
+                last = found
+    return first, last, found
+
+
+def summed(x, y, n):
+    total = y
+    for _ in range(n):
+        total = total + x
+    return total
+
+
+def helpers_of_several_types(x, n):
+    t = 0
+    for _ in range(n):
+        t = t + summed(1, 0, n)
+    u = summed(0.5, 0, n)
+    for i in range(n):
+        for _ in range(n):
+            v = summed(i, 0, n)
+        t += v
+    return t, u, v
+
+
+def known_at_first(x, n):
+    first, s = True, 0
+    for _ in range(n):
+        for _ in range(n):
+            if first:
+                s, first = x[0, 0], False
+            else:
+                s = s + 1
+    return s, first
+
+
+def arrays_exchanged(x, n):
+    before = np.zeros(4)
+    for i in range(n):
+        now = np.zeros(4)
+        for j in range(1, 4):
+            now[j] = before[j - 1] + x[i % 3, j]
+            for k in range(n):
+                now[j] = max(now[j], k)
+        before, now = now, before
+    return before
+
+
+PROGRAMS = [
+    becomes_a_float_in_one_round, exchanged, best_of_all, left_inside, returned_inside, carried_in_a_chain, complex_for_a_while,
+    unrolled_around_loops, helpers_of_several_types, known_at_first, arrays_exchanged,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rounds", [7, 40])
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_state_has_the_types_that_python_gives_it(function, rounds):
+    x = np.linspace(0.1, 2, 12).reshape(3, 4)
+    assert list(differences(function(x, rounds), jit(function)(x, rounds))) == []
+
+
+def appended(x, values):
+    found = []
+    for value in values:
+        found.append(x[0] + value)
+    return found[-1]
+
+
+def read(x, values):
+    total, positions = 0, list(range(len(values)))
+    for position in positions:
+        total += values[position]
+    return total + x[0]
+
+
+@pytest.mark.parametrize("function", [appended, read])
+def test_long_lists_are_traced_in_steps_in_proportion(function):
+    values, x = list(range(8000)), np.ones(3)
+
+    @jit
+    def called(x):
+        return function(x, list(values))
+
+    begin = time.process_time()
+    called.lower(x)
+    assert time.process_time() - begin < 6  # going through the list at each of its elements took 17 s
