@@ -15,7 +15,7 @@ from ..recording.errors import StaticArgumentError
 from ..recording.intervals import Interval
 from ..recording.ndarrays import MEMORY_FLAGS
 from .integers import below, first_interval, interval_key, narrowed
-from .leaves import Leaf, is_object, leaf_key, make_leaf, static_key, static_leaf
+from .leaves import Leaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
 from .traced_function import CallForm, Structures
 
 # By the position of an argument: its structure, and how many leaves it has.
@@ -35,7 +35,7 @@ class ArgumentReader:
     """Reads the arguments of one function's calls.
 
     ``intervals`` has, for places of Python's numbers, the integers that they are traced for, since the function has turned out
-    to need it; None where they are static.
+    to need it; None where they are static. ``taken_apart`` are the arguments whose numbers are a parameter each.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class ArgumentReader:
             position for position, name in enumerate(self.positional) if name in self.static_names
         )
         self.intervals: dict[str, Interval | None] = {}
+        self.taken_apart: set[str] = set()
 
     def _static_names(self, numbers: int | Iterable[int], names: str | Iterable[str]) -> frozenset[str]:
         numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -293,8 +294,10 @@ class Call:
     def form(self, descriptions: bool = False) -> CallForm:
         """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""
         leaves: list[Leaf] = []
+        packs: list[PackedLeaf] = []
         numbers = self.numbers()
         for one in self.canonical:
+            begin = len(leaves)
             if one.name in self.reader.static_names:
                 leaves.append(static_leaf(one.value, one.name))
                 continue
@@ -304,9 +307,11 @@ class Call:
                     leaves.append(static_leaf(leaf, path))
                 else:
                     leaves.append(make_leaf(leaf, path, descriptions, interval))
+            if one.name not in self.reader.taken_apart:
+                packs += packed(one.name, begin, leaves)
         structures = tuple([(one.name, one.structure) for one in self.canonical])
         _check_structures(structures)
-        return CallForm(leaves, structures, self.canonical_keywords, numbers)
+        return CallForm(leaves, structures, self.canonical_keywords, numbers, tuple(packs))
 
 
 def _name_of_kind(parameters: Iterable[inspect.Parameter], kind: Any, default: str) -> str:

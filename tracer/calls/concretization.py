@@ -7,6 +7,7 @@ from ..outside.policy import Policy
 from ..recording.errors import ConcretizationError
 from ..recording.intervals import UnprovenInterval
 from .arguments import ArgumentReader, Call
+from .leaves import PackedLeaf
 from .traced_function import CallForm
 
 
@@ -16,12 +17,15 @@ def make_known(
     """Whether the error comes from numbers that can be traced for fewer values, and from what is outside; they will be."""
     if not error.sources:
         return False
-    leaves = form.traced_leaves
+    leaves = form.parameters
     numbers = [parameter.attributes["number"] for parameter in error.sources]
     numbers = [number for number in numbers if number < len(leaves)]
     if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
         return False
     sources = [leaves[number] for number in numbers]
+    if packs := [leaf for leaf in sources if isinstance(leaf, PackedLeaf)]:  # it is to be seen which of them it is
+        reader.taken_apart.update(leaf.path for leaf in packs)
+        return True
     is_unproven = isinstance(error, UnprovenInterval)
     # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED

@@ -38,14 +38,14 @@ from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .concretization import make_known
 from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
-from .leaves import STATIC_CALLABLES, TracedLeaf
+from .leaves import STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
 from .recompilation import Recompilations
 from .shared_memory import Place
 from .specialization import Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
-from .traced_function import CallForm, Recording, record
+from .traced_function import CallForm, Recording, Selection, record, selected
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -61,7 +61,7 @@ class _Known:
     """
 
     specializations: list[Specialization]
-    selection: list[int] | None
+    selection: Selection | None
     objects: dict[str, int]
 
     def fitting(self, objects: Objects) -> Specialization | None:
@@ -179,7 +179,7 @@ class JittedFunctionBase:
             objects = {**objects, **self._reader.named(specialization.recording.containers, args, kwargs)}
             if specialization.changes_containers:
                 require_distinct((*args, *kwargs.values()))
-        values = leaves if known.selection is None else [leaves[index] for index in known.selection]
+        values = leaves if known.selection is None else selected(leaves, known.selection)
         try:
             same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
             if same is None:
@@ -224,9 +224,9 @@ class JittedFunctionBase:
             if form.numbers != call.numbers():
                 return self._prepare(call, objects)  # another thread has found that they must be traced for fewer values
             canonical_key, order = call.canonical_key(), call.leaf_order()
-            selection = [raw for raw, leaf in zip(order, form.leaves) if isinstance(leaf, TracedLeaf)]
+            selection = form.selection(order)
             specializations = self._specializations.setdefault(canonical_key, [])
-            known = _Known(specializations, None if selection == list(range(len(order))) else selection, call.objects())
+            known = _Known(specializations, selection, call.objects())
             specialization = known.fitting(objects)
             if specialization is not None:
                 self._hits += 1

@@ -10,7 +10,7 @@ import enum
 import random
 import types
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,6 +34,8 @@ STATIC_TYPES = (
 
 # Further types whose objects are static: those of jitted functions.
 STATIC_CALLABLES: list[type] = []
+# So many numbers of one type in one argument are one parameter.
+LEAST_PACKED = 32
 _CHANGING_TYPES = (list, dict, set, deque, bytearray)
 
 
@@ -107,6 +109,15 @@ class TracedLeaf:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLeaf(TracedLeaf):
+    """Many Python numbers of one type in one argument, which are one parameter: an array of them. ``members`` are their places
+    among the leaves of the call's form, with their paths.
+    """
+
+    members: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +276,21 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
             "container of these; pass np.asarray(...) of it"
         )
     return ObjectLeaf(path, kind)
+
+
+def packed(name: str, begin: int, leaves: list[Leaf]) -> Iterator[PackedLeaf]:
+    """The leaves of an argument, those from ``begin`` on, that are parts of one parameter: floats, and small integers."""
+    for kind, interval in ((float, None), (int, SMALL)):
+        shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
+        members = [
+            (number, leaf.path)
+            for number, leaf in enumerate(leaves[begin:], begin)
+            if isinstance(leaf, TracedLeaf) and leaf.weak_type and leaf.shape == shape and leaf.interval == interval
+        ]
+        if len(members) >= LEAST_PACKED:
+            whole = hlo.Shape(shape.element_type, (len(members),))
+            convert = partial(np.array, dtype=PYTHON_SCALARS[kind])
+            yield PackedLeaf(name, whole, "packed", convert, interval, tuple(members))
 
 
 def is_object(value: Any) -> bool:

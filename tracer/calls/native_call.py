@@ -23,6 +23,7 @@ from ..outside.paths import MISSING, Path
 from ..recording import pytree
 from ..recording.ndarrays import array_form
 from .arguments import Call
+from .leaves import PackedLeaf
 from .native_places import Around, NotNative
 from .native_results import results_and_steps
 from .specialization import Specialization
@@ -49,7 +50,8 @@ def install(
         containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
         slots = _slots(recording)
         slots |= {one if isinstance(one, str) else one.key: slots[first] for one, first in same_arrays}
-        around = Around(types, slots, _changed(recording), {**call.object_values(), **containers})
+        packs = [leaf for leaf in recording.leaves if isinstance(leaf, PackedLeaf)]
+        around = Around(types, slots, _changed(recording), {**call.object_values(), **containers}, packs)
         leaves = {leaf.path: leaf for leaf in form.leaves}
         arguments = [
             around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)
@@ -113,7 +115,10 @@ def _has_effects(recording: Recording) -> bool:
 
 
 def _slots(recording: Recording) -> dict[Any, int]:
-    slots: dict[Any, int] = {leaf.path: number for number, leaf in enumerate(recording.leaves)}
+    slots: dict[Any, int] = {}
+    for number, leaf in enumerate(recording.leaves):
+        paths = [path for _, path in leaf.members] if isinstance(leaf, PackedLeaf) else [leaf.path]
+        slots |= dict.fromkeys(paths, number)
     for number, capture in enumerate(recording.captures, len(recording.leaves)):
         if slots.setdefault(capture.path.key, number) != number:
             raise NotNative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...runtime.bit_generators import offset_of
 from ..outside import paths
 from ..recording import pytree
 from ..recording.intervals import SMALL
-from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, TracedLeaf, is_known_by_identity
+from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity
 
 
 class NotNative(Exception):
@@ -24,11 +25,18 @@ class Around:
     """Collects the places of a native call.
 
     types: the backend's. slots: the numbers of the data pointers, by the names of leaves and by the keys of paths; changed:
-    those of arrays that are changed in place. objects: the arguments that are objects.
+    those of arrays that are changed in place. objects: the arguments that are objects. packs: leaves that are one parameter
+    together.
     """
 
-    def __init__(self, types: Any, slots: dict[Any, int], changed: set[int], objects: paths.Objects) -> None:
+    def __init__(
+        self, types: Any, slots: dict[Any, int], changed: set[int], objects: paths.Objects, packs: Sequence[PackedLeaf] = ()
+    ) -> None:
         self.types, self.slots, self.changed, self.objects = types, slots, changed, objects
+        self.packed: dict[str, tuple[int, int]] = {}  # by the names of leaves: where the pack begins, and where they stand
+        for pack in packs:
+            first = len(self.packed)
+            self.packed |= {path: (first, first + place) for place, (_, path) in enumerate(pack.members)}
         self.places: list[dict[str, Any]] = []
         self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
@@ -68,6 +76,8 @@ class Around:
         if isinstance(leaf, ObjectLeaf):
             return types.TypeGuard(leaf.type)
         if isinstance(leaf, TracedLeaf):
+            if leaf.path in self.packed:
+                return types.PackedGuard(type(value), *self.packed[leaf.path], *(leaf.interval or ()))
             if leaf.kind == "python scalar":
                 return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
             if leaf.kind == "numpy scalar":

@@ -13,9 +13,9 @@ from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges
 from .arguments import ArgumentReader
 from .cost import cost_analysis
-from .leaves import Leaf, TracedLeaf, explain_difference
+from .leaves import Leaf, explain_difference
 from .specialization import Specialization
-from .traced_function import CallForm, Recording
+from .traced_function import CallForm, Recording, selected
 
 
 class Stage:
@@ -110,7 +110,8 @@ class Compiled(Stage):
         if self._recording.containers:
             objects = {**objects, **self._reader.named(self._recording.containers, args, kwargs)}
         leaves = [leaf for argument in call.canonical for leaf in argument.leaves]
-        values = [value for value, leaf in zip(leaves, form.leaves) if isinstance(leaf, TracedLeaf)]
+        selection = form.selection(range(len(leaves)))
+        values = leaves if selection is None else selected(leaves, selection)
         if self._specialization.may_meet_aliases and self._specialization.same_arrays(values, objects) is not None:
             raise ValueError(f"{self.name} changes arguments in place and was compiled for arguments that are different arrays")
         try:

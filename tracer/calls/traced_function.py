@@ -15,6 +15,7 @@ from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.lists.results import with_results
 from ..capture.lists.tables import put_back_unchanged
+from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import class_of, end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
 from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
@@ -31,13 +32,19 @@ from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
 from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
-from .leaves import PYTHON_SCALARS, Leaf, StaticLeaf, TracedLeaf, is_static
+from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
 from .random_generators import is_traced_generator
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
 # The arguments' names with their structures.
 Structures = tuple[tuple[str, pytree.Structure], ...]
+# Numbers of leaves, and of such that are one parameter.
+Selection = list[int | list[int]]
+
+
+def selected(leaves: Sequence[Any], selection: Selection) -> list[Any]:
+    return [leaves[one] if isinstance(one, int) else [leaves[number] for number in one] for one in selection]
 
 
 @dataclass(frozen=True)
@@ -45,13 +52,15 @@ class CallForm:
     """How a function is called: its arguments taken apart, in the order of the function's parameters.
 
     The last of them are given under ``keywords``; ``numbers`` has the places of Python integers with the
-    intervals that they are traced for, None where the function needs their values.
+    intervals that they are traced for, None where the function needs their values. ``packs`` are the leaves that are parts of
+    one parameter.
     """
 
     leaves: list[Leaf]
     structures: Structures
     keywords: tuple[str, ...]
     numbers: dict[str, Interval | None] = field(default_factory=dict)
+    packs: tuple[PackedLeaf, ...] = ()
 
     def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of this form with other leaves: by position, and by name."""
@@ -60,9 +69,29 @@ class CallForm:
         positional = len(given) - len(self.keywords)
         return tuple(given[:positional]), dict(zip(self.keywords, given[positional:]))
 
+    def selection(self, order: Sequence[int]) -> Selection | None:
+        """For each parameter the number of its leaf, or of its leaves, among those of a call in this order; None where these
+        are the parameters."""
+        found = [
+            [order[member] for member, _ in leaf.members] if isinstance(leaf, PackedLeaf) else order[number]
+            for leaf, number in self.numbered_parameters()
+        ]
+        return None if found == list(range(len(order))) else found
+
     @property
-    def traced_leaves(self) -> list[TracedLeaf]:
-        return [leaf for leaf in self.leaves if isinstance(leaf, TracedLeaf)]
+    def parameters(self) -> list[TracedLeaf]:
+        """The leaves that are parameters, in order; those of a pack in the place of its first member."""
+        return [leaf for leaf, _ in self.numbered_parameters()]
+
+    def numbered_parameters(self) -> Iterator[tuple[TracedLeaf, int]]:
+        """The same with the place of each, or of its first member, among the leaves."""
+        firsts = {pack.members[0][0]: pack for pack in self.packs}
+        packed = {number for pack in self.packs for number, _ in pack.members}
+        for number, leaf in enumerate(self.leaves):
+            if number in firsts:
+                yield firsts[number], number
+            elif number not in packed and isinstance(leaf, TracedLeaf):
+                yield leaf, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +208,11 @@ def _record(
 ) -> Recording:
     surroundings = trace.program.surroundings
     with trace, trace.running:
-        values: list[Any] = []
+        values: list[Any] = [None] * len(form.leaves)
         leaves: list[TracedLeaf] = []
         handles: list[TracedArray] = []
         memories: dict[int, TracedArray] = {}
-        for leaf in form.leaves:
-            if not isinstance(leaf, TracedLeaf):
-                values.append(None)
-                continue
+        for leaf, index in form.numbered_parameters():
             number = len(handles)
             place = number if same_as is None else same_as[number]
             if isinstance(place, Place):
@@ -206,13 +232,17 @@ def _record(
                 if leaf.interval is not None:
                     trace.program.python_integers.add(parameter)
                     trace.program.intervals[parameter] = leaf.interval
+                if isinstance(leaf, PackedLeaf):
+                    trace.program.python_numbers.add(parameter)
+                is_scalar = leaf.kind not in ("array", "packed")
                 handles.append(
-                    TracedArray.from_instruction(
-                        trace, parameter, leaf.weak_type, is_scalar=leaf.kind != "array", origin=f"argument {leaf.path}"
-                    )
+                    TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
                 )
                 leaves.append(leaf)
-            values.append(handles[-1])
+            values[index] = handles[-1]
+            if isinstance(leaf, PackedLeaf):
+                for position, (member, _) in enumerate(leaf.members):
+                    values[member] = number_of_pack(handles[-1], position, leaf.interval)
         surroundings.aliases = {
             array: view(memories[place.memory], place) if isinstance(place, Place) else handles[place]
             for array, place in aliases.items()

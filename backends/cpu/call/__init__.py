@@ -22,7 +22,7 @@ from .entry import BoundEntry, bind_entry, install_entry, remove_entries
 from .finishing import Step
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
-from .places import FunctionGuard, IdentityGuard, MethodGuard, Place, SameGuard
+from .places import FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
 from .rows import MOST_LEAVES, RowLeaf, Rows
 from .vectorcall_type import make_vectorcall_type
 
@@ -39,6 +39,7 @@ __all__ = [
     "MOST_LEAVES",
     "MethodGuard",
     "NumPyScalarGuard",
+    "PackedGuard",
     "Place",
     "PythonScalarGuard",
     "ResultSpec",

@@ -9,7 +9,7 @@ from ....runtime.locks import new_lock
 from . import lookup, native_functions, object_layout, outside, records, result_pool
 from .call_signature import ArrayGuard, CallSignature, ResultSpec, StaticGuard
 from .finishing import Step
-from .places import Place
+from .places import PackedGuard, Place
 from .vectorcall_type import get_entries, set_entries
 
 _install_lock = new_lock()
@@ -74,7 +74,7 @@ def bind_entry(
             f"given {steps!r} with {signature.result_structure!r}"
         )
 
-    builder = records.Builder()
+    builder = records.Builder(len(signature.arguments), len(around))
     static_objects = iter(statics)
     slots = signature.argument_slots
     arguments = [
@@ -90,7 +90,8 @@ def bind_entry(
     builder.references.extend([*facts, *variables])
     apart = _kept_apart(signature, around)
     places = [builder.place(place, words) for place in around]
-    record = builder.entry(signature, kernel, arguments, places, apart, results, steps, words, variables)
+    packed_count = sum(isinstance(place.guard, PackedGuard) for place in around)
+    record = builder.entry(signature, kernel, arguments, places, apart, results, steps, words, variables, packed_count)
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)

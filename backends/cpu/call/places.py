@@ -53,7 +53,22 @@ class SameGuard:
     differs: bool = False
 
 
-PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | FunctionGuard | SameGuard
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedGuard:
+    """A Python float or int, by exact type, that is one of several of which the kernel gets an array.
+
+    ``first`` and ``number`` count 8 bytes in the memory of all such arrays: where this array begins, and where the number goes.
+    An int below ``least`` or above ``greatest`` does not satisfy the guard.
+    """
+
+    type: type
+    first: int
+    number: int
+    least: int = 0
+    greatest: int = 0
+
+
+PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +151,9 @@ check_kind:
                                  i64 ARGUMENT_INTEGER_VALUE, label %integer_value
                                  i64 ARGUMENT_METHOD, label %method
                                  i64 ARGUMENT_FUNCTION, label %parts
-                                 i64 ARGUMENT_ADDRESS, label %address ]
+                                 i64 ARGUMENT_ADDRESS, label %address
+                                 i64 ARGUMENT_PACKED_FLOAT, label %packed_float
+                                 i64 ARGUMENT_PACKED_INTEGER, label %packed_integer ]
 inline:
   ; The object holds the value as the kernel reads it, and lives as long as the call.
   %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
@@ -173,6 +190,30 @@ address:
   %handle = add i64 %object_address, %size
   store i64 %handle, ptr %cell_at
   store ptr %cell_at, ptr %data_at
+  ret i1 true
+packed_float:
+  %float_to_pack = field i64 %object, SCALAR_VALUE
+  br label %pack
+packed_integer:
+  %to_pack = load ptr, ptr @PyLong_AsLongLongAndOverflow
+  %integer_to_pack = call i64 %to_pack(ptr %object, ptr %overflow_at)
+  %overflow_of_pack = load i32, ptr %overflow_at
+  %least_in_pack = field i64 %guard, Argument_least
+  %greatest_in_pack = field i64 %guard, Argument_greatest
+  %pack_is_64_bits = icmp eq i32 %overflow_of_pack, 0
+  %pack_is_not_below = icmp sge i64 %integer_to_pack, %least_in_pack
+  %pack_is_not_above = icmp sle i64 %integer_to_pack, %greatest_in_pack
+  %pack_is_between = and i1 %pack_is_not_below, %pack_is_not_above
+  %may_be_packed = and i1 %pack_is_64_bits, %pack_is_between
+  br i1 %may_be_packed, label %pack, label %no
+pack:
+  %packed = phi i64 [ %float_to_pack, %packed_float ], [ %integer_to_pack, %packed_integer ]
+  ; Offsets from the data pointers on: of this number, and of the array.
+  %packed_at = getelementptr i8, ptr %data, i64 %size
+  store i64 %packed, ptr %packed_at
+  %pack_begin = field i64 %guard, Argument_shape
+  %pack_at = getelementptr i8, ptr %data, i64 %pack_begin
+  store ptr %pack_at, ptr %data_at
   ret i1 true
 count:
   %count_found = field i64 %object, TUPLE_SIZE

@@ -210,8 +210,10 @@ def names() -> dict[str, int]:
 class Builder:
     """Builds the records of one entry and keeps what they point to: every address is that of an object in `references`."""
 
-    def __init__(self) -> None:
+    def __init__(self, argument_count: int = 0, place_count: int = 0) -> None:
         self.references: list[object] = []
+        # Behind the data pointers and their cells, counted from the former.
+        self.packs_offset = 16 * (argument_count + place_count)
 
     def object(self, value: object) -> int:
         """The address of a Python object, kept alive."""
@@ -277,6 +279,10 @@ class Builder:
                 table = self.memory((c_uint64 * (2 * len(pairs)))(*[part for pair in pairs for part in pair]))
                 expected = self.object(types.FunctionType)
                 return Argument(kind=attempt.ARGUMENT_FUNCTION, expected=expected, shape=table, size=len(pairs))
+            case places.PackedGuard(type=kind, first=first, number=number, least=least, greatest=greatest):
+                code = attempt.ARGUMENT_PACKED_INTEGER if kind is int else attempt.ARGUMENT_PACKED_FLOAT
+                begin, at = self.packs_offset + 8 * first, self.packs_offset + 8 * number
+                return Argument(kind=code, expected=self.object(kind), shape=begin, size=at, least=least, greatest=greatest)
             case places.SameGuard(place=place, differs=differs):
                 return Argument(kind=attempt.ARGUMENT_OTHER if differs else attempt.ARGUMENT_SAME, size=place)
         return Argument(kind=attempt.ARGUMENT_ANY)
@@ -377,6 +383,7 @@ class Builder:
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
         variables: Sequence[tuple[Any, Any]],
+        packed_count: int,
     ) -> Entry:
         """The record of the whole; its fields hash, error and found_error are left empty."""
         words_at = self._pairs(words)
@@ -388,11 +395,12 @@ class Builder:
             constant = self.rows(one.object, signature.results) if one.kind == "rows" else self.object(one.object)
             taken.append(Step(kinds.index(one.kind), one.number, constant))
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
-        # them a cell for a value that has to be converted, pointers to the memory of the results, the result objects, what
-        # stands at the places, the stack of the steps.
+        # them a cell for a value that has to be converted, numbers that are parts of arrays, pointers to the memory of the
+        # results, the result objects, what stands at the places, the stack of the steps.
         sizes = {
             "data": len(arguments) + len(around),
             "cells": len(arguments) + len(around),
+            "packs": packed_count,
             "memory": len(results),
             "objects": len(results),
             "places": len(around),

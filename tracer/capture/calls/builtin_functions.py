@@ -92,7 +92,10 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         made = zip(*iterables, strict=strict)
         places.note_made(made)
         return made
-    return Zip(parts)
+    made = Zip(parts)
+    if any(part.of_python is None for part in parts):
+        return made
+    return made.asked_by_python(lambda: zip(*iterables, strict=strict))
 
 
 @implements(enumerate)
@@ -100,13 +103,19 @@ def enumerate_(iterable: Any, start: int = 0) -> Any:
     if type(iterable := begun(iterable)) is TracedGenerator:
         return numbered(iterable, start)
     rows = rows_of(iterable)
-    return enumerate(iterable, start) if rows is None else Enumerate(rows, start)
+    if rows is None:
+        return enumerate(iterable, start)
+    made = Enumerate(rows, start)
+    return made if rows.of_python is None else made.asked_by_python(lambda: enumerate(iterable, start))
 
 
 @implements(reversed)
 def reversed_(sequence: Any) -> Any:
     rows = rows_of(sequence)
-    return reversed(sequence) if rows is None else Reversed(rows)
+    if rows is None:
+        return reversed(sequence)
+    made = Reversed(rows)
+    return made if rows.of_python is None else made.asked_by_python(lambda: reversed(sequence))
 
 
 @implements(np.ndindex)
@@ -122,6 +131,8 @@ def next_(iterator: Any, *default: Any) -> Any:
     if isinstance(iterator, TracedGenerator) and is_open_generator(iterator):
         return _first_of(iterator, *default)
     if isinstance(iterator, (Zip, Enumerate, Reversed, Indices)):
+        if iterator.iterator is not None:
+            return iterator.following(*default)
         raise TracerError(
             f"next of {type(iterator).__name__.lower()}(...) of an array is not followed: it has no position. "
             "Fix: take the elements by their positions, or make a list of it before (list(...))"
@@ -266,6 +277,10 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     else:
         iterable = begun(iterable)
         items = _elements((iterable,)) if is_captured(iterable) or type(iterable) is TracedGenerator else iterable
+    if isinstance(start, list) and not is_open_list(items):
+        found = [*start, *[part for item in items for part in items_of(item)]]
+        places.note_made(found)
+        return found
     return total(items, start) if is_open_list(items) else sum(items, start)
 
 

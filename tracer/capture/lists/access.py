@@ -16,10 +16,10 @@ from .. import places
 from ..copies import note_copies
 from . import number_types, tables
 from .elements import ElementType, parts_of
+from .known_lists import element_at
 from .references import row_of
 from .runs import (
     Run,
-    element,
     instruction_of,
     instructions,
     length_of,
@@ -108,8 +108,7 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
-    position = row_at(items, index, f"{kind_of(holder)} index out of range")
-    return element(settled(items), position)
+    return element_at(items, row_at(items, index, f"{kind_of(holder)} index out of range"))
 
 
 _NONE = object()
@@ -131,7 +130,7 @@ def known_item(items: Sequence[Any], index: Any) -> Any:
 def item_at(items: Sequence[Any], position: Any) -> Any:
     """The element at a position that is in range."""
     known = known_item(items, position)
-    return known if known is not _NONE else element(settled(items), position)
+    return known if known is not _NONE else element_at(items, position)
 
 
 def item_of(holder: Sequence[Any], position: Any) -> Any:

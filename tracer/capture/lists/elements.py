@@ -24,6 +24,7 @@ from ...recording.trace import Storage
 from ..choices import Choice, Maybe
 from ..forms import Parts, carried, common_type, is_number, kind_of, may_be_shared, same
 from ..forms import parts_of as parts_of_object
+from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from . import number_types
 from .number_types import Types
@@ -209,6 +210,8 @@ def _types_of_both(one: LeafForm, other: LeafForm, kind: ValueType, other_kind: 
 
 def joined_types(values: Sequence[Any]) -> ElementType | None:
     """The type of all of these elements. Raises CarryTypeError where there is none."""
+    if len(values) > 1 and are_alike(values):
+        return element_type(values[0])
     found = None
     for value in values:
         new = element_type(value)
@@ -217,6 +220,25 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
             raise not_one_type(found, new)
         found = both
     return found
+
+
+def are_alike(values: Sequence[Any]) -> bool:
+    """Whether these are numbers of one type, or tuples or lists of such, which then have one length."""
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return False
+    (kind,) = kinds
+    if kind is TracedArray:
+        types = {(one.element_type, one.weak_type, one.is_scalar, one.exact is None) for one in values}
+        return len(types) == 1 and values[0].is_scalar and values[0].exact is None
+    if kind in (tuple, list):
+        return len(set(map(len, values))) == 1 and all(map(are_alike, zip(*values)))
+    return kind in _PYTHON_NUMBERS
+
+
+_PYTHON_NUMBERS = frozenset({float, int, bool, complex})
+# Fewer numbers are put together one by one.
+_FEW = 8
 
 
 def not_one_type(first: ElementType | None, second: ElementType | None) -> CarryTypeError:
@@ -292,6 +314,19 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
             (len(rows), *column.shape.dimensions),
         )
         for place, column in enumerate(kind.columns)
+    ]
+
+
+def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruction] | None:
+    """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
+    if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded for leaf in kind.leaves):
+        return None
+    numbers = [slice_of(column) for column in zip(*[pytree.flatten(value)[0] for value in values])]
+    if None in numbers:
+        return None
+    return [
+        hlo.pad(hlo.convert(column, one.shape.element_type), hlo.constant(0, one.shape.element_type), padding=[(0, 1, 0)])
+        for column, one in zip(numbers, kind.columns)
     ]
 
 

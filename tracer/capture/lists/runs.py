@@ -31,6 +31,7 @@ from .elements import (
     joined_types,
     link_columns,
     not_one_type,
+    packed_columns,
     recoded,
     row_of,
     type_with,
@@ -248,19 +249,16 @@ def empty(kind: ElementType, capacity: int, place: str | None = None) -> Run:
 
 def run_of(values: Sequence[Any], kind: ElementType) -> Run:
     """A run of these elements."""
-    known = constant_columns(values, kind)
-    if known is not None:
+    if (known := constant_columns(values, kind)) is not None:
         columns = [
             hlo.constant(np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)]), one.shape.element_type)
             for column, one in zip(known, kind.columns)
         ]
-        return made(kind, columns, len(values))
-    rows = [row_of(value, kind) for value in values]
-    columns = []
-    for place, one in enumerate(kind.columns):
-        dimensions = (1, *one.shape.dimensions)
-        parts = [hlo.reshape(row[place], dimensions) for row in rows]
-        columns.append(hlo.concatenate(*parts, hlo.full(hlo.Shape(one.shape.element_type, dimensions), 0), dimensions=(0,)))
+    elif (columns := packed_columns(values, kind)) is None:
+        rows, columns = [row_of(value, kind) for value in values], []
+        for one, parts in zip(kind.columns, zip(*rows)):
+            blocks = [hlo.reshape(part, (1, *one.shape.dimensions)) for part in (*parts, hlo.full(one.shape, 0))]
+            columns.append(hlo.concatenate(*blocks, dimensions=(0,)))
     return made(kind, columns, len(values))
 
 

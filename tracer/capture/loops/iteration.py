@@ -17,24 +17,46 @@ from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.operands import as_traced
+from .. import places
 from ..entries import has_open_keys
 from ..lists.access import item_of
+from ..lists.elements import are_alike
 from ..lists.runs import Run, is_open_list, length_of, plus, require_read
+from ..lists.tables import reference
 from .stacked_rows import Columns, columns_of
+
+# Lists with fewer elements are gone over one by one.
+_LONG_LIST = 32
 
 
 class Rows:
     """Something with a number of elements, each of which can be taken by its position.
 
-    Iterating goes over all of them, where their number is known.
+    Iterating goes over all of them, where their number is known. What Python can ask itself for one element after the other
+    has ``of_python``, which gives an iterator over them, and one that the user's code asks, ``begun`` or not.
     """
 
     length: Any  # an int, or a traced one
+    of_python: Callable[[], Iterator[Any]] | None = None
+    iterator: Iterator[Any] | None = None
+    is_begun = False
+
+    def asked_by_python(self, of_python: Callable[[], Iterator[Any]]) -> Rows:
+        self.of_python, self.iterator = of_python, places.note_iterator(of_python())
+        return self
+
+    def following(self, *default: Any) -> Any:
+        """``next(...)`` of what Python can ask."""
+        places.require_made_here(self.iterator)
+        self.is_begun = True
+        return next(self.iterator, *default)
 
     def element(self, position: Any) -> Any:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
+        if self.is_begun:
+            return self.iterator
         return (self.element(position) for position in range(self._count()))
 
     def __len__(self) -> int:
@@ -129,16 +151,16 @@ class ArrayRows(Rows):
 
 
 class StackedRows(Rows):
-    """The elements of a list to which a captured loop has appended."""
+    """The elements of a list that are the rows of arrays, as of one to which a captured loop has appended."""
 
     def __init__(self, holder: Sequence[Any], columns: Columns) -> None:
         self.holder, self.columns, self.length = holder, columns, len(holder)
+        self.of_python = lambda: _in_python(holder)
 
     def element(self, position: Any) -> Any:
-        if not self.columns.are_of(self.holder):
-            raise CarryTypeError("a list is changed while it is gone over")
-        if not isinstance(position, TracedArray):
-            return self.holder[position]
+        _require_length(self.holder, self.length)
+        if not isinstance(position, TracedArray) or not self.columns.are_of(self.holder):
+            return item_of(self.holder, position)
         return self.columns.element(lambda array: ArrayRows(array).element(position))
 
 
@@ -154,6 +176,32 @@ class ListRows(Rows):
 
     def element(self, position: Any) -> Any:
         return item_of(self.holder, plus(position, self.first) if self.first else position)
+
+
+class KnownElements(Rows):
+    """The elements of a long list, or a tuple, of a known length, which are alike: numbers, tuples or lists of numbers."""
+
+    def __init__(self, holder: Sequence[Any]) -> None:
+        self.holder, self.length = holder, len(holder)
+        self.of_python = lambda: _in_python(holder)
+
+    def element(self, position: Any) -> Any:
+        _require_length(self.holder, self.length)
+        if isinstance(position, TracedArray) and type(self.holder[0]) is list:
+            if (row := reference(self.holder, position)) is None:
+                raise CarryTypeError("the elements of a list are lists that are not alike")
+            return row
+        return item_of(self.holder, position)
+
+
+def _require_length(holder: Sequence[Any], length: int) -> None:
+    now = length_of(holder)
+    if not isinstance(now, int) or now != length:
+        raise CarryTypeError("a list gets more elements, or less, while it is gone over")
+
+
+def _in_python(holder: Sequence[Any]) -> Iterator[Any]:
+    return ListItems(holder) if isinstance(holder, list) else iter(holder)
 
 
 class ListItems:
@@ -257,7 +305,7 @@ ROWS_OF_KEYS: list[Callable[[Any], Rows]] = []
 def rows_of(iterable: Any) -> Rows | None:
     """What a loop over this goes over position by position, None where it has to ask for one element after the other."""
     if isinstance(iterable, Rows):
-        return iterable
+        return None if iterable.is_begun else iterable
     if isinstance(iterable, Lazy):
         return iterable.rows()
     if isinstance(iterable, range):
@@ -272,6 +320,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return ArrayRows(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayRows(iterable)
+    if isinstance(iterable, (list, tuple)) and len(iterable) >= _LONG_LIST and are_alike(list(iterable)):
+        return KnownElements(iterable)
     return ROWS_OF_KEYS[0](iterable) if has_open_keys(iterable) else None
 
 

@@ -14,6 +14,7 @@ from ...recording import pytree
 from ...recording.aliases import link
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
+from ...recording.intervals import Interval
 from ...recording.operands import as_traced, shape_of
 from ...recording.trace import Storage, Trace
 from ..choices import Maybe
@@ -23,15 +24,18 @@ from ..merging import filled, numbers
 
 
 class _Row:
-    """How a row is read and written: a position in its array."""
+    """How a row is read and written: a position in its array. interval: of a Python integer."""
 
-    def __init__(self, position: int) -> None:
-        self.position = position
+    def __init__(self, position: int, interval: Interval | None = None) -> None:
+        self.position, self.interval = position, interval
 
     def __call__(self, trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
         sizes = base.shape.dimensions
         starts, limits = (self.position, *[0] * (len(sizes) - 1)), (self.position + 1, *sizes[1:])
-        return hlo.reshape(hlo.slice(base, starts, limits), sizes[1:])
+        found = hlo.reshape(hlo.slice(base, starts, limits), sizes[1:])
+        if self.interval is not None:
+            trace.program.intervals[found] = self.interval
+        return found
 
     def write(self, trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
         starts = [hlo.constant(np.int64(start)) for start in (self.position, *[0] * value.shape.rank)]
@@ -44,6 +48,24 @@ def row_of(array: TracedArray, position: int, kind: ValueType) -> TracedArray:
     row = TracedArray.view_of(array, array.shape[1:], place, place.write)
     row.weak_type, row.is_scalar = kind.weak_type, kind.is_scalar
     return row
+
+
+def number_of_pack(pack: TracedArray, position: int, interval: Interval | None) -> TracedArray:
+    """A Python number, one of several that are an array; an integer lies in an interval."""
+    number = TracedArray.view_of(pack, (), _Row(position, interval), None)
+    number.weak_type = number.is_scalar = True
+    return number
+
+
+def slice_of(numbers: Sequence[Any]) -> hlo.Instruction | None:
+    """The part of an array that has these numbers, in this order; None where there is none."""
+    if not all(is_row(number) and not number.shape for number in numbers):
+        return None
+    base, positions = numbers[0].base, [number.view_reader.position for number in numbers]
+    steps = {after - before for before, after in zip(positions, positions[1:])}
+    if len(steps) != 1 or min(steps) < 1 or base.ndim != 1 or any(number.base is not base for number in numbers):
+        return None
+    return hlo.slice(base.instruction(current_trace()), (positions[0],), (positions[-1] + 1,), tuple(steps))
 
 
 class Stack(NamedTuple):

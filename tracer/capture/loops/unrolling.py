@@ -130,7 +130,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     count = len(rows)
     if count <= 1 or not _is_long(trace, rows, body, names):
         _note_unrolled(body, f"{count} rounds, unrolled as they are short")
-        return _one_by_one(_Rounds(rows), body, orelse, names)
+        return _one_by_one(_rounds(rows), body, orelse, names)
     return over_long(rows, body, orelse, names)
 
 
@@ -146,7 +146,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     current_trace().program.long_loops[code_of(body), count, is_round()] = 0
     _note_unrolled(body, f"{count} rounds, unrolled as a loop of the program fails: {failure}")
     try:
-        return _one_by_one(_Rounds(rows), body, orelse, names)
+        return _one_by_one(_rounds(rows), body, orelse, names)
     except ConcretizationError as error:
         if error.is_of_depth:  # each round may be the last one
             raise failure from None
@@ -162,6 +162,11 @@ def code_of(body: Block) -> CodeType:
     """The user's code of which a block is made."""
     user = inspect.unwrap(body)
     return user.__code__ if isinstance(user, FunctionType) else body.__code__
+
+
+def _rounds(rows: Rows) -> Iterator[Any]:
+    """Rows one after the other: of lists, as Python goes over them, with what is put there meanwhile."""
+    return _Rounds(rows) if rows.of_python is None else rows.of_python()
 
 
 class _Rounds:

@@ -1,0 +1,78 @@
+"""Lists of known elements, at positions that the program decides: numbers, and tuples of these, are put into arrays once.
+
+That is done where the elements are known, in front of the loops that ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...recording import pytree
+from ...recording.array import TracedArray, require_trace
+from ...recording.intervals import Interval, hull, interval_of, is_traced_integer, note_interval
+from ...recording.trace import Trace
+from ..forms import is_around
+from .runs import Run, element, settled
+from .tables import recording_in
+
+_NUMBERS = frozenset({float, int, bool, complex})
+# Fewer elements are put together wherever one is asked for.
+_MANY = 8
+
+
+def element_at(items: Sequence[Any], position: Any) -> Any:
+    """The element at a position that is in range."""
+    if len(items) < _MANY or any(not _is_fixed(item) for item in items):
+        return element(settled(items), position)
+    trace = require_trace()
+    known, key = trace.program.settled_lists, tuple(map(id, items))
+    if key not in known or not is_around(known[key].trace, trace):
+        known[key] = _Settled(items)
+    return known[key].element(position)
+
+
+def _is_fixed(item: Any) -> bool:
+    """Whether nothing can be changed in an element that is not traced, or a traced number."""
+    if type(item) is TracedArray:
+        return item.is_scalar and item.exact is None
+    return all(map(_is_fixed, item)) if type(item) is tuple else type(item) in _NUMBERS
+
+
+class _Settled:
+    """Elements in arrays of the innermost trace to which one of them belongs."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = list(items)  # which stay, and their ids with them
+        self.trace = _where_known(items)
+        with recording_in(self.trace):
+            self.run: Run = settled(items)
+            self.intervals = [_interval(self.trace, leaves) for leaves in zip(*map(_leaves, items))]
+
+    def element(self, position: Any) -> Any:
+        found = element(self.run, position)
+        for leaf, interval in zip(_leaves(found), self.intervals):
+            if interval is not None and is_traced_integer(leaf):
+                note_interval(require_trace(), leaf, interval)
+        return found
+
+
+def _leaves(item: Any) -> list[Any]:
+    return pytree.flatten(item)[0]
+
+
+def _where_known(items: Sequence[Any]) -> Trace:
+    traces = {leaf.root_storage.trace for item in items for leaf in _leaves(item) if isinstance(leaf, TracedArray)}
+    if not traces:  # constants, which stay such where they are
+        return require_trace()
+    found, *others = traces
+    for trace in others:
+        found = trace if is_around(found, trace) else found
+    return found
+
+
+def _interval(trace: Trace, numbers: Sequence[Any]) -> Interval | None:
+    """In which interval all of these lie, if they are integers."""
+    if not all(type(one) is int or isinstance(one, TracedArray) and is_traced_integer(one) for one in numbers):
+        return None
+    return hull(*[interval_of(trace, one) for one in numbers])
