@@ -43,6 +43,12 @@ def raising_line(error: BaseException) -> TracebackType | None:
 
 def user_location() -> SourceLocation | None:
     """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
+    found = user_instruction()
+    return None if found is None else found[0]
+
+
+def user_instruction() -> tuple[SourceLocation, int] | None:
+    """The same, and which of the instructions is being executed that Python has made of the function."""
     frame = sys._getframe(1)
     internal = _is_internal
     while frame is not None:
@@ -57,6 +63,6 @@ def user_location() -> SourceLocation | None:
             if known is None:  # Python goes through the lines of a function to find that of an instruction
                 place = (file, frame.f_lineno, code.co_qualname)
                 known = _known[key] = code, _locations.setdefault(place, SourceLocation(*place))
-            return known[1]
+            return known[1], frame.f_lasti
         frame = frame.f_back
     return None

@@ -4,11 +4,8 @@
 """
 
 NOT_YET = {
-    "desk.first_in_first_out": "error: TracerError: a list is changed that is one of several, o...",
-    "dynamic_programming.coin_change": "type: the result[0] is float instead of int",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
-    "waves.cfar": "error: TracerError: a list is changed that is one of several, o...",
 }

@@ -13,7 +13,8 @@ import numpy as np
 from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
-from ..capture.lists.results import with_results
+from ..capture.lists.references import give_up_rows
+from ..capture.lists.results import leave_shared_rows_to_python, with_results
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import class_of, end_following, follow_argument
@@ -186,9 +187,13 @@ def record(
         except RecordedAgain:
             pass
         except (ConcretizationError, UnprovenInterval) as error:
+            if isinstance(error, ConcretizationError) and give_up_rows(guessed_bounds):
+                continue
             error.outside = trace.program.paths_of(error.sources or ())
             raise
         except Exception as error:
+            if give_up_rows(guessed_bounds):
+                continue
             replaced = trace.program.replaced_concretization(error)
             if replaced is None:
                 if not isinstance(error, RaisedBehindChanges):
@@ -321,6 +326,7 @@ def _finish(
     end_following(trace)
     put_back_unchanged(trace)
     changes = surroundings.effects()
+    leave_shared_rows_to_python([*[value for *_, value in changes], result])
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)

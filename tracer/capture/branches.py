@@ -29,6 +29,7 @@ from .copies import note_copies
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
+from .lists.references import note_same_makers
 from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
@@ -133,6 +134,7 @@ def _decided(
     for place, recipe, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
+        note_same_makers(held, ends)
         if isinstance(place, _places.LocalName):
             if not any(held is end for end in ends):
                 _places.note_all_made(held)

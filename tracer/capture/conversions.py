@@ -13,6 +13,7 @@ from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .branches import truth
 from .calls.dispatch import implements
+from .distribution import each
 from .helpers import not_
 from .special_methods import special_method
 from .texts import Deferred, asked
@@ -116,6 +117,10 @@ def bool_(*args: Any) -> Any:
 def round_(number: Any, ndigits: int | None = None) -> Any:
     if not is_open(number):
         return round(number) if ndigits is None else round(number, ndigits)
+    if number.exact is not None:
+        return each(lambda one: round_(one, ndigits), number.exact)
+    if number.weak_type and number.element_type is hlo.PRED:
+        return round_(number + 0, ndigits)
     if number.element_type.is_complex:
         raise TypeError("type complex doesn't define __round__ method")
     if _is_integer(number):

@@ -11,7 +11,7 @@ from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
-from .lists.references import Unread, row_of
+from .lists.references import Unread, make_rows, row_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
 
@@ -30,6 +30,8 @@ def note_copies(trace: Trace, value: Any) -> None:
         return
     if not isinstance(value, (tuple, Maybe, Choice)):
         trace.program.copies[id(value)] = value
+        if (line := trace.program.list_makers.get(id(value))) is not None:
+            trace.program.makers_of_copies.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
 
@@ -49,6 +51,28 @@ def _is_outdated() -> NoReturn:
     )
 
 
+def _require_rows(trace: Trace, value: Any) -> None:
+    """Raises RecordedAgain where a list that stands for another one can be a row of a table, as that one then is, too."""
+    program = trace.program
+    if type(value) is list and LISTS_ARE_CHANGED not in program.guessed_bounds and program.puts_lists_into_dicts:
+        program.guessed_bounds[LISTS_ARE_CHANGED] = True
+        raise RecordedAgain
+    if type(value) is list and make_rows(program):
+        raise RecordedAgain
+
+
+def require_identity(*values: Any) -> None:
+    """To be called with containers of which it is asked whether they are one."""
+    trace = current_trace()
+    for value in values if trace is not None else ():
+        if id(value) in trace.program.copies:
+            _require_rows(trace, value)
+            raise TracerError(
+                f"it is asked whether a {type(value).__name__} is another one (by `is`) that is one of several, or an element "
+                "of a list, as the program decides. Fix: compare what tells them apart (x[0] == y[0])"
+            )
+
+
 def require_own(holder: Any) -> None:
     """To be called with a container that is about to be changed."""
     trace = current_trace()
@@ -57,9 +81,7 @@ def require_own(holder: Any) -> None:
             places.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
     if trace is not None and id(holder) in trace.program.copies:
-        if type(holder) is list and LISTS_ARE_CHANGED not in trace.program.guessed_bounds:
-            trace.program.guessed_bounds[LISTS_ARE_CHANGED] = True
-            raise RecordedAgain
+        _require_rows(trace, holder)
         raise TracerError(
             f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
             "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"

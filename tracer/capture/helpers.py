@@ -12,14 +12,14 @@ import numpy as np
 
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython
+from ..recording.errors import ConcretizationError, LeftToPython
 from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
 from .calls.dispatch import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
-from .copies import note_copies
+from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
 from .entries import has_open_keys, is_open_dict
 from .items import changed, delitem, getitem, note_contents, setitem
@@ -30,6 +30,7 @@ from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
 from .lists import comparisons
+from .lists.growing import note_list
 from .lists.references import row_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
@@ -111,6 +112,8 @@ def is_(value: Any, other: Any) -> Any:
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
     if (row := row_of(value)) is not None and (another := row_of(other)) is not None and value is not other:
         return row.table is another.table and equal(row.position, another.position)
+    if value is not other and type(value) is type(other) and isinstance(value, (list, dict, set)):
+        require_identity(value, other)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
         require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
@@ -244,7 +247,9 @@ def choose(test: Any, first: Later, second: Later) -> Any:
 
 def made(value: Any) -> Any:
     """A list, a dict or a set that is written down, or the result of an operator."""
-    if isinstance(value, (list, dict, set)):
+    if isinstance(value, list):
+        note_list(value)
+    elif isinstance(value, (dict, set)):
         places.note_made(value)
     return value
 
@@ -350,7 +355,13 @@ def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) ->
 
 def times(value: Any, other: Any) -> Any:
     """``value * other``"""
-    return made(product(value, other))
+    try:
+        return made(product(value, other))
+    except ConcretizationError as error:
+        holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
+        if error.sources or not isinstance(count, TracedArray) or not count.weak_type:
+            raise
+    return made(type(holder)(list_access.repeated(holder, count)))
 
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:

@@ -23,6 +23,7 @@ from .keys import dicts
 from .lists import access as list_access
 from .lists import tables
 from .lists.as_arrays import array_of_list
+from .lists.growing import note_list
 from .lists.runs import is_open_list
 from .loops.iteration import TracedRange
 from .merging import selected
@@ -52,10 +53,11 @@ def getitem(holder: Any, index: Any) -> Any:
         return holder[index]
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
+    if type(holder) is Maybe:
+        return getitem(holder.required(TypeError, "'NoneType' object is not subscriptable"), index)
     if is_open_list(holder):
         return _item_of_list(holder, without_maybes(index))
     index = _with_arrays(without_maybes(index))
-    holder = holder.required() if type(holder) is Maybe else holder
     if type(holder) is Choice or holds_choice(index):
         return each(lambda one: each_within(lambda other: getitem(one, other), index), holder)
     if type(holder) is list and isinstance(index, slice):
@@ -116,7 +118,7 @@ def _item_of_list(holder: Any, index: Any) -> Any:
     if is_chosen and isinstance(found, list):
         note_copy_of(current_trace(), found, holder)
     if isinstance(index, slice):
-        places.note_made(found)
+        note_list(found)
     return found
 
 
@@ -192,6 +194,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     if type(holder) is Choice:
         each(lambda one: setitem(value, one, index), holder)
         return
+    if type(holder) is Maybe:
+        holder = holder.required(TypeError, "'NoneType' object does not support item assignment")
     index = _with_arrays(without_maybes(index))
     if isinstance(holder, (TracedArray, np.ndarray)):
         index = _without_lists(index)
@@ -215,6 +219,8 @@ def delitem(holder: Any, index: Any) -> None:
     if type(holder) is Choice or holds_choice(index):
         each(lambda one: each_within(lambda other: delitem(one, other), index), holder)
         return
+    if type(holder) is Maybe:
+        holder = holder.required(TypeError, "'NoneType' object does not support item deletion")
     note_contents(holder)
     index = without_maybes(index)
     if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):

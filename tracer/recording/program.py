@@ -57,6 +57,9 @@ class Program:
         self.tables: list[Any] = []  # for capture/lists/tables.py
         self.settled_lists: dict[tuple[int, ...], Any] = {}  # by the ids of their elements (capture/lists/known_lists.py)
         self.growing_tables: dict[int, Any] = {}  # by the ids of the containers of their lists (capture/lists/growing.py)
+        self.puts_lists_into_dicts = False
+        self.list_makers: dict[int, Any] = {}  # the instructions of users that have made lists, by the ids of these
+        self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies

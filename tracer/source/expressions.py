@@ -326,6 +326,8 @@ def _all_of(tests: list[ast.expr]) -> ast.expr:
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
     sides = node.left, node.right
+    if isinstance(node.op, ast.Mult):  # a list may be repeated a known number of times
+        sides = tuple([side for side in sides if not (isinstance(side, ast.Constant) and type(side.value) is int)])
     return any(isinstance(side, ast.List | ast.ListComp) for side in sides) or not any(
         isinstance(side, _NO_LISTS) for side in sides
     )

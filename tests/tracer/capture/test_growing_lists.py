@@ -301,6 +301,23 @@ def made_of_groups(keys, values):
     )
 
 
+def records_of_unlike_numbers(keys, values):
+    g = {}
+    for k, v in zip(keys, values):
+        row = g.setdefault(int(k) % 7, [0, 0.0])
+        row[0] += 1
+        row[1] += v
+    return {k: v[1] / v[0] for k, v in g.items()}, {k: v[0] for k, v in g.items()}
+
+
+def a_default_under_all_keys(keys, values):  # one list under all keys
+    g = {}
+    empty = []
+    for k, v in zip(keys, values):
+        g.setdefault(int(k), empty).append(v)
+    return {k: len(v) for k, v in g.items()}
+
+
 GROUPINGS = [
     means_of_groups,
     in_order_of_keys,
@@ -330,6 +347,8 @@ GROUPINGS = [
     groups_of_texts,
     emptied_groups,
     made_of_groups,
+    records_of_unlike_numbers,
+    a_default_under_all_keys,
 ]
 
 
@@ -343,14 +362,6 @@ def test_groups_grow_in_number_and_in_length():
     for given in (SMALL, MANY_KEYS):
         check(means_of_groups, *given)
         check(changed_or_put, *given)
-
-
-def a_default_under_all_keys(keys, values):  # one list under all keys
-    g = {}
-    empty = []
-    for k, v in zip(keys, values):
-        g.setdefault(int(k), empty).append(v)
-    return {k: len(v) for k, v in g.items()}
 
 
 def a_default_with_a_name(keys, values):
@@ -384,22 +395,11 @@ def a_group_is_searched(keys, values):
     return [0] in g.values(), [0] in list(g.values())
 
 
-def records_of_unlike_numbers(keys, values):
-    g = {}
-    for k, v in zip(keys, values):
-        row = g.setdefault(int(k) % 7, [0, 0.0])
-        row[0] += 1
-        row[1] += v
-    return {k: v[1] / v[0] for k, v in g.items()}, {k: v[0] for k, v in g.items()}
-
-
 REFUSED = [
-    a_default_under_all_keys,
     a_default_with_a_name,
     groups_are_ordered,
     ordered_behind_equal_keys,
     a_group_is_searched,
-    records_of_unlike_numbers,
 ]
 
 

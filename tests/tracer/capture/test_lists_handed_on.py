@@ -114,10 +114,16 @@ def two_names_of_a_new_one(x):
     return first, second
 
 
-@pytest.mark.parametrize("function", [either_of_two, one_side_is_another_name, two_names_of_a_new_one])
+@pytest.mark.parametrize("function", [either_of_two, two_names_of_a_new_one])
 def test_a_list_that_would_be_a_copy_is_an_error(function):
     with pytest.raises(TracerError, match="one of several|names of one list"):
         jit(function)(RISING)
+
+
+def test_a_list_with_two_names_on_one_side():
+    check(one_side_is_another_name, [(RISING,), (-RISING,), (0 * RISING,)])
+    first, second = jit(one_side_is_another_name)(RISING)
+    assert (first is second) is bool(RISING[0] > 0)
 
 
 def test_what_some_rounds_append_is_as_many_results_for_any_number_of_rounds():

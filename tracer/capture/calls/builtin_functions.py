@@ -6,7 +6,7 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,15 @@ from ...recording.operands import as_traced, has_traced
 from .. import places
 from ..choices import Maybe
 from ..conversions import bool_, is_open
+from ..distribution import truth_of
 from ..entries import has_open_keys, is_open_set
-from ..helpers import and_, choose, not_, or_
+from ..helpers import choose, not_
 from ..keys.views import KEYS, DictView, view_of_set
 from ..library import iterators
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, mapped, sorted_list, total, truths
+from ..lists.growing import note_list
 from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
@@ -62,7 +64,7 @@ def len_(value: Any) -> Any:
 def list_(*args: Any) -> Any:
     args = tuple(map(begun, args))
     made = list(_elements(args)) if args and _is_taken_apart(args[0]) else list(*args)
-    places.note_made(made)
+    note_list(made)
     return made
 
 
@@ -279,9 +281,11 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         items = _elements((iterable,)) if is_captured(iterable) or type(iterable) is TracedGenerator else iterable
     if isinstance(start, list) and not is_open_list(items):
         found = [*start, *[part for item in items for part in items_of(item)]]
-        places.note_made(found)
-        return found
-    return total(items, start) if is_open_list(items) else sum(items, start)
+    else:
+        found = total(items, start) if is_open_list(items) else sum(items, start)
+    if type(found) is list:
+        note_list(found)
+    return found
 
 
 @implements(math.prod)
@@ -300,7 +304,7 @@ def any_(iterable: Any) -> Any:
     items = _elements((iterable,), any_order=True)
     if is_open_list(items):
         return truths("any", items)
-    return bool_(or_(False, *[(lambda item=item: item) for item in items]))
+    return _folded_truths(items, np.logical_or, False)
 
 
 @implements(builtins.all)
@@ -312,13 +316,24 @@ def all_(iterable: Any) -> Any:
     items = _elements((iterable,), any_order=True)
     if is_open_list(items):
         return truths("all", items)
-    return bool_(and_(True, *[(lambda item=item: item) for item in items]))
+    return _folded_truths(items, np.logical_and, True)
+
+
+def _folded_truths(items: Sequence[Any], operate: np.ufunc, found: Any) -> Any:
+    """Whether any, or all, of these values are true, which have been computed."""
+    for item in items:
+        test = truth_of(item)
+        if isinstance(test, TracedArray):
+            found = operate(found, test)
+        elif bool(test) is (operate is np.logical_or):
+            return bool(test)
+    return bool_(found)
 
 
 @implements(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = False) -> Any:
     found = _in_order(_elements((iterable,), any_order=key is None), key, reverse)
-    places.note_made(found)
+    note_list(found)
     return found
 
 
@@ -331,7 +346,7 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
-    if any(isinstance(item, (list, tuple)) for item in items):
+    if any(isinstance(one, (list, tuple)) for one in (*items, *keys)):
         return sorted_list(items, key, reverse)
     kinds = {type_(item) for item in items}
     if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):

@@ -73,7 +73,7 @@ _ASK_ELEMENTS = {
 SPECIAL_METHODS: dict[str, Callable] = {}
 
 _WITH_CACHE = type(functools.lru_cache(len))
-_OF_EXACT_TYPES = (type, isinstance, round, divmod)  # whose results depend on the type that a number has
+_OF_EXACT_TYPES = (type, isinstance)  # whose results depend on the type that a number has
 _OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
 _CHANGEABLE = (list, dict, set)
 _CHANGING = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +19,18 @@ from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..lists import growing
 from ..lists.elements import joined_types
 from ..lists.functions import mapped
-from ..lists.runs import element, instruction_of, instructions, is_open_list, length_of, made, number_of, plus, settled
+from ..lists.runs import (
+    element,
+    instruction_of,
+    instructions,
+    is_open_list,
+    length_of,
+    made,
+    number_of,
+    ordered,
+    plus,
+    settled,
+)
 from ..loops.iteration import is_captured
 from ..loops.unrolling import for_
 from ..outside.containers import DictContents, OutsideDict
@@ -203,16 +214,27 @@ def _end(run: Any) -> Instruction:
 
 
 @_method("popitem")
-def popitem(holder: dict) -> tuple:
-    error = KeyError("popitem(): dictionary is empty")
+def popitem(holder: dict, last: bool = True) -> tuple:
+    is_ordered = isinstance(holder, OrderedDict)
+    error = KeyError("dictionary is empty" if is_ordered else "popitem(): dictionary is empty")
     entries = entries_of(holder)
     if not entries:
         raise error
     run = settled(entries)
     raise_where(hlo.le(instruction_of(run.length), 0), error)
-    last = plus(run.length, -1)
-    change(holder, {OPEN: [made(run.type, instructions(run), last, run.form.place, run.start)]})
-    return element(run, last, is_copied=True)
+    if not last:
+        change(holder, {OPEN: without_row(ordered(run), hlo.constant(np.int64(0)))})
+        return element(run, 0, is_copied=True)
+    less = plus(run.length, -1)
+    change(holder, {OPEN: [made(run.type, instructions(run), less, run.form.place, run.start)]})
+    return element(run, less, is_copied=True)
+
+
+@_method("move_to_end")
+def move_to_end(holder: dict, key: Any, last: bool = True) -> None:
+    if not last:
+        raise NotImplementedError("move_to_end(key, last=False) of a dict whose keys the program computes is not implemented")
+    set_item(holder, key, pop(holder, key))
 
 
 @_method("keys")

@@ -20,22 +20,27 @@ from .known_lists import element_at
 from .references import row_of
 from .runs import (
     Run,
+    guessed,
     instruction_of,
     instructions,
     length_of,
     made,
     number_of,
     ordered,
+    place_of,
     plus,
     read,
+    require_capacity,
     require_read,
     rows_between,
     set_row,
     settled,
     type_of_items,
+    with_capacity,
 )
 
 Instruction = hlo.Instruction
+_LEAST_REPEATED = 256
 
 
 def items_of(holder: Any) -> list[Any]:
@@ -255,6 +260,19 @@ def gathered(run: Run, position_of: Any, length: Any) -> Run:
         for column in instructions(run)
     ]
     return made(run.type, columns, length, run.form.place)
+
+
+def repeated(holder: Sequence[Any], count: TracedArray) -> list[Any]:
+    """``holder * count``"""
+    items = items_of(holder)
+    if type_of_items(items) is None:
+        return []
+    run, length = ordered(settled(items)), instruction_of(length_of(items))
+    place = place_of()
+    longer = number_of(hlo.multiply(length, hlo.maximum(instruction_of(count), 0)))
+    run = with_capacity(run, guessed(place, max(_LEAST_REPEATED, run.form.capacity)), place)
+    require_capacity(longer, run.form.capacity, place)
+    return [gathered(run, lambda rows: hlo.remainder(rows, hlo.full_like(rows, hlo.maximum(length, 1))), longer)]
 
 
 def pushed_back(run: Run, place: Instruction, length: Any) -> Run:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from . import number_types
 from .number_types import Types
-from .references import refuse, tables_in
+from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
 
 
 class _Nothing:
@@ -39,6 +40,7 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
+_FIXED = (_Nothing, str, bytes, type, np.dtype, Enum)
 _CODE = ValueType(hlo.Shape(hlo.S32))
 
 
@@ -83,6 +85,11 @@ class ElementType:
         """The types of one row of each column."""
         return [column for leaf, number in zip(self.leaves, self.numbers) for column in leaf.columns(number)]
 
+    @property
+    def is_of_fixed_constants(self) -> bool:
+        """Whether each recording of the function finds the same constants."""
+        return all(isinstance(one, _FIXED) for leaf in self.leaves for one in leaf.constants)
+
     def __str__(self) -> str:
         parts = [
             " or ".join([*map(str, leaf.types or ([number] if leaf.is_number else [])), *map(repr, leaf.constants)])
@@ -125,7 +132,10 @@ def element_type(value: Any) -> ElementType:
             leaf, constants = leaf.value, (_NOTHING,)
         for one in leaf.values if type(leaf) is Choice else (leaf,):
             if not is_number(one):
+                if type(one) is Unread:
+                    one.read()
                 if pytree.taken_apart(one) is not None or isinstance(one, BaseException) and _holds_values(one):
+                    put_into_one_table([leaf])
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 constants = (*constants, one)
                 continue
@@ -217,6 +227,8 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
         new = element_type(value)
         both = joined_type(found, new)
         if both is None:
+            put_into_one_table(values)
+            try_rows((found.structure, new.structure))
             raise not_one_type(found, new)
         found = both
     return found
@@ -243,9 +255,10 @@ _FEW = 8
 
 def not_one_type(first: ElementType | None, second: ElementType | None) -> CarryTypeError:
     """The error for elements of both types in one list; where these are lists that lie in a table they have to be without."""
-    for kind in (first, second):
-        for table in tables_in(kind.structure) if kind is not None else ():
-            refuse(table)
+    tables = [table for kind in (first, second) if kind is not None for table in tables_in(kind.structure)]
+    put_into_one_table([], tables)
+    for table in tables:
+        refuse(table)
     return CarryTypeError(
         f"a list whose length the program decides has elements of one kind, and this one has {first} and {second}. Fix: give "
         "all elements one structure, one shape, and dtypes that go together"

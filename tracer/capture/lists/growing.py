@@ -1,6 +1,7 @@
 """Lists that are put into a list or a dict whose length the program decides, and are changed there: rows of a table.
 
-How many rows such a table has, the program decides, too: each list that is put there has the next one.
+How many rows such a table has, the program decides, too: each list that is put there has the next one. Where a list has other
+names, too, or is put elsewhere, all lists that its line makes have rows from the beginning (`references.rows_made`).
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .... import hlo
-from ....hlo.source_lines import user_location
+from ....hlo.source_lines import user_instruction, user_location
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import TracerError
+from ...recording.current_trace import current_trace
+from ...recording.errors import RecordedAgain, TracerError
+from ...recording.trace import Trace
 from .. import places
 from ..copies import LISTS_ARE_CHANGED
 from ..forms import is_around
 from . import tables
-from .references import Needs, Row, Table, Unread, row_of, tables_in
-from .runs import Run, guessed, instruction_of, number_of, plus, require_capacity
+from .elements import ElementType
+from .references import Needs, Row, Table, Unread, row_of, rows_made, tables_in
+from .runs import Run, guessed, instruction_of, is_open_list, number_of, plus, read, require_capacity
 
 _LEAST_ROWS, _LEAST_CAPACITY = 64, 32
 _MOST_ELEMENTS = 2**28
@@ -48,6 +52,32 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
     return found
 
 
+def note_list(value: list) -> None:
+    """To be called with a list that the function has just made."""
+    places.note_made(value)
+    if (trace := current_trace()) is None or type(value) is not list:
+        return
+    if any(type(item) is Row for item in value):  # what is made of other lists holds what these hold now
+        value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
+    program = trace.program
+    program.list_makers[id(value)] = maker = user_instruction()
+    needs = rows_made(program).get(maker)
+    if needs is None or needs.is_refused:
+        return
+    kind = tables.kind_of([value], needs)
+    if kind is False:
+        needs.is_refused = True
+        raise RecordedAgain
+    table = program.growing_tables.get(id(needs))
+    if table is None:
+        length = len(value) if value and not needs.grows and not is_open_list(value) else None
+        table = program.growing_tables[id(needs)] = _made(trace.root, kind, needs, f"lists at {maker[0]}", length)
+    number = _count(table)
+    _fill(table, number, value)
+    list.__setitem__(value, slice(None), [Row(table, number)])
+    _set_count(table, plus(number, 1))
+
+
 def _is_perhaps_there() -> None:
     raise TracerError(
         "a list is read that setdefault may have put into a dict, as the program decides. Fix: read it from the dict (d[k])"
@@ -58,6 +88,7 @@ def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
     """The table in which lists lie that are put there; None where this is no such list, or they are in none."""
     trace = require_trace()
     program = trace.program
+    program.puts_lists_into_dicts |= type(value) is list
     if type(value) is not list or row_of(value) is not None or LISTS_ARE_CHANGED not in program.guessed_bounds:
         return None
     made = program.made_objects.get(id(holder))
@@ -75,10 +106,12 @@ def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
         if table.count is None:
             return None
     elif (table := program.growing_tables.get(id(holder))) is None or not is_around(table.trace, trace):
-        table = _made(outer, value)
-        if table is not None:
-            program.growing_tables[id(holder)] = table
-    if table is None or tables.kind_of([value], table.needs) is False:
+        needs = program.guessed_bounds.setdefault(f"the lists put at {user_location()}", Needs())
+        kind = False if needs.is_refused else tables.kind_of([value], needs)
+        if kind is False:
+            return None
+        table = program.growing_tables[id(holder)] = _made(outer, kind, needs, f"lists at {user_location()}")
+    if tables.kind_of([value], table.needs) is False:
         return None
     return table
 
@@ -94,20 +127,17 @@ def _lists_in(held: Iterable[Any]) -> Iterator[Table | None]:
             yield row and row.table
 
 
-def _made(outer: Any, value: list) -> Table | None:
-    """A table without lists, in the trace in which the holder was made."""
-    needs = require_trace().program.guessed_bounds.setdefault(f"the lists put at {user_location()}", Needs())
-    kind = False if needs.is_refused else tables.kind_of([value], needs)
-    if kind is False:
-        return None
-    place = f"lists at {user_location()}"
-    capacity, rows = guessed(place, _LEAST_CAPACITY), guessed(f"the number of {place}", _LEAST_ROWS)
+def _made(outer: Trace, kind: ElementType | None, needs: Needs, place: str, length: int | None = None) -> Table:
+    """A table without lists, in this trace; ``length`` is that of all of them, where they keep it."""
+    capacity = guessed(place, _LEAST_CAPACITY) if length is None else length
+    rows = guessed(f"the number of {place}", _LEAST_ROWS)
     if capacity * rows > _MOST_ELEMENTS:
         raise NotImplementedError(
             f"{rows} lists of up to {capacity} elements, which the program puts into a list or a dict: they lie in a table "
             "with as much room for each of them as the longest one needs"
         )
-    table = Table(kind, capacity, None, place, needs)
+    table = Table(kind, capacity, length, place, needs)
+    table.rows = rows
     with tables.recording_in(outer):
         columns = () if kind is None else kind.columns
         table.columns = tuple(
@@ -119,7 +149,8 @@ def _made(outer: Any, value: list) -> Table | None:
                 for one in columns
             ]
         )
-        table.lengths = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (rows + 1,)), 0), True)
+        if length is None:
+            table.lengths = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (rows + 1,)), 0), True)
         table.count = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
     table.trace = outer
     return table
@@ -130,8 +161,7 @@ def _count(table: Table) -> TracedArray:
 
 
 def _set_count(table: Table, count: TracedArray) -> None:
-    rows = table.lengths.shape[0] - 1
-    require_capacity(count, rows, f"the number of {table.place}")
+    require_capacity(count, table.rows, f"the number of {table.place}")
     table.count.set_value(hlo.reshape(instruction_of(count), (1,)))
 
 

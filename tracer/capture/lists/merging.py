@@ -16,7 +16,7 @@ from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one
 from .elements import ElementType, joined_type, key_columns, not_one_type
-from .references import refuse, row_of
+from .references import put_into_one_table, refuse, row_of, try_rows
 from .runs import (
     Form,
     Run,
@@ -43,6 +43,7 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> ElementType | None:
     kinds = type_of_items(first), type_of_items(second)
     kind = joined_type(*kinds)
     if kind is None and kinds != (None, None):
+        try_rows([one.structure for one in kinds])
         raise not_one_type(*kinds)
     return kind
 
@@ -125,6 +126,7 @@ def like(holder: dict, items: Any) -> dict:
 def _require_values(first: Any, second: Any) -> None:
     """One name may not hold a list whose elements lie in a table, and another one whose elements do not."""
     rows = [row for row in map(row_of, (first, second)) if row is not None]
+    put_into_one_table([first, second])
     for row in rows:
         if not row.table.needs.is_refused:
             refuse(row.table)

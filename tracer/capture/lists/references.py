@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
+from ..choices import Choice
 
 if TYPE_CHECKING:
+    from ...recording.program import Program
     from .elements import ElementType
 
 
@@ -19,7 +21,8 @@ class Table:
 
     columns: one for each leaf of an element, of the shape [lists, capacity + 1, ...]. lengths: of each list, None where all of
     them keep the one ``length``. place: where the capacity was guessed, None where it cannot be exceeded. needs: what other
-    recordings have found out about the table. count: how many lists there are, s64[1], None where that is known.
+    recordings have found out about the table. count: how many lists there are, s64[1], None where that is known; there is room
+    for so many ``rows`` then.
     """
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
@@ -27,6 +30,7 @@ class Table:
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None
         self.count: TracedArray | None = None
+        self.rows = 0
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
 
@@ -133,6 +137,99 @@ def require_comparable(structure: Any, what: str) -> None:
     """Of lists that lie in a table it is known where they lie; what they hold is not compared within others."""
     if tables_in(structure):
         raise NotImplementedError(f"{what} of lists whose elements are lists at places that the program decides")
+
+
+_ROWS_MADE = "what makes lists that are rows"
+_ROWS_TRIED = "those of these that need not be"
+
+
+def rows_made(program: Program) -> dict[Any, Needs]:
+    """What makes lists that are rows from the beginning: instructions of users; of one table where they have the same needs."""
+    return program.guessed_bounds.get(_ROWS_MADE, {})
+
+
+def make_rows(program: Program) -> bool:
+    """Let all lists that have been found to have copies be rows; whether there are more of these than there were."""
+    known = program.guessed_bounds.setdefault(_ROWS_MADE, {})
+    new = program.makers_of_copies - known.keys()
+    known.update({maker: Needs() for maker in new})
+    return bool(new)
+
+
+def note_makers(values: Iterable[Any]) -> None:
+    """To be called with what becomes elements of a list: of the lists among these there will be copies."""
+    program = current_trace().program
+    program.makers_of_copies.update(
+        [program.list_makers[id(one)] for one in _lists_in(values) if id(one) in program.list_makers]
+    )
+
+
+def note_same_makers(value: Any, others: Iterable[Any]) -> None:
+    """To be called with what a loop or a branch has put together: its lists are those that one of the others has."""
+    if type(value) not in (list, tuple):
+        return
+    makers = current_trace().program.list_makers
+    for other in others:
+        if type(other) is not type(value):
+            continue
+        if type(value) is list and id(other) in makers:
+            makers[id(value)] = makers[id(other)]
+        if len(value) == len(other):
+            for part, another in zip(value, other):
+                note_same_makers(part, (another,))
+
+
+def try_rows(structures: Iterable[Any]) -> None:
+    """To be called with the structures of elements that are not of one kind. Raises RecordedAgain where there are lists in
+    them that can be rows; where the function cannot be recorded so `give_up_rows` puts that right."""
+    program = current_trace().program
+    if any(map(_holds_list, structures)):
+        known = set(rows_made(program))
+        if make_rows(program):
+            program.guessed_bounds.setdefault(_ROWS_TRIED, set()).update(rows_made(program).keys() - known)
+            raise RecordedAgain
+
+
+def give_up_rows(guessed_bounds: dict[str, Any]) -> bool:
+    """Let no lists be rows that need not be; whether any were."""
+    tried = guessed_bounds.pop(_ROWS_TRIED, ())
+    for maker in tried:
+        guessed_bounds[_ROWS_MADE][maker].is_refused = True
+    return bool(tried)
+
+
+def _holds_list(structure: Any) -> bool:
+    return structure is not pytree.LEAF and (structure[0] is list or any(map(_holds_list, structure[2])))
+
+
+def put_into_one_table(values: Iterable[Any], tables: Iterable[Table] = ()) -> None:
+    """To be called with lists, and tables of lists, that one place may hold. Raises RecordedAgain where they can be in one."""
+    program, found = current_trace().program, list(tables)
+    known, makers = rows_made(program), []
+    for value in _lists_in(values):
+        if (row := row_of(value)) is not None:
+            found.append(row.table)
+        else:
+            makers.append(program.list_makers.get(id(value)))
+    families = list({id(table.needs): table.needs for table in found}.values())
+    if not families or any(all(one is not other for other in known.values()) or one.is_refused for one in families):
+        return
+    if None in makers or any(maker in known for maker in makers) or len(families) + len(makers) < 2:
+        return
+    first = families[0]
+    known.update(dict.fromkeys([*makers, *[maker for maker, needs in known.items() if needs in families]], first))
+    first.kind = None
+    raise RecordedAgain
+
+
+def _lists_in(values: Iterable[Any]) -> Iterator[list]:
+    for value in values:
+        if type(value) is list:
+            yield value
+        elif type(value) is tuple:
+            yield from _lists_in(value)
+        elif type(value) is Choice:
+            yield from _lists_in(value.values)
 
 
 def refuse(table: Table) -> NoReturn:

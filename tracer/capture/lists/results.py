@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from .... import hlo
 from ...recording import pytree
-from ...recording.array import TracedArray
-from ...recording.errors import TracerError
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import LeftToPython, TracerError
 from ...recording.makers import register_maker
+from ...recording.operands import as_traced
+from ..choices import Choice, Maybe
 from ..entries import is_open_dict
 from ..forms import Parts
 from ..forms import parts_of as parts_of_object
@@ -20,11 +25,11 @@ from ..keys.views import entries_of
 from ..outside.containers import OutsideDict
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, is_open
-from .access import items_of
+from .access import items_of, rows_inside
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of
-from .references import tables_in
-from .runs import Run, is_open_list
+from .references import Table, are_positions, row_of, tables_in
+from .runs import Run, instructions, is_open_list, ordered
 from .tables import with_contents
 
 
@@ -66,6 +71,48 @@ def with_results(tree: Any) -> Any:
     leaves, structure = pytree.flatten(tree, _is_replaced)
     found = list(map(_as_result, leaves))
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
+
+
+def leave_shared_rows_to_python(values: Sequence[Any]) -> None:
+    """Let Python make the call where one list is at several of the places of these, as the program decides."""
+    rows: dict[Table, list[Any]] = defaultdict(list)
+    seen: dict[int, Any] = {}
+
+    def look(value: Any) -> None:
+        if type(value) is Run:
+            _note_positions(ordered(value), rows)
+        elif isinstance(value, (list, tuple, dict, Maybe, Choice)) and id(value) not in seen:
+            seen[id(value)] = value
+            if (row := row_of(value)) is not None:
+                rows[row.table].append(row.position)
+            elif isinstance(value, OutsideDict):
+                return
+            for part in pytree.taken_apart(value)[1] if pytree.taken_apart(value) is not None else ():
+                look(part)
+
+    for value in values:
+        look(value)
+    for positions in rows.values():
+        if len(positions) == 1 and not getattr(positions[0], "ndim", 0):
+            continue
+        if all(type(one) is int for one in positions) and len(set(positions)) == len(positions):
+            continue
+        in_order = np.sort(np.concatenate([np.atleast_1d(as_traced(one)) for one in positions]))
+        are_equal = np.any(np.logical_and(in_order[1:] == in_order[:-1], in_order[1:] >= 0))
+        message = "one list at several places of what is returned"
+        require_trace().add_error_flag(are_equal.instruction(require_trace()), LeftToPython, message)
+
+
+def _note_positions(run: Run, rows: dict[Table, list[Any]]) -> None:
+    """Take down which rows the elements of a run are, or have in them; -1 stands behind the last one."""
+    place, tables = 0, iter(tables_in(run.form.structure))
+    behind = hlo.not_(rows_inside(run))
+    for leaf, number, is_position in zip(run.form.leaves, run.type.numbers, are_positions(run.form.structure)):
+        if is_position:
+            column = instructions(run)[place]
+            positions = hlo.select(behind, hlo.full_like(column, -1), column)
+            rows[next(tables)].append(TracedArray.from_instruction(require_trace(), positions, is_scalar=False))
+        place += len(leaf.columns(number))
 
 
 def _as_result(leaf: Any) -> Any:

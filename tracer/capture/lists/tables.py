@@ -223,7 +223,7 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
                     continue
                 seen.add(plain)
                 kind = item.type if type(item) is Run else element_type(item)
-                if any(number is not None and number.shape.rank for number in kind.numbers):
+                if any(number is not None and number.shape.rank for number in kind.numbers) or not kind.is_of_fixed_constants:
                     return False
                 both = joined_type(found, kind)
                 if both is None:
@@ -311,7 +311,7 @@ def _require_type(table: Table, kind: ElementType) -> None:
     both = joined_type(table.kind, kind)
     if both == table.kind:
         return
-    if both is None:
+    if both is None or not both.is_of_fixed_constants:
         refuse(table)
     table.needs.kind = both
     raise RecordedAgain

@@ -11,6 +11,7 @@ from ...recording import pytree
 from ...recording.aliases import are_apart, bases_of, keep_apart, link
 from ...recording.current_trace import current_trace
 from ...recording.trace import Storage, Trace
+from ..choices import Choice, Maybe
 from ..copies import note_copies
 from ..forms import is_around, may_be_shared
 from ..lists.elements import ElementType
@@ -172,6 +173,8 @@ class LoopAliases:
 
 def _is_or_holds(value: Any, containers: dict[int, Any]) -> bool:
     """Whether a value is, or is a container that holds, one of these, which are given by their ids."""
+    if type(value) in (Maybe, Choice):
+        return any(_is_or_holds(part, containers) for part in (value.values if type(value) is Choice else (value.value,)))
     if not isinstance(value, (list, tuple, dict)):
         return False
     parts = value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value

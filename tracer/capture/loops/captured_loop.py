@@ -39,7 +39,7 @@ from ..forms import (
     zero_like,
 )
 from ..lists.merging import carried_as, state_of
-from ..lists.references import Unread
+from ..lists.references import Unread, note_same_makers
 from ..lists.runs import is_open_list, place_of, require_read
 from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
@@ -266,6 +266,7 @@ class CapturedLoop:
         """What a slot holds, of its numbers."""
         row = [next(values) for _ in kinds(slot.form)]
         held = filled(slot.form, iter(row))
+        note_same_makers(held, (slot.initial,))
         if slot.place.key in self.shared:
             note_copies(current_trace(), held)
         self.aliases.enter(slot.place.key, row, held, bases)

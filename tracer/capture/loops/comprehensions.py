@@ -17,6 +17,7 @@ from ..choices import Maybe
 from ..distribution import condition
 from ..forms import may_be_shared
 from ..lists.access import unpacked
+from ..lists.growing import note_list
 from ..lists.runs import is_open_list
 from ..outcomes import BREAK
 from ..places import NO_NAMES
@@ -211,7 +212,7 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
         return whole(iterable)
     loop = Loop(begun(iterable), *parts)
     found = places.collected(loop.run) if loop.is_captured() else whole(loop.iterable)
-    places.note_made(found)
+    note_list(found)
     return found
 
 
