@@ -276,3 +276,20 @@ def test_refusals(make, program):
             jitted(ours, 1.0)
         assert str(caught.value) == str(expected.value)
         assert state(ours) == state(theirs)
+
+
+def test_drawn_masks_and_sizes():
+    """What a generator from outside gives is not known once the generator is."""
+
+    def programs(rng, x):
+        kept = x[rng.random(len(x)) < 0.5]
+        flips = np.zeros(len(x), bool)
+        flips[rng.integers(len(x))] ^= True
+        return kept, x[flips], np.zeros(rng.integers(1, 5)), np.flatnonzero(rng.random(4) < 0.5)
+
+    x, decorated = np.arange(12.0), jit(programs)
+    ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(4):
+        for one, other in zip(decorated(ours, x), programs(theirs, x)):
+            np.testing.assert_array_equal(one, other)
+    assert jit(lambda x: x[np.random.rand(12) < 2])(x).shape == (12,)

@@ -6,6 +6,7 @@ common form, in which both can be written down: as their numbers, one after the 
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ def is_number(leaf: Any) -> bool:
     """Whether a leaf can be carried as a traced array."""
     if isinstance(leaf, np.ndarray) or isinstance(leaf, np.generic):
         return leaf.dtype.kind in "biufc"
-    return isinstance(leaf, NUMBERS) and not _is_huge(leaf)
+    return isinstance(leaf, NUMBERS) and not isinstance(leaf, enum.Enum) and not _is_huge(leaf)
 
 
 def may_be_shared(value: Any) -> bool:
@@ -82,7 +83,7 @@ def kind_of(leaf: Any) -> ValueType | None:
         return type_of(leaf)
     if isinstance(leaf, bool):
         return ValueType(hlo.Shape(hlo.PRED), True, True)
-    if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, np.generic) and not _is_huge(leaf):
+    if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, np.generic) and is_number(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(np.result_type(leaf))), True, True)
     if is_number(leaf):
         return ValueType(hlo.Shape(hlo.element_type_of(leaf.dtype), leaf.shape), False, isinstance(leaf, np.generic))

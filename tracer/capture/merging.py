@@ -112,7 +112,7 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
     found = next((value for value in values if value is not NOWHERE), NOWHERE)
     for place, value in enumerate(values[1:], 1):
         if value is not NOWHERE and not same(value, found):
-            is_weak = all(getattr(one, "weak_type", type(one) in (bool, int, float, complex)) for one in (value, found))
+            is_weak = all(getattr(one, "weak_type", not hasattr(one, "dtype")) for one in (value, found))
             others = [one.root_storage for one in (value, found) if may_be_shared(one)]
             found = np.where(number == place, value, found)[()]
             found.weak_type = is_weak

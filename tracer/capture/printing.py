@@ -15,7 +15,7 @@ import numpy as np
 from ..calls.again import once
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
-from .calls.dispatch import SAYING, TEXT_METHODS, implements
+from .calls.dispatch import SAYING, TEXT_METHODS, call, implements
 from .text_streams import TextStream, print_to
 from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
 
@@ -93,4 +93,4 @@ for _name in ("format", "join"):
 
 
 def _listed(value: Any) -> Any:
-    return list(value) if hasattr(value, "__next__") else value
+    return call(list, value) if hasattr(value, "__next__") else value

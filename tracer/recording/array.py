@@ -21,6 +21,7 @@ from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, call_ufunc_method, not_implemented
 from .known_values import known_value
 from .operators import Operators
+from .promotion import plain
 from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
 
@@ -407,6 +408,7 @@ class TracedArray(ArrayMethods, Operators):
 
     def _operate(self, ufunc: np.ufunc, operands: Sequence) -> Any:
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
+        operands = tuple(map(plain, operands))
         if all([_is_weak(operand) for operand in operands]):
             return PYTHON_OPERATORS[ufunc](ufunc, *operands)
         if self.element_type.bits >= 64 and _is_complex_beside_float(*operands):

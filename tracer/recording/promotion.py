@@ -45,6 +45,13 @@ def scalar_class(value: Any) -> DtypeClass | None:
     return None
 
 
+def plain(operand: Any) -> Any:
+    """A number of a subclass of one of Python's, as a member of an IntEnum, as Python's own."""
+    if isinstance(operand, np.generic) or type(operand) in (bool, int, float, complex):
+        return operand
+    return next((base(operand) for base in (int, float, complex) if isinstance(operand, base)), operand)
+
+
 def native(dtype: Any) -> np.dtype:
     """The dtype in this machine's byte order. Raises TypeError where XLA has no such type, and for arrays."""
     if isinstance(dtype, np.ndarray) or getattr(dtype, "element_type", None) is not None:

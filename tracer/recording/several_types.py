@@ -84,7 +84,7 @@ def _or_one(choice: Any, value: Any) -> Any:
 def _fits(operate: Callable, operands: Sequence[Any]) -> bool:
     """Whether Python's integers among the operands fit into NumPy's, and the result of some of Python's own into 64 bits."""
     trace = current_trace()
-    own = [one for one in operands if getattr(one, "weak_type", type(one) in (bool, int, float, complex))]
+    own = [one for one in operands if getattr(one, "weak_type", not hasattr(one, "dtype"))]
     intervals = [interval_of(trace, one) for one in own if isinstance(one, int) or _is_integer(one)]
     if len(intervals) == len(operands):
         return within(_corners(operate, intervals), INT64)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ...hlo.operation import EFFECTFUL
 from ...hlo.source_lines import user_location
 from ...hlo.tracebacks import places_of_users
 from . import error_codes
@@ -275,7 +276,7 @@ class Trace:
     def sources(self, instruction: hlo.Instruction) -> frozenset[hlo.Instruction] | None:
         """The parameters of the outermost computation that an instruction of this trace is computed from.
 
-        None where it depends on something else that is not known before the call: the state of a loop.
+        None where it depends on something else that is not known before the call: the state of a loop, random numbers.
         """
         found = self.program.found_sources
         pending: list[tuple[Trace, hlo.Instruction]] = [(self, instruction)]
@@ -291,7 +292,7 @@ class Trace:
                 continue
             if trace.parent is None and current.opcode == "parameter":
                 found[current] = frozenset([current])
-            elif trace.parent is not None and current is trace._packed:
+            elif trace.parent is not None and current is trace._packed or _brings_in(current):
                 found[current] = None
             else:
                 found[current] = _union([found[one] for _, one in needed])
@@ -389,3 +390,12 @@ def _union(sets: Sequence[frozenset | None]) -> frozenset | None:
         if not one <= whole:
             whole = one if whole <= one else whole | one
     return whole
+
+
+def _brings_in(instruction: hlo.Instruction) -> bool:
+    """Whether a value holds what the program meets while it runs: random numbers, what the host returns."""
+    if not has_effects(instruction):
+        return False
+    if EFFECTFUL in instruction.operation.traits:
+        return bool(hlo.leaves(instruction.shape))
+    return any(_brings_in(one) for called in instruction.called_computations for one in called.instructions)

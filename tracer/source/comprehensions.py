@@ -74,8 +74,14 @@ def _loop(generators: list[ast.comprehension], tests: list[ast.expr | None], ele
 
 
 def _names(target: ast.expr) -> list[str]:
+    """The names that an element is unpacked to; of equal ones the last one has its part, and the others are named otherwise."""
+    found = _all_names(target)
+    return [f"{_ITERABLE}_{place}" if name in found[place + 1 :] else name for place, name in enumerate(found)]
+
+
+def _all_names(target: ast.expr) -> list[str]:
     if isinstance(target, ast.Tuple):
-        return [name for part in target.elts for name in _names(part)]
+        return [name for part in target.elts for name in _all_names(part)]
     return [target.id] if isinstance(target, ast.Name) else []
 
 

@@ -242,3 +242,41 @@ def test_exceptions_as_values(function):
     jitted = jit(function)
     for x in (2.0, 0.5, -1.0, -3.0, 9.0, 2.0):
         assert outcome(jitted, x) == outcome(function, x)
+
+
+class OfValueError(ValueError):
+    def __init__(self, radius):
+        super().__init__(f"the radius is {radius:.3f}")
+        self.radius = radius
+
+
+class OfKeyError(KeyError):
+    def __init__(self, key, place="here"):
+        self.key = key
+        super().__init__(f"{place}: {key:.2f}", key)
+
+
+@pytest.mark.parametrize("kind", [OfValueError, OfKeyError])
+def test_exceptions_make_their_messages_themselves(kind):
+    def checked(x):
+        for value in x:
+            if value > 2:
+                raise kind(value)
+        return x.sum()
+
+    def attributes(x):
+        try:
+            return checked(x)
+        except kind as error:
+            return vars(error), str(error)
+
+    for function in (checked, attributes):
+        decorated = jit(function)
+        for x in (np.array([1.0, 2.0]), np.array([3.0, 2.5]), np.array([0.0, 7.25])):
+            found = []
+            for one in (function, decorated):
+                try:
+                    found.append(repr(one(x)))
+                except kind as error:
+                    found.append((str(error), vars(error)))
+            assert found[0] == found[1]

@@ -284,3 +284,22 @@ def test_match(function):
     jitted = jit(function)
     for values in ([3, 1, 3, 2, 7, 9], [0, 0, 1, 1, 1, 1], [4, 7, 1, 2, 3, 50], [0, 5, 0, 0, 0, 200]):
         check(jitted, np.array(values))
+
+
+def one_name_twice(x):
+    rows = [(place, 2 * place, value) for place, value in enumerate(x) if value > 1]
+    found = [second for _, second, _ in rows], {second: 1 for _, second, _ in rows}, [(_, second) for _, second, _ in rows]
+    return found, sum(second for _, second, _ in rows), "".join("abcdefgh"[second] for _, second, _ in rows)
+
+
+def joined_generators(x):
+    print("".join("abcdefgh"[int(value)] for value in x if value > 1))
+    return ", ".join(f"{value:.2f}" for value in x if value > 1)
+
+
+@pytest.mark.parametrize("function", [one_name_twice, joined_generators])
+def test_comprehensions_and_generators_over_lists_of_unknown_length(function, capsys):
+    decorated = jit(function)
+    for x in (np.array([0.0, 1.0, 2.0, 3.0]), np.array([3.0, 2.5, -1.0, 0.0]), np.zeros(4)):
+        expected = repr(function(x)), capsys.readouterr().out
+        assert (repr(decorated(x)), capsys.readouterr().out) == expected

@@ -95,11 +95,20 @@ class ElementType:
             " or ".join([*map(str, leaf.types or ([number] if leaf.is_number else [])), *map(repr, leaf.constants)])
             for leaf, number in zip(self.leaves, self.numbers)
         ]
-        return str(pytree.unflatten(self.structure, [_Words(part) for part in parts]))
+        return _in_words(self.structure, iter(parts))
 
 
-class _Words(str):
-    __repr__ = str.__str__
+def _in_words(structure: Any, leaves: Iterator[str]) -> str:
+    if structure is pytree.LEAF:
+        return next(leaves)
+    kind, auxiliary, children = structure
+    parts = ", ".join([_in_words(child, leaves) for child in children])
+    if kind is tuple:
+        return f"({parts}{',' * (len(children) == 1)})"
+    if kind is list:
+        return f"[{parts}]"
+    name = "None" if kind is type(None) else (auxiliary[0] if kind is Parts else kind).__name__
+    return f"{name} of {parts}" if parts else name
 
     def __format__(self, specification: str) -> str:
         return str(self)
