@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import decimal
 import functools
 import itertools
@@ -39,7 +38,7 @@ from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .cached_functions import recorded_call
-from .harmless import leaves_no_traces
+from .harmless import leaves_no_traces, only_keeps
 from .numpy_calls import call_numpy, of_numpy
 from .repeated_calls import repeated
 
@@ -189,7 +188,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
-        if meaning is None and not _is_written_anew(function) and not _only_keeps(function, args):
+        if meaning is None and not _is_written_anew(function) and not only_keeps(function, args):
             return NEEDS_ARRAYS[""](function)
     if meaning is not None:
         if function not in TAKE_MAYBES:
@@ -317,13 +316,6 @@ def _is_written_anew(function: Any) -> bool:
     elif not isinstance(function, types.BuiltinFunctionType):
         function = _call_method(type(function))
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
-
-
-def _only_keeps(function: Any, args: tuple) -> bool:
-    """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name."""
-    if isinstance(function, type) and issubclass(function, tuple):
-        return hasattr(function, "_fields")
-    return not args and function in (types.SimpleNamespace, collections.OrderedDict)
 
 
 def _is_open_call(method: Any, holder: list, args: tuple) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import types
 from typing import Any
 
@@ -43,3 +44,10 @@ def leaves_no_traces(function: Any) -> bool:
 
 def _is_harmless_module(name: str) -> bool:
     return name.partition(".")[0] in _HARMLESS_MODULES and not name.startswith("numpy.random")
+
+
+def only_keeps(function: Any, args: tuple) -> bool:
+    """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name."""
+    if isinstance(function, type) and issubclass(function, tuple):
+        return hasattr(function, "_fields")
+    return not args and function in (types.SimpleNamespace, collections.OrderedDict)
