@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
+from ..outside.ownership import is_of_the_user
+
+# How a special method is called of an object whose class nothing stands for; `outside.objects` says it.
+CALLED: list[Callable[..., Any]] = []
+
 
 def special_method(value: Any, *names: str) -> Callable[..., Any] | None:
-    """The first of these methods that the user's class has of an object that is followed; None for anything else."""
-    methods = vars(type(value)).get("followed_methods")
-    if methods is None:
-        return None
-    return next((functools.partial(methods[name], value) for name in names if name in methods), None)
+    """The first of these methods that the user's class has of an object; None for anything else."""
+    kind = type(value)
+    methods = vars(kind).get("followed_methods")
+    if methods is not None:
+        return next((functools.partial(methods[name], value) for name in names if name in methods), None)
+    for name in names:
+        method = getattr(kind, name, None)
+        if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
+            return functools.partial(CALLED[0], kind, name, value)
+    return None

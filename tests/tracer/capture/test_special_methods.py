@@ -2,9 +2,10 @@
 
 import contextlib
 import copy
+import functools
 import io
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import phlox
@@ -404,3 +405,77 @@ def test_special_methods_of_one_of_two_classes():
         return v.x, len(v), Vector.__add__(v, 1.0).x, sum([Vector(x), Doubled(x)], Vector(x)).x
 
     assert_same(f, [(np.arange(3.0), 20), (np.arange(3.0) + 4, 30)])
+
+
+T = TypeVar("T")
+
+
+class Stack(Generic[T]):
+    def __init__(self):
+        self.held = []
+
+    def push(self, value: T) -> None:
+        self.held.append(value)
+
+    def __bool__(self):
+        return bool(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+
+class Plain:
+    def __len__(self):
+        return len(self.held)
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+
+@functools.total_ordering
+class Version:
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __eq__(self, other):
+        return self.parts == other.parts
+
+    def __lt__(self, other):
+        return self.parts < other.parts
+
+    def __repr__(self):
+        return "v" + ".".join(map(str, self.parts))
+
+
+def test_classes_with_parameters():
+    def f(x):
+        stack = Stack[int]()
+        for v in x:
+            if stack and stack.held[-1] > v:
+                stack.held.pop()
+            stack.push(int(v))
+        return len(stack), stack.held
+
+    assert_same(f, [(np.array([3, 1, 4, 1, 5, 9, 2, 6]),), (np.array([8, 7, 6, 5, 4, 9, 3, 1]),)])
+
+
+def test_classes_without_init():
+    def f(x):
+        one, other = Plain(), copy.copy(Plain())
+        one.value, other.value, one.held = x[0], x[1], []
+        for v in x:
+            if v > 2:
+                one.held.append(v)
+        return len(one), one == other, one != other, (1.0 if one else 2.0)
+
+    assert_same(f, [(np.array([3.0, 1.0, 4.0]),), (np.array([1.0, 1.0, 0.0]),)])
+
+
+def test_total_ordering_and_extremes():
+    def f(a, b):
+        versions = [Version(int(i), int(j)) for i, j in zip(a, b)]
+        first, second, *_ = versions
+        comparisons = first < second, first <= second, first > second, first >= second, first != second
+        return repr(max(versions)), repr(min(versions)), comparisons, first == Version(3, 1)
+
+    assert_same(f, [(np.array([3, 1, 2]), np.array([1, 5, 3])), (np.array([3, 3, 2]), np.array([1, 5, 3]))])

@@ -220,7 +220,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
         items = _elements(args, any_order=key is None)
         if is_open_list(items):
             return extreme(builtin.__name__, items, key, default)
-        if not has_traced(items) and key is None or not items:
+        if not has_traced(items) and key is None and not _have_an_order(items) or not items:
             return builtin(items, **default)
         rows = whole_array(items) if key is None else None
         if rows is not None and rows.ndim == 1 and items[0].exact is None:
@@ -254,6 +254,11 @@ def _of_array(array: TracedArray, reduction: Callable) -> Any:
     least = -np.inf if reduction is np.max else np.inf
     position = (np.argmax if reduction is np.max else np.argmin)(np.where(np.isnan(array), least, array))
     return np.where(np.isnan(array[0]), array[0], array[position])[()]
+
+
+def _have_an_order(items: Any) -> bool:
+    """Whether these are objects whose classes say how they are compared."""
+    return isinstance(items, (list, tuple)) and any(special_method(item, "__lt__", "__gt__") for item in items)
 
 
 def _chosen(test: Any, first: Any, second: Any) -> Any:

@@ -9,7 +9,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -71,6 +71,7 @@ _ASK_ELEMENTS = {
 # What is written otherwise as a rule, by the names of the special methods of containers; they take the container.
 SPECIAL_METHODS: dict[str, Callable] = {}
 
+_GENERIC = (types.GenericAlias, type(Generic[TypeVar("T")]))  # list[int], and the user's Stack[int]
 _WITH_CACHE = type(functools.lru_cache(len))
 _OF_EXACT_TYPES = (type, isinstance)  # whose results depend on the type that a number has
 _OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
@@ -214,6 +215,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return look(function, *args, **kwargs) if found is None else found[0]
     if isinstance(function, type):
         return _made(function, args, kwargs)
+    if kind in _GENERIC and isinstance(function.__origin__, type):
+        return call(function.__origin__, *args, **kwargs)
     method = _call_method(kind)
     if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
         return captured(method)(function, *args, **kwargs)
@@ -473,11 +476,12 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     surroundings = current_surroundings()
     initialize = kind.__init__
     is_error = issubclass(kind, BaseException) and type(kind.__new__) is types.BuiltinFunctionType
-    plain = (
-        type(kind).__call__ is type.__call__
-        and (is_error or kind.__new__ is object.__new__)
-        and type(initialize) is types.FunctionType
-    )
+    is_plain = type(kind).__call__ is type.__call__ and (is_error or kind.__new__ is object.__new__)
+    if is_plain and initialize is object.__init__ and not args and not kwargs and surroundings is not None:
+        made = object.__new__(surroundings.class_to_make(kind))
+        places.note_made(made)
+        return made
+    plain = is_plain and type(initialize) is types.FunctionType
     if not plain or not is_of_the_user(initialize.__code__.co_filename):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)

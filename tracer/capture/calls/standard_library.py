@@ -23,7 +23,7 @@ from .. import places
 from ..copies import require_own
 from ..entries import has_open_keys
 from ..keys.views import DictView
-from ..library import bisection, heaps, iterators
+from ..library import bisection, heaps, iterators, orderings
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
@@ -239,3 +239,15 @@ def groupby(iterable: Any, key: Callable | None = None) -> Any:
     if _is_followed(key) or _is_traced(iterable):
         return call(iterators.groupby, _sequence(iterable), key)
     return itertools.groupby(iterable, key)
+
+
+# --- classes ---
+
+
+def _compared(followed: Callable) -> Callable[..., Any]:
+    return lambda one, other: call(followed, one, other)
+
+
+for _name, _followed in vars(orderings).items():
+    if (_original := getattr(functools, f"_{_name}", None)) is not None:  # by which `functools.total_ordering` compares
+        implements(_original)(_compared(_followed))

@@ -25,7 +25,9 @@ from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.trace import Trace
 from ..attributes import getattr_
-from ..calls.dispatch import call, implements
+from ..calls.dispatch import MEANINGS, call, implements
+from ..distribution import truth_of
+from ..special_methods import CALLED
 from .surroundings import Surroundings, current_surroundings
 
 _classes: weakref.WeakKeyDictionary[type, type | None] = weakref.WeakKeyDictionary()
@@ -101,10 +103,12 @@ def _special_names(kind: type) -> set[str]:
         for name, method in base.__dict__.items():
             if name.startswith("__") and name.endswith("__") and name not in _OTHERS:
                 found.setdefault(name, method)
-    return {
-        name for name, method in found.items()
-        if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename) and not is_generated(method)
-    }  # fmt: skip
+    return {name for name, method in found.items() if type(method) is types.FunctionType and _is_the_users(method)}
+
+
+def _is_the_users(method: types.FunctionType) -> bool:
+    """Whether the user has written a method, or has it from `functools.total_ordering`."""
+    return is_of_the_user(method.__code__.co_filename) and not is_generated(method) or method in MEANINGS
 
 
 def is_generated(method: Any) -> bool:
@@ -122,6 +126,8 @@ def _following(kind: type, names: set[str], is_made: bool = False) -> type | Non
     if type(kind) not in (type, abc.ABCMeta) or any("__init_subclass__" in base.__dict__ for base in kind.__mro__[:-1]):
         return None
     methods: dict[str, Any] = {name: _method(kind, name) for name in names}
+    if "__eq__" in names and kind.__ne__ is object.__ne__:
+        methods["__ne__"] = _differs
     methods["followed_methods"] = {name: functools.partial(_called, kind, name) for name in names}
     methods |= {"__hash__": kind.__hash__, "__qualname__": kind.__qualname__, "__module__": kind.__module__}
     methods |= {"followed_class": kind, "__slots__": ()}
@@ -166,6 +172,16 @@ def _method(kind: type, name: str) -> Callable[..., Any]:
     return method
 
 
+def _differs(self: Any, other: Any) -> Any:
+    """``self != other`` where the class says what is equal alone."""
+    found = type(self).followed_methods["__eq__"](self, other)
+    if found is NotImplemented or not isinstance(found := truth_of(found), TracedArray):
+        return found if found is NotImplemented else not found
+    differs = np.logical_not(found)
+    differs.weak_type = True
+    return differs
+
+
 def _getattribute(self: Any, name: str) -> Any:
     surroundings = current_surroundings()
     if name.startswith("__") or surroundings is None or surroundings.is_finished:
@@ -200,4 +216,5 @@ def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _function in (copy.copy, copy.deepcopy):
     implements(_function)(_copied(_function))
+CALLED.append(_called)
 Surroundings.follow, Surroundings.class_to_make = staticmethod(followed), staticmethod(class_to_make)
