@@ -7,5 +7,4 @@ NOT_YET = {
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
-    "sky.blackbody_colours": "error: TypeError: an array or a number is required, str given: 'G'",
 }

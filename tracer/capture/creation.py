@@ -18,6 +18,7 @@ from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare, require
 from .calls.dispatch import call, implements
 from .calls.numpy_calls import traced_constant
+from .coded_arrays import CodedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
 
 _CREATIONS = (
@@ -30,7 +31,9 @@ def _creation(function: Callable) -> Callable:
     made = FUNCTIONS[function]
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
-        if function is np.linspace and kwargs.get("retstep") or not _is_of_numbers(args, kwargs):
+        if not _is_of_numbers(args, kwargs):
+            return traced_constant(function(*args, **kwargs))
+        if function is np.linspace and kwargs.get("retstep"):
             return function(*args, **kwargs)
         if dynamic_arrays((*args, *kwargs.values())):
             return function(*args, **kwargs)
@@ -68,6 +71,12 @@ def _conversion(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        if isinstance(value, CodedArray):
+            if len(args) != 1 or kwargs:
+                raise NotImplementedError(
+                    f"np.{function.__name__} of texts that depend on traced values, with further arguments"
+                )
+            return value.copy() if function in (np.array, np.copy) else value
         if isinstance(value, Flat):
             value = value.elements().copy()
             args = (value, *args[1:])

@@ -19,6 +19,7 @@ from .branches import choose as choose_traced
 from .branches import decide, truth
 from .calls.dispatch import SPECIAL_METHODS, call
 from .choices import Choice, Maybe
+from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
 from .entries import has_open_keys, is_open_dict
@@ -191,6 +192,8 @@ def contains(item: Any, container: Any) -> Any:
         return contains_key(container, item)
     if type(container) is DictView:
         return holds_in_view(container, item)
+    if isinstance(container, CodedArray):
+        return _as_bool(np.any(container == item))
     if isinstance(container, Deferred):
         return asked(operator.contains, False, container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):

@@ -16,6 +16,7 @@ from .branches import MOST_ALTERNATIVES
 from .calls.dispatch import call
 from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
+from .coded_arrays import CodedArray, change_known, coded
 from .copies import note_copy_of, require_own
 from .distribution import each, each_within, holds_choice
 from .entries import is_open_dict
@@ -62,14 +63,14 @@ def getitem(holder: Any, index: Any) -> Any:
         return each(lambda one: each_within(lambda other: getitem(one, other), index), holder)
     if type(holder) is list and isinstance(index, slice):
         return _item_of_list(holder, index)
-    if isinstance(holder, (TracedArray, np.ndarray)):
+    if isinstance(holder, (TracedArray, np.ndarray, CodedArray)):
         index = _without_lists(index)
     if isinstance(holder, dict):
         return dicts.item(holder, index) if dicts.is_concerned(holder, index) else holder[concrete(index)]
-    if isinstance(holder, TracedArray) or not _needs_values(index):
+    if isinstance(holder, (TracedArray, CodedArray)) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
-        return as_traced(holder)[index]
+        return (coded if holder.dtype.kind in "USmM" else as_traced)(holder)[index]
     if isinstance(holder, str) and isinstance(index, slice):
         return Deferred(_part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
@@ -197,12 +198,14 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     if type(holder) is Maybe:
         holder = holder.required(TypeError, "'NoneType' object does not support item assignment")
     index = _with_arrays(without_maybes(index))
-    if isinstance(holder, (TracedArray, np.ndarray)):
+    if isinstance(holder, (TracedArray, np.ndarray, CodedArray)):
         index = _without_lists(index)
     if holds_choice(index):
         each_within(lambda one: setitem(value, holder, one), index)
         return
     value = value if isinstance(holder, (list, dict)) else without_maybes(value)
+    if type(holder) is np.ndarray and holder.dtype.kind == "U" and _is_open_change(holder, index, value):
+        change_known(value)
     require_own(holder) if isinstance(holder, dict) else note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)
@@ -212,6 +215,14 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         list_access.set_(holder, index, value)
     else:
         holder[index] = value
+
+
+def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
+    """Whether the program decides what is changed in an array that the function has made, or whether it is."""
+    surroundings = current_surroundings()
+    if surroundings is None or surroundings.path_of(holder) is not None:
+        return False
+    return places.is_journaling() or _needs_values(index) or has_traced((value,))
 
 
 def delitem(holder: Any, index: Any) -> None:

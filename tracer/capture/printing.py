@@ -16,6 +16,7 @@ from ..calls.again import once
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from .calls.dispatch import SAYING, TEXT_METHODS, call, implements
+from .choices import Choice
 from .text_streams import TextStream, print_to
 from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
 
@@ -61,6 +62,8 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
     def implementation(*args: Any, **kwargs: Any) -> Any:
         if args and conversion is not None and (found := told(args[0], conversion, *args[1:])) is not args[0]:
             return found
+        if builtin is builtins.str and len(args) == 1 and type(args[0]) is Choice and not any(map(is_open, args[0].values)):
+            return Choice(args[0].number, list(map(str, args[0].values)))
         if args and any(map(is_open, args)):
             return Deferred(when_run, kwargs, *args)
         return builtin(*map(concrete, args), **kwargs)

@@ -18,6 +18,7 @@ from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
 from .. import places
 from ..choices import Maybe
+from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
 from ..distribution import truth_of
 from ..entries import has_open_keys, is_open_set
@@ -55,6 +56,8 @@ def len_(value: Any) -> Any:
         return (value if type(value) is DictView else DictView(value, KEYS)).length
     if (method := special_method(value, "__len__")) is not None:
         return method()
+    if isinstance(value, CodedArray):
+        value = value.codes
     if isinstance(value, Rows):
         return value.length
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)

@@ -267,7 +267,7 @@ def _as_arrays(value: Any) -> Any:
 # Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
 _OF_ARRAYS = frozenset({np.ufunc, _FUNCTION_OF_ARRAYS})
 _ORDINARY = _OF_ARRAYS | {types.BuiltinFunctionType, types.MethodType, type}
-_PLAIN = frozenset({TracedArray, int, float, complex, bool, str, type(None), np.float64, np.int64})
+_PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float64, np.int64})
 
 
 # What these give is noted; `type` is asked for a class.

@@ -13,6 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic_arrays
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
 from ...recording.operands import has_traced, prepare
+from ..coded_arrays import are_chosen, call_with_codes, changeable
 from ..loops.stacked_rows import whole_array
 
 # Larger arrays that NumPy makes of what is known stay NumPy's.
@@ -34,6 +35,8 @@ def call_numpy(function: Callable, args: tuple, kwargs: dict) -> Any:
     What it makes of known values is a traced array, which can be written to.
     """
     given = (*args, *kwargs.values())
+    if are_chosen(function, args, kwargs):
+        return call_with_codes(function, args, kwargs)
     if any(type(one) in (list, tuple) and has_traced(one) for one in given):
         return _of_lists(function, args, kwargs)
     found = function(*args, **kwargs)
@@ -81,6 +84,8 @@ def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
     """
     if type(found) in (list, tuple):
         return type(found)([traced_constant(one, others) for one in found])
+    if type(found) is np.ndarray and found.dtype.kind == "U":
+        return changeable(found)
     if type(found) is not np.ndarray or found.dtype.kind not in "biufc" or found.nbytes > _MOST_BYTES:
         return found
     if any(np.may_share_memory(found, other) for other in others):

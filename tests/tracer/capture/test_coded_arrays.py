@@ -1,0 +1,130 @@
+"""Arrays of texts and dates whose elements the program chooses: labels, names in an order, and what is done with them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from phlox import jit
+
+NAMES = np.array(["anna", "bert", "carl", "dora", "emil"])
+DAYS = np.arange("2024-01-29", "2024-02-03", dtype="M8[D]")
+
+
+def chosen(x):
+    nested = np.where(x > 0.5, "high", np.where(x < -0.5, "low", "mid"))
+    return np.where(x > 0, "up", "down"), nested, np.where(x > 0, NAMES, ""), np.where(x > 0, b"a", b"bc") == b"a"
+
+
+def selected(x):
+    two = np.select([x > 1, x > 0], ["A", "B"], "C"), np.select([x > 1, x > 0], ["A", "B"], default="Q")
+    return *two, np.choose((x > 0).astype(int), ["no", "yes"])
+
+
+def in_order(x):
+    order = np.argsort(x)
+    for place, k in enumerate(order[::-1]):
+        print(f"{place + 1}. {NAMES[k]:<6s} {x[k]:.1f}")
+    return NAMES[order], NAMES[np.argmax(x)], order[0], "bert" in NAMES[order[:3]]
+
+
+def under_a_mask(x):
+    found = NAMES[x > 0]
+    return found, len(found), found.shape, found[::-1], list(found), [name.title() for name in found]
+
+
+def counted(x):
+    labels = np.where(x > 0, "up", "down")
+    counts = {}
+    for label in labels:
+        counts[str(label)] = counts.get(str(label), 0) + 1
+    return counts, Counter(labels.tolist()), np.unique(labels), np.unique(labels, return_counts=True), (labels == "up").sum()
+
+
+def grouped(x):
+    labels, total = np.where(x > 0, "up", "down"), 0.0
+    for label, v in zip(labels, x):
+        if label == "up":
+            total += v
+        else:
+            total -= 2 * v
+    return total, {key: x[labels == key].sum() for key in ("up", "down")}, (labels != NAMES).sum()
+
+
+def as_text(x):
+    labels = np.where(x > 0, "up", "down")
+    print(labels, repr(labels), labels.shape, labels.dtype, labels.ndim, labels.size)
+    return [str(one) for one in labels], ",".join(labels), labels[0], f"{labels[0]:>6s}|", labels.astype("U1"), labels[0] + "!"
+
+
+def moved(x):
+    labels = np.where(x > 0, "up", "down")
+    joined = np.concatenate([labels, ["mid"]]), np.stack([labels, labels]), labels.reshape(-1, 1), labels[::2]
+    return *joined, np.sort(labels), np.argsort(labels, kind="stable"), np.isin(labels, ["up", "q"])
+
+
+def spelled(x):
+    labels = np.where(x > 0, "up", "down")
+    return np.char.upper(labels), np.char.add(labels, "!"), np.strings.str_len(labels), labels < "e"
+
+
+def days(x):
+    found = DAYS[x > 0]
+    return found, DAYS[np.argmax(x)], found + np.timedelta64(1, "D"), np.unique(found.astype("M8[M]")), DAYS[np.argsort(x)]
+
+
+def codes(x):
+    places = (x > 0).astype(int) + (x > 1)
+    return np.array(["lo", "mid", "hi"])[places], np.array(["hi" if v > 0 else "lo" for v in x])
+
+
+def filled_in_a_loop(x):
+    labels = np.empty(len(x), dtype="U6")
+    labels[:] = "?"
+    for i in range(len(x)):
+        if x[i] > 1:
+            labels[i] = "large"
+        elif x[i] > 0:
+            labels[i] = "small"
+    return labels, (labels == "?").sum()
+
+
+def put_under_a_mask(x):
+    labels = np.full(len(x), "abc")
+    labels[x > 0] = "too long"
+    labels[0] = "q"
+    view = labels[1:3]
+    view[x[1:3] < 0] = "w"
+    chosen_before = np.where(x > 0, "up", "down")
+    chosen_before[np.abs(x) < 0.25] = "flat"
+    return labels, view, chosen_before
+
+
+def in_a_branch(x):
+    labels, best = np.where(x > 0, "up", "down"), ""
+    for k in range(30):
+        if x[0] + k > 3:
+            labels = np.where(x > 1, "up", "down")
+    for label, v in zip(labels, x):
+        if v > 1:
+            best = label
+    return labels, best, labels[x.argmin()], labels[-1]
+
+
+FUNCTIONS = [
+    chosen, selected, in_order, under_a_mask, counted, grouped, as_text, moved, spelled, days, codes, filled_in_a_loop,
+    put_under_a_mask, in_a_branch,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_texts_and_dates(function, capsys):
+    jitted = jit(function)
+    for x in ([1.0, -0.3, 0.2, 2.0, -1.0], [-1.0, 0.3, -0.2, 2.5, 1.1], [-1.0, -0.3, -0.2, -2.5, -1.1]):
+        expected, printed = repr(function(np.array(x))), capsys.readouterr().out
+        assert repr(jitted(np.array(x))) == expected
+        assert capsys.readouterr().out == printed
+
+
+def test_what_is_not_implemented_says_so():
+    with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
+        jit(lambda x: np.partition(np.where(x > 0, "a", "b"), 1))(np.ones(3))
