@@ -22,7 +22,8 @@ def pad_set_dimension_size(p: Padder, instruction: Instruction, operands: list[P
     value, size = operands[0], operands[1].array
     (dimension,) = instruction.attributes["dimensions"]
     shape = instruction.shape
-    array = p.masked(value, p.zero(shape), [dimension])
+    is_any = instruction.attributes["leaves_unspecified"]
+    array = value.array if is_any else p.masked(value, p.zero(shape), [dimension])
     sizes = {d: old for d, old in value.sizes.items() if d != dimension}
     bound = shape.dimensions[dimension]
     if not shape.is_dynamic(dimension):

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from ..attributes import IntegerList
+from ..attributes import Boolean, IntegerList
 from ..element_type import F32, S32
 from ..errors import require
 from ..operation import BOUNDS, InvalidSample, Sample, operation
@@ -46,14 +46,14 @@ def _():
 
 @operation(
     "set-dimension-size", "operand", "size", builder="SetDimensionSize", aliases=("RemoveDynamicDimension",),
-    cost=0.0, dynamic=BOUNDS, dimensions=IntegerList(),
+    cost=0.0, dynamic=BOUNDS, dimensions=IntegerList(), leaves_unspecified=Boolean(False),
 )  # fmt: skip
-def set_dimension_size(operand, size, *, dimensions, stated):
+def set_dimension_size(operand, size, *, dimensions, leaves_unspecified, stated):
     """SetDimensionSize(operand, size, dimension): the operand with a dimension of this size, known at run time.
 
     The size is s32[], from 0 to the dimension's bound; another one raises ValueError at run time. Elements behind the size are
-    gone; where it is larger than before, the new elements are zeros (XLA leaves them unspecified). The dimension is dynamic in
-    the result, unless a shape is stated in which it is static: then the size must be the bound.
+    gone; where it is larger than before, the new elements are zeros, or, with ``leaves_unspecified``, any (as XLA has it). The
+    dimension is dynamic in the result, unless a shape is stated in which it is static: then the size must be the bound.
 
     >>> from phlox import hlo
     >>> shape = hlo.Shape(F32, (10,), dynamic_dimensions=(True,))
@@ -77,7 +77,7 @@ def set_dimension_size(operand, size, *, dimensions, stated):
 
 
 @set_dimension_size.evaluation
-def _(operand, size, *, dimensions, shape):
+def _(operand, size, *, dimensions, leaves_unspecified, shape):
     (dimension,) = dimensions
     bound, place = shape.dimensions[dimension], f"set-dimension-size: dimension {dimension} of {shape}"
     if not shape.is_dynamic(dimension) and size != bound:

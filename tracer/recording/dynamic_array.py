@@ -270,7 +270,8 @@ def padded_instruction(instruction: Instruction) -> Instruction:
         if instruction.shape.is_dynamic(d):
             dynamic = [instruction.shape.is_dynamic(other) and other != d for other in range(instruction.shape.rank)]
             shape = instruction.shape.without_layout().with_dimensions(instruction.shape.dimensions, dynamic)
-            instruction = hlo.set_dimension_size(instruction, hlo.constant(np.int32(bound)), dimensions=(d,), shape=shape)
+            size = hlo.constant(np.int32(bound))
+            instruction = hlo.set_dimension_size(instruction, size, dimensions=(d,), leaves_unspecified=True, shape=shape)
     return instruction
 
 
