@@ -170,8 +170,9 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
         inside = hlo.lt(rows, hlo.full_like(rows, instruction_of(length)))
         values = _array(keys, instructions(keys)[0])
-        worst = np.min(values) if name == "max" else np.max(values)
-        candidates = np.where(_array(keys, inside), values, worst)
+        # As Python compares: what is no number counts where it is the first element, and only there.
+        counts = np.logical_and(_array(keys, inside), values == values)
+        candidates = np.where(counts, values, values[0])
         best = np.max(candidates) if name == "max" else np.min(candidates)
         hit = np.logical_and(candidates == best, _array(keys, inside))
         position = np.argmax(hit)

@@ -15,6 +15,7 @@ from .. import places
 from ..branches import decide, truth
 from ..choices import Maybe
 from ..distribution import condition
+from ..entries import has_open_keys
 from ..forms import may_be_shared
 from ..lists.access import unpacked
 from ..lists.growing import note_list
@@ -22,7 +23,7 @@ from ..lists.runs import is_open_list
 from ..outcomes import BREAK
 from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
-from .iteration import ListRows, Rows, is_captured, rows_of
+from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
 from .trials import size_of_a_round
 from .unrolling import LARGEST_UNROLLED, code_of, for_, over_long
 
@@ -220,7 +221,7 @@ class Generated(TracedGenerator):
     """A generator expression while a function is traced."""
 
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
-        super().__init__(lambda: whole(loop.iterable) if self.found is None else iter(self.found), loop.push)
+        super().__init__(lambda: whole(_one_by_one(loop.iterable)) if self.found is None else iter(self.found), loop.push)
         self.loop = loop
         self._is_captured: bool | None = None
         self.found: list[Any] | None = None
@@ -237,6 +238,13 @@ class Generated(TracedGenerator):
         if self.found is None:
             self.found = places.collected(self.loop.run)
         return ListRows(self.found)
+
+
+def _one_by_one(iterable: Any) -> Any:
+    """What Python can go over."""
+    is_open = isinstance(iterable, Lazy) or has_open_keys(iterable) or is_open_list(iterable)
+    rows = rows_of(iterable) if is_open else None
+    return iterable if rows is None else rows
 
 
 def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any) -> Any:
