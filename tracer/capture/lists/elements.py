@@ -236,9 +236,7 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
         new = element_type(value)
         both = joined_type(found, new)
         if both is None:
-            put_into_one_table(values)
-            try_rows((found.structure, new.structure))
-            raise not_one_type(found, new)
+            raise not_one_type(found, new, values)
         found = both
     return found
 
@@ -262,10 +260,15 @@ _PYTHON_NUMBERS = frozenset({float, int, bool, complex})
 _FEW = 8
 
 
-def not_one_type(first: ElementType | None, second: ElementType | None) -> CarryTypeError:
-    """The error for elements of both types in one list; where these are lists that lie in a table they have to be without."""
-    tables = [table for kind in (first, second) if kind is not None for table in tables_in(kind.structure)]
-    put_into_one_table([], tables)
+def not_one_type(first: ElementType | None, second: ElementType | None, values: Iterable[Any] = ()) -> CarryTypeError:
+    """The error for elements of both types in one list, these values among them.
+
+    Raises RecordedAgain where they are lists that can be rows of one table, or that lie in one and have to be without.
+    """
+    structures = [kind.structure for kind in (first, second) if kind is not None]
+    tables = [table for structure in structures for table in tables_in(structure)]
+    put_into_one_table(values, tables)
+    try_rows(structures)
     for table in tables:
         refuse(table)
     return CarryTypeError(

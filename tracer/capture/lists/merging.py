@@ -16,7 +16,7 @@ from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one
 from .elements import ElementType, joined_type, key_columns, not_one_type
-from .references import put_into_one_table, refuse, row_of, try_rows
+from .references import put_into_one_table, refuse, row_of
 from .runs import (
     Form,
     Run,
@@ -43,7 +43,6 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> ElementType | None:
     kinds = type_of_items(first), type_of_items(second)
     kind = joined_type(*kinds)
     if kind is None and kinds != (None, None):
-        try_rows([one.structure for one in kinds])
         raise not_one_type(*kinds)
     return kind
 

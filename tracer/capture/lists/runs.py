@@ -36,7 +36,7 @@ from .elements import (
     row_of,
     type_with,
 )
-from .references import Row, Unread, note_makers, note_open, put_into_one_table, refuse_other_uses, tables_in, try_rows
+from .references import Row, Unread, note_makers, note_open, refuse_other_uses
 
 Instruction = hlo.Instruction
 # Runs of up to this many elements are written row by row into another one, which then stays where it is.
@@ -213,16 +213,13 @@ def bound_of(items: Iterable[Any]) -> int:
 def type_of_items(items: Sequence[Any]) -> ElementType | None:
     """The type of a list's elements, None where there are none. Raises TracerError where they have none in common."""
     require_read(items)
-    items = read(items)
-    note_makers(items)
+    note_makers(items := read(items))
     found = joined_types([item for item in items if type(item) is not Run])
     for item in items:
         if type(item) is Run:
             both = joined_type(item.type, found)
             if both is None:
-                put_into_one_table([one for one in items if type(one) is not Run], tables_in(item.form.structure))
-                try_rows((found.structure, item.type.structure))
-                raise not_one_type(found, item.type)
+                raise not_one_type(found, item.type, items)
             found = both
     return found
 
@@ -335,8 +332,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
     """The run with another element at this position; where the position is no less than the capacity it is dropped."""
     kind = joined_type(run.type, joined_types([value]))
     if kind is None:
-        put_into_one_table([value], tables_in(run.form.structure))
-        raise not_one_type(run.type, joined_types([value]))
+        raise not_one_type(run.type, joined_types([value]), [value])
     note_copies(require_trace(), value)
     return _with_row(retyped(run, kind), position, row_of(value, kind))
 
@@ -379,8 +375,8 @@ def with_capacity(run: Run, capacity: int, place: str | None) -> Run:
 
 
 def _longer(column: Instruction, count: int) -> Instruction:
-    padding = [(0, count, 0), *[(0, 0, 0)] * (column.shape.rank - 1)]
-    return hlo.pad(column, hlo.constant(0, column.shape.element_type), padding=padding)
+    rest = [(0, 0, 0)] * (column.shape.rank - 1)
+    return hlo.pad(column, hlo.constant(0, column.shape.element_type), padding=[(0, count, 0), *rest])
 
 
 def rows_between(column: Instruction, begin: int, end: int) -> Instruction:
