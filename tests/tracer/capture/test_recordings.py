@@ -126,7 +126,7 @@ def carried_in_a_chain(x, n):
 
 def complex_for_a_while(x, n):
     s = 0
-    for i in range(n):
+    for _ in range(n):
         for _ in range(n):
             for _ in range(n):
                 s += 1
