@@ -38,12 +38,14 @@ from .raising import is_raised_when_run, record_raise
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
-_DEEPEST = 40  # branches inside of each other: what goes on without end is a recursion that never stops
+# So many branches of one line are inside of each other: what goes on without end is a recursion that never stops.
+_DEEPEST = 40
 
 
 class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
+        self.lines: list[str] = []  # of the tests
 
 
 _state = _State()
@@ -98,8 +100,8 @@ def _decided(
     outer = current_trace()
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
-    if len(_state.tests) >= _DEEPEST:
-        location = user_location()
+    location = user_location()
+    if _state.lines.count(location) >= _DEEPEST:
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_depth = True
         raise error
@@ -211,6 +213,7 @@ def _recorded(
 ) -> _Side:
     side, places = _Side(trace), (*live, *dead)
     _state.tests.append(test)
+    _state.lines.append(user_location())
     try:
         with trace, trace.running, journal() as entries, errors_found_in(trace, live, entries) as region:
             entries.is_of_trace = True
@@ -231,6 +234,7 @@ def _recorded(
             entries.clear()
     finally:
         _state.tests.pop()
+        _state.lines.pop()
         for place in places:
             place.set(before[place.key])
     return side

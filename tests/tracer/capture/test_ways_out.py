@@ -205,3 +205,20 @@ def test_what_is_kept_elsewhere(function):
     for x in (LINE, LINE[::-1].copy(), LINE / 10):
         for n in (3, 10):
             assert_alike(jitted(x, n), function(x, n))
+
+
+@pytest.mark.parametrize("count", [45, 120])
+def test_long_chains_of_conditions_are_no_recursion(tmp_path, count):
+    lines = ["def chosen(x):", "    total = 0.0", "    for v in x:"]
+    for i in range(count):
+        lines += [f"        {'if' if i == 0 else 'elif'} v == {i}:", f"            total += {i * i}"]
+    lines += ["        total += first_above(v)", "    return total", "def first_above(v):"]
+    for i in range(count):
+        lines += [f"    if v < {i}:", f"        return {3 * i}.0"]
+    lines += ["    return -1.0"]
+    file = tmp_path / "chains.py"
+    file.write_text("\n".join(lines))
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    x = np.arange(0.0, 2.0 * count, 1.5)
+    assert jit(names["chosen"])(x) == names["chosen"](x)
