@@ -296,3 +296,40 @@ def test_numbers_of_another_type_are_traced_again():
         require_same((sum(values) * 2.0, fourth), total(values, 2.0))
     with pytest.raises(TypeError):
         total([*FLOATS[:3], object(), *FLOATS[4:]], 2.0)
+
+
+def products_of_arrays(a, b):
+    n = len(a)
+    return [[sum(a[i][k] * b[k, j] for k in range(n)) for j in range(n)] for i in range(n)]
+
+
+def distances(points):
+    return [[((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5 for b in points] for a in points]
+
+
+def changed_when_made(x):
+    rows = [[x[i] * j for j in range(20)] for i in range(20)]
+    twice = [[float(v) + 1.0 for v in row] for row in rows]
+    rows[3][4] = -1.0
+    first = rows[0]
+    first[1] = 7.0
+    return rows, twice, [rows[5], rows[5]], np.array(twice).sum(), [sum(row) for row in twice], twice[2][3]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        (products_of_arrays, np.arange(400.0).reshape(20, 20), np.arange(400.0).reshape(20, 20) % 7),
+        (distances, [(float(i), float(i * i % 7)) for i in range(COUNT)]),
+        (changed_when_made, np.arange(20.0)),
+    ],
+    ids=lambda program: program[0].__name__,
+)
+def test_lists_of_lists_that_comprehensions_make(program):
+    test_what_is_done_is_what_python_does(program)
+
+
+def test_lists_of_lists_are_one_result():
+    for count in (20, 40, 80):
+        module = jit(products_of_arrays).lower(np.ones((count, count)), np.ones((count, count))).module
+        assert len(module.entry.instructions) < 60

@@ -22,6 +22,7 @@ from ..entries import is_open_dict
 from ..forms import Parts
 from ..forms import parts_of as parts_of_object
 from ..keys.views import entries_of
+from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, is_open
@@ -31,6 +32,9 @@ from .parts import Elements, maker_of, parts_of
 from .references import Table, are_positions, row_of, tables_in
 from .runs import Run, instructions, is_open_list, ordered
 from .tables import with_contents
+
+# Lists of so many numbers that are an array of the program are made of that.
+_LONG = 16
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ _REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, set, froze
 
 
 def _is_replaced(value: Any) -> bool:
-    if type(value) in _REPLACED or is_open_list(value):
+    if type(value) in _REPLACED or is_open_list(value) or _is_long_array(value):
         return True
     if is_open_dict(value):
         return not isinstance(value, OutsideDict)  # which is the user's own
@@ -150,9 +154,25 @@ def _result(value: Any) -> Any:
         return _result_of(entries_of(value), maker_of(value))
     if (made := parts_of_object(value)) is not None:
         return _as_result(made)
+    if _is_long_array(value):
+        making = Making(_python_numbers if is_of_python(value) else _numpy_numbers, (None,))
+        return ContainerResult([whole_lists(value)], making)
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
+
+
+def _is_long_array(value: Any) -> bool:
+    return type(value) is list and len(value) >= _LONG and whole_lists(value) is not None
+
+
+def _python_numbers(arrays: list[np.ndarray]) -> list[Any]:
+    return arrays[0].tolist()
+
+
+def _numpy_numbers(arrays: list[np.ndarray]) -> list[Any]:
+    (array,) = arrays
+    return list(array) if array.ndim == 1 else [_numpy_numbers([row]) for row in array]
 
 
 def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerResult:

@@ -529,7 +529,7 @@ class CapturedLoop:
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
         for slot in self.slots.values():
             held = self._held(slot, values, self.aliases.end_bases if runs else self.aliases.bases)
-            if runs and isinstance(held, TracedArray) and held.exact is not None:
+            if runs:
                 held = of_one_type(held, self.ended[slot.place.key])
             if isinstance(held, Maybe):
                 surely = held.absent is UNBOUND and slot.place.name in self.surely_bound

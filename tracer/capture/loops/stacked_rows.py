@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -72,13 +74,14 @@ class Stack(NamedTuple):
     """What a place in a round appends in all rounds: the forms of the values' leaves, and arrays that hold their numbers."""
 
     structure: pytree.Structure
-    forms: list[Form]
+    forms: list[Form | _Lists]
     arrays: list[tuple[TracedArray, ValueType]]
 
     def element(self, position: int) -> Any:
         """The value of a round."""
         rows = iter([row_of(array, position, kind) for array, kind in self.arrays])
-        return pytree.unflatten(self.structure, [filled(form, rows) for form in self.forms])
+        leaves = [form.made(next(rows)) if type(form) is _Lists else filled(form, rows) for form in self.forms]
+        return pytree.unflatten(self.structure, leaves)
 
 
 def stacked(
@@ -91,16 +94,27 @@ def stacked(
     bases: Iterator[Iterable[Storage]],
 ) -> Stack:
     """What stands for the values that all rounds, so many, append here; ``bases`` is what each number may be."""
-    leaves, structure = pytree.flatten(value)
+    leaves, structure = pytree.flatten(value, lambda part: whole_lists(part) is not None)
     trace = current_trace()
     note_copies(trace, value)
-    forms = list(map(row_form, leaves))
-    arrays = []
-    for kind, number, others in zip([kind for form in forms for kind in kinds(form)], row_numbers(leaves), bases):
-        (row,) = carried(Number(kind), [number])
-        buffer = store_row(outer, trace, as_traced(row), position.instruction(trace), count)
+    forms: list[Form | _Lists] = []
+    arrays: list[tuple[TracedArray, ValueType]] = []
+
+    def store(row: TracedArray, kind: ValueType, others: Iterable[Storage]) -> None:
+        buffer = store_row(outer, trace, row, position.instruction(trace), count)
         link(buffer, others)
         arrays.append((TracedArray(buffer, buffer.instruction.shape), kind))
+
+    for leaf in leaves:
+        if (whole := whole_lists(leaf)) is not None:
+            forms.append(_Lists(is_of_python(leaf)))
+            store(whole, kind_of(whole), ())
+            collections.deque(itertools.islice(bases, whole.size), maxlen=0)
+            continue
+        form = row_form(leaf)
+        forms.append(form)
+        for kind, number, others in zip(kinds(form), row_numbers([leaf]), bases):
+            store(as_traced(carried(Number(kind), [number])[0]), kind, others)
     return Stack(structure, forms, arrays)
 
 
@@ -137,6 +151,38 @@ def whole_array(values: Any) -> TracedArray | None:
         if value.base is not base or type(read) is not _Row or read.position != position:
             return None
     return base
+
+
+def whole_lists(values: Any) -> TracedArray | None:
+    """The array of which a list of numbers of one type, or of such lists, has all elements in their order; None for others."""
+    if type(values) is not list or not values:
+        return None
+    if type(values[0]) is list:
+        rows = [whole_lists(value) for value in values]
+        return None if any(row is None for row in rows) else whole_array(rows)
+    first = values[0]
+    if type(first) is not TracedArray or not first.is_scalar:
+        return None
+    is_of_one_type = all(type(value) is TracedArray and value.weak_type == first.weak_type for value in values)
+    return whole_array(values) if is_of_one_type and all(value.exact is None for value in values) else None
+
+
+def is_of_python(values: list[Any]) -> bool:
+    """Whether the numbers of such a list are Python's, and not NumPy's."""
+    return is_of_python(values[0]) if type(values[0]) is list else values[0].weak_type
+
+
+class _Lists(NamedTuple):
+    """Stands for the form of a list of numbers, or of lists, that is an array."""
+
+    of_python: bool
+
+    def made(self, array: TracedArray) -> list[Any]:
+        if array.ndim > 1:
+            rows = ValueType(hlo.Shape(array.element_type), False, False)
+            return [self.made(row_of(array, position, rows)) for position in range(len(array))]
+        number = ValueType(hlo.Shape(array.element_type), self.of_python, True)
+        return [row_of(array, position, number) for position in range(len(array))]
 
 
 class Columns(NamedTuple):

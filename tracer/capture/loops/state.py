@@ -58,9 +58,11 @@ def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | N
             (fixed if fixed.issuperset(made.operands) else following).add(made)
 
 
-def of_one_type(number: TracedArray, end: Any) -> TracedArray:
-    """The number as it is behind a round, if that always leaves one of the same type."""
-    if getattr(end, "exact", None) is not None:
+def of_one_type(number: Any, end: Any) -> Any:
+    """A number as it is behind a round, if that always leaves one of the same type; of a list its elements."""
+    if type(number) is list and type(end) is list and len(number) == len(end):
+        return list(map(of_one_type, number, end))
+    if not isinstance(number, TracedArray) or number.exact is None or getattr(end, "exact", None) is not None:
         return number
     wanted = kind_of(end).scalar_type
     found = next(one for one in (number, *number.exact.values) if kind_of(one).scalar_type == wanted)
