@@ -227,6 +227,23 @@ def warn(*args: Any, **kwargs: Any) -> None:
         warnings.warn(*args, **kwargs)
 
 
+def _filter(original: Callable[..., None]) -> Callable[..., None]:
+    @implements(original)
+    def filter_(action: str, *args: Any, **kwargs: Any) -> None:
+        if action == "error" and current_trace() is not None:
+            raise NotImplementedError(
+                f'warnings.{original.__name__}("error") is not implemented in compiled functions, which give no warnings. '
+                'Fix: with np.errstate(all="raise"), and except FloatingPointError'
+            )
+        original(action, *args, **kwargs)
+
+    return filter_
+
+
+for _original in (warnings.simplefilter, warnings.filterwarnings):
+    _filter(_original)
+
+
 @implements(np.lib.stride_tricks.as_strided)
 def as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
     strided = windows.as_strided if isinstance(x, TracedArray) else np.lib.stride_tricks.as_strided
