@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import operator
 import random
 import struct
 import sys
@@ -125,6 +126,54 @@ _LOOKED_FOR: dict[type, Callable[[], int | None]] = {
     np.random.RandomState: _in_random_state,
     random.Random: _in_random,
 }
+
+# --- states ---
+
+_bit_generator_of = operator.attrgetter("_bit_generator")  # which is public in a Generator alone
+_STATE_BYTES = 2500  # of Python's generator
+_LEFT_OVER_BYTES = 24  # of an ``aug_bitgen_t``
+_BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+
+
+def places_of_state(generator: Any) -> list[tuple[int, int]] | None:
+    """The addresses and sizes of the memory that holds the state of a generator; None where that is not known.
+
+    >>> len(places_of_state(np.random.default_rng(1)))
+    1
+    """
+    kind = type(generator)
+    if not is_drawn_natively(kind):
+        return None
+    if kind is random.Random:
+        return [(int(handle_of(generator)), _STATE_BYTES)]
+    bit_generator = _bit_generator_of(generator)
+    if type(bit_generator) not in _BIT_GENERATORS or not _is_put_back(type(bit_generator)):
+        return None
+    left_over = [(int(handle_of(generator)), _LEFT_OVER_BYTES)] if kind is np.random.RandomState else []
+    return [*left_over, _state_of(bit_generator)]
+
+
+def _state_of(bit_generator: np.random.BitGenerator) -> tuple[int, int]:
+    """Where the state begins, to the end of the object, which holds all of it."""
+    begin = bit_generator.ctypes.state_address
+    return begin, id(bit_generator) + type(bit_generator).__basicsize__ - begin
+
+
+@cache
+def _is_put_back(kind: type) -> bool:
+    """Whether numbers are drawn again where that memory is what it was."""
+    generator = np.random.Generator(kind(1))
+    generator.integers(10, dtype=np.int32)
+    address, size = _state_of(generator.bit_generator)
+    if not 0 < size < type(generator.bit_generator).__basicsize__:
+        return False
+    memory = ctypes.string_at(address, size)
+    drawn = []
+    for _ in range(2):
+        drawn.append([generator.integers(10, size=3, dtype=np.int32).tolist(), generator.normal(size=1000).tolist()])
+        ctypes.memmove(address, memory, size)
+    return drawn[0] == drawn[1]
+
 
 # --- the locks ---
 

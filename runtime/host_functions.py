@@ -22,13 +22,15 @@ class HostFunction:
     """A function of the operands' values that returns those of the results; what it raises is raised as it is.
 
     Of an operand it gets, by its kind, a "number" of Python's, a "scalar" of NumPy's, or an "array" that it cannot write to.
-    Programs call it by its ``name``, for as long as the object lives. only_raises: whether all that it does is to raise.
+    Programs call it by its ``name``, for as long as the object lives. only_raises: whether all that it does is to raise;
+    raises_behind_changes: whether Python is to make the call then.
     """
 
     def __init__(
         self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str], only_raises: bool = False
     ) -> None:
         self.function, self.description, self.kinds, self.only_raises = function, description, tuple(kinds), only_raises
+        self.raises_behind_changes = False
         self.name = f"{PREFIX}{next(_numbers)}"
         _functions[self.name] = self
 

@@ -58,6 +58,8 @@ class NativeExecutable:
         facts: Sequence[native_call.Fact] = (),
         steps: Sequence[Step] = (),
         raise_found: Callable[[int], Any] | None = None,
+        left_to_python: type[Exception] | None = None,
+        put_back: Sequence[tuple[int, int]] = (),
     ) -> bool:
         """Let calls of the instance that fit the signature run this code directly.
 
@@ -76,6 +78,8 @@ class NativeExecutable:
             steps=steps,
             raise_error=self._raise_error,
             raise_found=raise_found,
+            left_to_python=left_to_python,
+            put_back=put_back,
         )
         native_call.install_entry(instance, entry)
         return True

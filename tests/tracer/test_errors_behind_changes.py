@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import io
+import random
 import types
 
 import numpy as np
@@ -210,3 +211,40 @@ def test_stages_raise_what_the_function_raises():
     with pytest.raises(KeyError, match="mine"):
         jit(g).lower(x)
     np.testing.assert_array_equal(x, 1)
+
+
+def fill(x, generator, k):
+    values = []
+    for i in range(len(x)):
+        x[i] = generator.random()
+        if x[i] > 0.3:
+            values.append(x[i])
+    x[k] = values[k]
+    return values
+
+
+GENERATORS = {
+    "Random": lambda: random.Random(3),
+    "RandomState": lambda: np.random.RandomState(3),
+    **{
+        kind.__name__: lambda kind=kind: np.random.Generator(kind(3))
+        for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+    },
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_native_call_that_python_makes_again_draws_the_same_numbers(name):
+    """The index is out of range for some of the calls; the numbers that were drawn before are drawn once."""
+    one, other = GENERATORS[name](), GENERATORS[name]()
+    f = jit(fill)
+    for k in (0, 0, 1, 6, 0, 2, 7, 0, 5, 5, 5):
+        outcomes = []
+        for function, generator in ((fill, one), (f, other)):
+            x = np.zeros(8)
+            try:
+                outcomes.append((function(x, generator, k), x.tolist(), generator.random()))
+            except IndexError as error:
+                outcomes.append((str(error), x.tolist(), generator.random()))
+        assert outcomes[0] == outcomes[1], k
+    assert f.cache_info().misses == 1 and f.cache_info().entries[0].native

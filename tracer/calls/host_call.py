@@ -16,7 +16,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython
+from ..recording.errors import LeftToPython, RaisedBehindChanges
 from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
@@ -123,6 +123,8 @@ def call_when_run(
             if is_caught and isinstance(error, Exception):
                 return (*[np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results], np.bool_(True))
             raised_at(error, *lines)
+            if host.raises_behind_changes:
+                raise RaisedBehindChanges(lambda error=error: error) from None
             raise
 
     host = HostFunction(call, f"host_call of {name}", ["number", *kinds], only_raises)

@@ -16,11 +16,15 @@ from ... import hlo
 from ...backends import registry
 from ...compile.traversal import has_dynamic_shapes, has_effects
 from ...hlo.operation import EFFECTFUL
+from ...hlo.ops.random_calls import draw_of
 from ...hlo.tracebacks import keep_frames_of_users
+from ...runtime.bit_generators import places_of_state
 from ..outside import guards as outside
+from ..outside.entries import SameEntries
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING, Path
 from ..recording import pytree
+from ..recording.errors import RaisedBehindChanges
 from ..recording.ndarrays import array_form
 from .arguments import Call
 from .leaves import PackedLeaf
@@ -64,6 +68,7 @@ def install(
             if capture.convert is not None and isinstance(capture.array, np.ndarray):
                 raise NotNative
             around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
+        put_back = _drawn_from(recording, around) if raise_found is None and _may_fail(specialization) else []
         facts = [fact for guard in recording.guards for fact in _facts(guard, around)]
         results, errors, structure, steps = results_and_steps(recording, around, call)
     except NotNative:
@@ -75,22 +80,28 @@ def install(
         tuple(guards), call.keywords, tuple(results), structure, slots=of_arguments, errors=tuple(errors)
     )
     given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
-    return installer(instance, signature, **given)
+    return installer(instance, signature, **given, left_to_python=RaisedBehindChanges, put_back=put_back)
 
 
 def _raise_found(specialization: Specialization) -> Callable[[int], None] | None:
     """What raises an error that the program has found; None where the call is made again, by way of Python.
 
-    That sees what is raised behind changes. What has effects cannot be run again.
+    That sees what is raised behind changes. What has effects cannot be run again, unless all that it does is to draw.
     """
     recording = specialization.recording
+    is_drawing, has_others = _effects_of(recording)
     if recording.host_functions and specialization.changes_anything:
-        raise NotNative
+        if has_others:
+            raise NotNative
+        for host in recording.host_functions:  # which only raise
+            host.raises_behind_changes = True
     is_dynamic = has_dynamic_shapes(recording.module)
-    if not recording.error_messages and not is_dynamic or not _has_effects(recording):
+    if not recording.error_messages and not is_dynamic or not is_drawing and not has_others:
         return None
     if is_dynamic or specialization.needs_python:
-        raise NotNative
+        if has_others:
+            raise NotNative
+        return None
 
     def raise_found(code: int) -> None:
         try:
@@ -102,16 +113,40 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
     return raise_found
 
 
-def _has_effects(recording: Recording) -> bool:
-    """Whether the program may have done something outside where it finds an error; it has not raised anything then."""
+def _effects_of(recording: Recording) -> tuple[bool, bool]:
+    """Whether the program may have drawn random numbers where it finds an error, or done something else outside.
+
+    It has not raised anything then.
+    """
     raising = {host.name for host in recording.host_functions if host.only_raises}
-    return any(
-        EFFECTFUL in instruction.operation.traits
-        and has_effects(instruction)
-        and instruction.attributes.get("custom_call_target") not in raising
+    targets = {
+        instruction.attributes.get("custom_call_target")
         for computation in recording.module.computations()
         for instruction in computation.instructions
-    )
+        if EFFECTFUL in instruction.operation.traits and has_effects(instruction)
+    } - raising
+    draws = {target for target in targets if target is not None and draw_of(target) is not None}
+    return bool(draws), bool(targets - draws)
+
+
+def _may_fail(specialization: Specialization) -> bool:
+    """Whether Python may have to make a call that the program has begun."""
+    recording = specialization.recording
+    finds_errors = bool(recording.error_messages) or has_dynamic_shapes(recording.module)
+    return finds_errors or bool(recording.host_functions) and specialization.changes_anything
+
+
+def _drawn_from(recording: Recording, around: Around) -> list[tuple[int, int]]:
+    """Where the states of the generators lie, which are to be as they were where Python makes the call."""
+    places: list[tuple[int, int]] = []
+    for path in recording.generators:
+        generator = path.read(around.objects)
+        found = places_of_state(generator)
+        if found is None:
+            raise NotNative
+        around.require(path, around.types.IdentityGuard(generator))
+        places += found
+    return places
 
 
 def _slots(recording: Recording) -> dict[Any, int]:
@@ -163,6 +198,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
                 around.expect(path, facts, found)
         case outside.SameType(kind=kind):
             around.require(path, types.TypeGuard(kind))
+        case SameEntries(form=form, rows=rows):
+            around.entries(path, form, rows + 1)
         case outside.SameKeys() if type(found) is dict:
             around.require(path, types.KeysGuard(tuple(found)))
         case outside.SameLength() if type(found) is list or isinstance(found, tuple):

@@ -50,18 +50,34 @@ def _columns(elements: Elements) -> Iterator[tuple[LeafForm, int | None, int | N
 
 def rows_of(types: Any, elements: Elements, outputs: Sequence[Output]) -> Any:
     """The elements as a native call has them."""
+    leaves, is_tuple = _leaves(types, elements, outputs), elements.form.structure is not pytree.LEAF
+    return types.Rows(leaves, is_tuple, *_extent(elements, outputs), elements.form.capacity)
 
-    def result(place: int | None) -> int | None:
-        return None if place is None else outputs[place].index
 
-    leaves = [
-        types.RowLeaf(
-            result(numbers), "number" if is_weak else "scalar", result(codes), tuple(map(constant_of, form.constants))
-        )
-        for form, codes, numbers, is_weak in _columns(elements)
-    ]
+def entries_of(types: Any, columns: Any, elements: Elements, outputs: Sequence[Output]) -> Any:
+    """The entries that a container from outside gets, of which these columns are read; they have the same ones."""
+    leaves = tuple([leaf for leaf in _leaves(types, elements, outputs) if leaf.numbers is not None])
+    return types.NewEntries(columns, leaves, *_extent(elements, outputs), elements.form.capacity)
+
+
+def _leaves(types: Any, elements: Elements, outputs: Sequence[Output]) -> tuple[Any, ...]:
+    return tuple(
+        [
+            types.RowLeaf(
+                _result(outputs, numbers), "number" if is_weak else "scalar", _result(outputs, codes),
+                tuple(map(constant_of, form.constants)),
+            )
+            for form, codes, numbers, is_weak in _columns(elements)
+        ]
+    )  # fmt: skip
+
+
+def _extent(elements: Elements, outputs: Sequence[Output]) -> tuple[int | None, int, int | None]:
+    """The results that say how many elements there are, or how many there are, and which row is the first."""
     length = len(elements.weak) if elements.length is None else None
     start = len(outputs) - 1 if elements.is_ring else None
-    is_tuple = elements.form.structure is not pytree.LEAF
-    known_length = elements.length or 0
-    return types.Rows(tuple(leaves), is_tuple, result(length), known_length, result(start), elements.form.capacity)
+    return _result(outputs, length), elements.length or 0, _result(outputs, start)
+
+
+def _result(outputs: Sequence[Output], place: int | None) -> int | None:
+    return None if place is None else outputs[place].index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
@@ -12,9 +13,13 @@ import numpy as np
 from ...hlo import Shape
 from ...runtime.bit_generators import offset_of
 from ..outside import paths
+from ..outside.entries import Entries, EntryForm, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
 from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity
+
+# Whose entries are Python's own to read and to change.
+_AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})
 
 
 class NotNative(Exception):
@@ -226,8 +231,28 @@ class Around:
         first, second = sorted((place, other))
         self.require_place(second, self.types.SameGuard(first, differs))
 
+    def entries(self, holder: paths.Path, form: EntryForm, rows: int) -> int:
+        """The place of the columns of a container's entries."""
+        key = entries_key(holder)
+        if key not in self._known:
+            kind = type(holder.read(self.objects))
+            if kind not in _AS_COLUMNS or max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS:
+                raise NotNative
+            parts = tuple([(part.types, part.is_tuple) for part in form.parts])
+            columns = self.types.EntryColumns(form.kind, rows, parts)
+            self._known[key] = self._add("entries", holder=self._typed(holder, kind), key=columns)
+        return self._known[key]
+
+    def known_entries(self, holder: paths.Path) -> int:
+        """As `entries`, of a container whose columns are a place already."""
+        return self._known[entries_key(holder)]
+
     def require_input(self, path: paths.Path, shape: Shape, value: Any) -> None:
         """What stands at the path has to be as an array or a number of which the kernel takes the data, where it has a slot."""
+        if isinstance(path, Entries):
+            columns = self.places[self.entries(path.holder, path.form, path.rows)]["key"]
+            columns.slots[path.number] = self.slots[path.key]
+            return
         slot = self.slots.setdefault(path.key, len(self.slots))
         if isinstance(value, np.ndarray):
             guard = self.array(shape, slot in self.changed)

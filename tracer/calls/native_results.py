@@ -16,7 +16,7 @@ from ..outside import paths
 from ..recording import pytree
 from ..recording.makers import GIVEN, function_of_leaves, is_written, maker
 from .arguments import Call
-from .native_lists import OF_RESULTS, is_made_of_rows, pieces_of, rows_of
+from .native_lists import OF_RESULTS, entries_of, is_made_of_rows, pieces_of, rows_of
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
 
@@ -52,6 +52,8 @@ def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[st
     structures = [recording.out_structure, *[effect.structure for effect in recording.effects if effect.how != "delete"]]
     outputs = iter(recording.outputs)
     unseen = {id(output) for structure in structures for output in _unseen(types, structure, outputs)}
+    for effect in recording.effects:
+        unseen |= set(map(id, recording.outputs[effect.outputs] if effect.how == "entries" else ()))
     for output in recording.outputs:
         if output.kind in OF_RESULTS and id(output) not in unseen:
             kinds[output.index].add(output.kind)
@@ -216,6 +218,11 @@ class _Steps:
                 yield self.step("call", 2, list.extend)
                 yield self.step("drop")
                 return
+            case "entries", path:
+                yield self.step("place", self.around.place_of(path))
+                yield self._entries(path, effect.structure, list(outputs))
+                yield self.step("drop")
+                return
             case _:
                 raise NotNative
         yield holder
@@ -223,6 +230,17 @@ class _Steps:
         yield from self._structure(effect.structure, outputs)
         yield self.step("call", 3, function)
         yield self.step("drop")
+
+    def _entries(self, path: paths.Path, structure: pytree.Structure, outputs: list[Output]) -> Any:
+        """The step that gives the container at the path, which is read as columns, its entries."""
+        if structure[0] is not ContainerResult or len(structure[1].pieces) != 1 or structure[1].pieces[0] is None:
+            raise NotNative
+        if any(output.kind not in OF_RESULTS for output in outputs):
+            raise NotNative
+        place = self.around.known_entries(path)
+        columns = self.around.places[place]["key"]
+        made = entries_of(self.around.types, columns, structure[1].pieces[0], outputs)
+        return self.step("entries", place, made)
 
 
 def _is_left_to_python(structure: pytree.Structure) -> bool:

@@ -117,7 +117,7 @@ class Output:
 class Effect(NamedTuple):
     """Something that is set outside behind each call: how, where, and which of the outputs make up the value."""
 
-    how: str  # "write", "append", "contents" or "delete"
+    how: str  # "write", "append", "contents", "entries" or "delete"
     path: Path
     structure: pytree.Structure
     outputs: slice
@@ -193,6 +193,10 @@ def record(
             raise
         except Exception as error:
             if give_up_rows(guessed_bounds):
+                continue
+            opened = trace.program.surroundings.opened - policy.known
+            if opened and not isinstance(error, RaisedBehindChanges):
+                policy.known |= opened  # what cannot be done with columns may be done with entries one by one
                 continue
             replaced = trace.program.replaced_concretization(error)
             if replaced is None:

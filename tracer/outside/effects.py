@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from .entries import put_entries
 from .paths import MISSING, Objects, Path
 
 
 def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
-    """Put a value to a place, append values to the list there, exchange its contents, or delete what is there."""
+    """Put a value to a place, append values to the list there, exchange its contents or entries, or delete what is there."""
     if how == "write":
         path.write(objects, value)
     elif how == "delete":
@@ -18,6 +19,8 @@ def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
         holder = path.read(objects)
         if how == "append":
             holder.extend(value)
+        elif how == "entries":
+            put_entries(holder, value)
         elif isinstance(holder, list):
             holder[:] = value
         elif isinstance(holder, deque):

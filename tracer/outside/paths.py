@@ -41,6 +41,11 @@ class Path:
         """Where the way to this place begins."""
         return self
 
+    @property
+    def known_by(self) -> tuple:
+        """The key by which a policy knows that what is read there has to be known to the trace."""
+        return self.key
+
     def __repr__(self) -> str:
         return f"<path {self.text}>"
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .guards import Guard, SameLength, SameValue, is_number
-from .paths import Length, Objects
+from .entries import entries_key
+from .guards import Guard, SameContents, SameKeys, SameLength, SameValue, is_number
+from .paths import Item, Length, Objects
+
+_OF_WHOLE = (SameKeys, SameLength, SameContents)
 
 
 @dataclass
@@ -24,10 +27,15 @@ class Policy:
         return key in self.hidden and key not in self.known
 
     def learn(self, guards: Iterable[Guard], objects: Objects) -> None:
-        """Numbers that have become others of the same type are inputs from now on, and so are lengths of lists."""
+        """Numbers that have become others of the same type are inputs from now on, so are lengths of lists, and entries."""
+        guards = list(guards)
+        are_read = {guard.path.holder.key for guard in guards if isinstance(guard.path, Item)}  # containers with their elements
         for guard in guards:
-            if isinstance(guard, SameLength) and guard.difference(objects) is not None:
-                self.hidden.add(Length(guard.path).key)
+            if isinstance(guard, _OF_WHOLE) and guard.difference(objects) is not None:
+                if isinstance(guard, SameLength):
+                    self.hidden.add(Length(guard.path).key)
+                if not isinstance(guard, SameLength) or guard.path.key in are_read:
+                    self.hidden.add(entries_key(guard.path))
             if isinstance(guard, SameValue) and is_number(guard.value):
                 found = guard.path.read(objects)
                 if type(found) is type(guard.value) and not guard.holds(found):

@@ -67,7 +67,9 @@ class Program:
     def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
         """The keys of the paths at which these parameters are found; not of those that are arguments."""
         wanted = set(parameters)
-        return frozenset([one.path.key for one in self.captures.values() if one.parameter in wanted and one.path is not None])
+        return frozenset(
+            [one.path.known_by for one in self.captures.values() if one.parameter in wanted and one.path is not None]
+        )
 
     def replaced_concretization(self, error: Exception) -> ConcretizationError | None:
         """The ConcretizationError that NumPy replaced by this error, as for ``np.zeros(traced)``; None if there is none.

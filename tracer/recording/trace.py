@@ -268,9 +268,13 @@ class Trace:
 
     def captured_number(self, number: Any, element_type: hlo.ElementType, convert: Callable | None, path: Any) -> Capture:
         """A hidden parameter for a number that is found at the path at each call."""
+        return self.captured_input(hlo.Shape(element_type), path, number, convert)
+
+    def captured_input(self, shape: hlo.Shape, path: Any, found: Any = None, convert: Callable | None = None) -> Capture:
+        """A hidden parameter for what the path reads at each call."""
         root = self.root
-        storage = Storage(root, root.builder.parameter(hlo.Shape(element_type), "captured"), path.text)
-        made = self.program.captures[id(storage)] = Capture(number, storage, convert, path)
+        storage = Storage(root, root.builder.parameter(shape, "captured"), path.text)
+        made = self.program.captures[id(storage)] = Capture(found, storage, convert, path)
         return made
 
     def sources(self, instruction: hlo.Instruction) -> frozenset[hlo.Instruction] | None:

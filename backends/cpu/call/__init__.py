@@ -18,8 +18,10 @@ from .call_signature import (
     TypeGuard,
     ValueGuard,
 )
+from .entries import MOST_NUMBERS, EntryColumns
 from .entry import BoundEntry, bind_entry, install_entry, remove_entries
 from .finishing import Step
+from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
@@ -32,12 +34,15 @@ __all__ = [
     "ArrayGuard",
     "BoundEntry",
     "CallSignature",
+    "EntryColumns",
     "Fact",
     "FunctionGuard",
     "IdentityGuard",
     "KeysGuard",
     "MOST_LEAVES",
+    "MOST_NUMBERS",
     "MethodGuard",
+    "NewEntries",
     "NumPyScalarGuard",
     "PackedGuard",
     "Place",

@@ -183,6 +183,7 @@ run:
   %kernel = field ptr %entry, Entry_kernel
   %release_gil = field i64 %entry, Entry_release_gil
   %keeps_gil = icmp eq i64 %release_gil, 0
+  call void @copy_saved(ptr %entry, ptr %frame, i1 true)
   br i1 %keeps_gil, label %run_with_gil, label %run_without_gil
 run_with_gil:
   %status_with_gil = call i32 %kernel(ptr %data, ptr %memory)
@@ -203,6 +204,18 @@ error:
   %error_function = field ptr %entry, Entry_error
   %wide_status = sext i32 %status to i64
   %raised = call ptr @raise(ptr %error_function, i64 %wide_status)
+  %left_to_python = field ptr %entry, Entry_left_to_python
+  %raises_all = icmp eq ptr %left_to_python, null
+  br i1 %raises_all, label %leave, label %compare_error
+compare_error:
+  %matches = load ptr, ptr @PyErr_ExceptionMatches
+  %match = call i32 %matches(ptr %left_to_python)
+  %is_other = icmp eq i32 %match, 0
+  br i1 %is_other, label %leave, label %leave_to_python
+leave_to_python:
+  %clear_error = load ptr, ptr @PyErr_Clear
+  call void %clear_error()
+  call void @copy_saved(ptr %entry, ptr %frame, i1 false)
   br label %leave
 ask_for_errors:
   %first_error = field ptr %entry, Entry_errors
@@ -218,7 +231,10 @@ found_error:
   call void @drop_all(ptr %objects, i64 %result_count)
   %raising = field ptr %entry, Entry_found_error
   %is_repeated = icmp eq ptr %raising, null
-  br i1 %is_repeated, label %leave, label %raise_found
+  br i1 %is_repeated, label %repeat, label %raise_found
+repeat:
+  call void @copy_saved(ptr %entry, ptr %frame, i1 false)
+  br label %leave
 raise_found:
   %raised_found = call ptr @raise(ptr %raising, i64 %code)
   br label %leave
@@ -308,7 +324,8 @@ failed:
   call void @drop_all(ptr %objects, i64 %existing)
   br label %leave
 leave:
-  %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %error ], [ @does_not_fit, %found_error ],
+  %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %error ], [ %raised, %compare_error ],
+                      [ @does_not_fit, %leave_to_python ], [ @does_not_fit, %repeat ],
                       [ %raised_found, %raise_found ],
                       [ %none_object, %none ], [ %single_object, %single ], [ %packed, %fill ], [ %made, %steps ],
                       [ null, %failed ]
@@ -318,5 +335,33 @@ drop_places:
   br label %done
 done:
   ret ptr %returned
+}
+
+; Copies the memory that is to be as it was where Python takes the call to the frame, or from there.
+define internal void @copy_saved(ptr %entry, ptr %frame, i1 %is_to_frame) {
+start:
+  %first = field ptr %entry, Entry_put_back
+  %end = field ptr %entry, Entry_put_back_end
+  %offset = field i64 %entry, Entry_saved_offset
+  br label %next
+next:
+  %record = phi ptr [ %first, %start ], [ %record_after, %copy ]
+  %at = phi i64 [ %offset, %start ], [ %at_after, %copy ]
+  %done = icmp eq ptr %record, %end
+  br i1 %done, label %all, label %copy
+copy:
+  %address = field ptr %record, Saved_address
+  %size = field i64 %record, Saved_size
+  %in_frame = getelementptr i8, ptr %frame, i64 %at
+  %to = select i1 %is_to_frame, ptr %in_frame, ptr %address
+  %from = select i1 %is_to_frame, ptr %address, ptr %in_frame
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  %padded = add i64 %size, 7
+  %whole = and i64 %padded, -8
+  %at_after = add i64 %at, %whole
+  %record_after = getelementptr i8, ptr %record, i64 Saved_SIZE
+  br label %next
+all:
+  ret void
 }
 """

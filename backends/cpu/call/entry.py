@@ -41,6 +41,8 @@ def bind_entry(
     steps: Sequence[Step] = (),
     raise_error: Callable[[int], Any] | None = None,
     raise_found: Callable[[int], Any] | None = None,
+    left_to_python: type[Exception] | None = None,
+    put_back: Sequence[tuple[int, int]] = (),
 ) -> BoundEntry:
     """Binds a signature to a compiled kernel.
 
@@ -56,6 +58,8 @@ def bind_entry(
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
     raise_found: called with the code of an error that the signature's ``errors`` tell of, an s64; it must raise. Without it
         Python takes such a call.
+    left_to_python: where the kernel has set an exception of this class Python takes the call, too.
+    put_back: the addresses and sizes of memory outside that has its contents from before the call again where Python takes it.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
     takes no native entries.
@@ -74,7 +78,7 @@ def bind_entry(
             f"given {steps!r} with {signature.result_structure!r}"
         )
 
-    builder = records.Builder(len(signature.arguments), len(around))
+    builder = records.Builder(_pointers(signature, around))
     static_objects = iter(statics)
     slots = signature.argument_slots
     arguments = [
@@ -91,10 +95,13 @@ def bind_entry(
     apart = _kept_apart(signature, around)
     places = [builder.place(place, words) for place in around]
     packed_count = sum(isinstance(place.guard, PackedGuard) for place in around)
-    record = builder.entry(signature, kernel, arguments, places, apart, results, steps, words, variables, packed_count)
+    record = builder.entry(
+        signature, kernel, arguments, places, apart, results, steps, words, variables, packed_count, put_back
+    )
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)
+    record.left_to_python = None if left_to_python is None else builder.object(left_to_python)
     return BoundEntry(signature, record, (owner, *builder.references))
 
 
@@ -119,6 +126,12 @@ def remove_entries(instance: Any) -> None:
     """
     with _install_lock:
         set_entries(instance, None, ())
+
+
+def _pointers(signature: CallSignature, around: Sequence[Place]) -> int:
+    """How many data pointers there are: for arguments and places, and for the columns of containers, which have several."""
+    slots = [slot for place in around if place.source == "entries" for slot in place.key.slots.values()]
+    return max([len(signature.arguments) + len(around), *[slot + 1 for slot in slots]])
 
 
 def _hash_in(record: bytes) -> int:

@@ -8,9 +8,9 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, attempt, finishing, guards, lookup, places, python_calls, rows
+from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, rows
 
-_PARTS = (lookup, guards, places, attempt, finishing, rows, python_calls)
+_PARTS = (lookup, guards, places, attempt, finishing, rows, entries, new_entries, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -20,14 +20,18 @@ FUNCTIONS = (
     *places.FUNCTIONS,
     *finishing.FUNCTIONS,
     *rows.FUNCTIONS,
+    *entries.FUNCTIONS,
+    *new_entries.FUNCTIONS,
     "PyContextVar_Get",
     "PyObject_GetAttr",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",
+    "PyErr_ExceptionMatches",
     "PyErr_NoMemory",
     "PyErr_Occurred",
     "PyErr_SetString",
     "PyLong_FromLongLong",
+    "PyLong_AsLongLong",
     "PyLong_AsLongLongAndOverflow",
     "PyMem_Free",
     "PyMem_Malloc",
@@ -221,6 +225,7 @@ all:
 }
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 _DID_NOT_RAISE = b"the error function of a compiled kernel returned instead of raising an exception\0"

@@ -22,9 +22,10 @@ STEPS = {
     "drop": -1,  # takes the last object away
     "append": -1,  # appends it to the list before it
     "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
+    "entries": 0,  # gives the last object, whose columns stand at a place, what `new_entries.NewEntries`, the ``object``, says
 }
 STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(9)
-STEP_APPEND, STEP_ROWS = range(9, len(STEPS))
+STEP_APPEND, STEP_ROWS, STEP_ENTRIES = range(9, len(STEPS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,7 +207,8 @@ take:
                                       i64 STEP_CALL, label %call
                                       i64 STEP_OPTIONAL, label %optional
                                       i64 STEP_APPEND, label %append
-                                      i64 STEP_ROWS, label %rows ]
+                                      i64 STEP_ROWS, label %rows
+                                      i64 STEP_ENTRIES, label %entries ]
 result:
   %object_at = getelementptr ptr, ptr %objects, i64 %number
   %object = load ptr, ptr %object_at
@@ -310,13 +312,19 @@ rows:
   %filled_list = load ptr, ptr %top_at
   %are_appended = call i1 @append_rows(ptr %entry, ptr %constant, ptr %frame, ptr %filled_list)
   br i1 %are_appended, label %taken, label %failed
+entries:
+  %changed = load ptr, ptr %top_at
+  %read_at = getelementptr ptr, ptr %places, i64 %number
+  %read = load ptr, ptr %read_at
+  %are_written = call i1 @write_entries(ptr %entry, ptr %constant, ptr %frame, ptr %changed, ptr %read)
+  br i1 %are_written, label %taken, label %failed
 drop_top:
   %dropped = load ptr, ptr %top_at
   call void @drop(ptr %dropped)
   br label %taken
 taken:
   %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %depth, %rows ],
-                     [ %top, %drop_top ]
+                     [ %depth, %entries ], [ %top, %drop_top ]
   br label %next
 all:
   %left = load ptr, ptr %stack

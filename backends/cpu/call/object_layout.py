@@ -26,6 +26,8 @@ TYPE_VECTORCALL_OFFSET = 56
 TUPLE_SIZE = 16
 # PyListObject { PyObject_VAR_HEAD; PyObject **ob_item; ... }
 LIST_ITEMS = 24
+# PyDictObject { PyObject_HEAD; Py_ssize_t ma_used; uint64_t ma_version_tag; ... }, before Python 3.14
+DICT_VERSION = 24
 # PyCellObject { PyObject_HEAD; PyObject *ob_ref; }
 CELL_CONTENTS = 16
 # PyMethodObject { PyObject_HEAD; PyObject *im_func; ... }
@@ -107,6 +109,19 @@ def unsupported_reason() -> str | None:
         if reason is not None:
             return reason
     return None
+
+
+@functools.cache
+def dicts_have_versions() -> bool:
+    """Whether each change of a dict changes the word at `DICT_VERSION`, to one that no dict has had."""
+    if sys.version_info >= (3, 14) or _interpreter_reason() is not None:
+        return False
+    one: dict[int, float] = {1: 1.5}
+    versions = [_pointer(id(one) + DICT_VERSION), _pointer(id(one) + DICT_VERSION)]
+    for change in (lambda: one.update({1: 2.5}), lambda: one.update({2: 2.5}), lambda: one.pop(1), one.clear):
+        change()
+        versions.append(_pointer(id(one) + DICT_VERSION))
+    return versions[0] == versions[1] and len(set(versions)) == 5 and 0 not in versions
 
 
 @functools.cache

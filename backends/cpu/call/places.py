@@ -17,10 +17,11 @@ from .outside import Fact
 # How the object of a place is found.
 SOURCES = (
     "argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell", "length", "new list",
+    "entries",
 )  # fmt: skip
 (
     SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ITEM,
-    SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH, SOURCE_NEW_LIST,
+    SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH, SOURCE_NEW_LIST, SOURCE_ENTRIES,
 ) = range(len(SOURCES))  # fmt: skip
 
 
@@ -78,7 +79,8 @@ class Place:
     source: "argument" (number ``index`` of the call's), "object" (``key`` itself), "place" (what stands at the place number
         ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
         (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there),
-        "new list" (an empty one for each call).
+        "new list" (an empty one for each call), "entries" (the columns of the container that stands there, as `EntryColumns`,
+        the ``key``, says).
     guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard
         of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
@@ -357,7 +359,8 @@ held:
                                         i64 SOURCE_DICT_ITEM, label %dict_item
                                         i64 SOURCE_ITEM, label %any_item
                                         i64 SOURCE_ATTRIBUTE, label %attribute
-                                        i64 SOURCE_LENGTH, label %length ]
+                                        i64 SOURCE_LENGTH, label %length
+                                        i64 SOURCE_ENTRIES, label %entries ]
 tuple_item:
   %tuple_size = field i64 %holder, TUPLE_SIZE
   %in_tuple = icmp slt i64 %index, %tuple_size
@@ -390,6 +393,9 @@ length:
   %make_integer = load ptr, ptr @PyLong_FromSsize_t
   %made_length = call ptr %make_integer(i64 %list_length)
   br label %owned
+entries:
+  %columns = call ptr @read_entries(ptr %key, ptr %holder, ptr %data)
+  br label %owned
 borrowed:
   %reference = phi ptr [ %known_object, %known ], [ %given, %argument ], [ %key, %look_for ], [ %contents, %cell ],
                        [ %holder, %held ], [ %an_item, %item ], [ %found_item, %dict_item ]
@@ -397,7 +403,7 @@ borrowed:
   br label %owned
 owned:
   %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ],
-                    [ %made_length, %length ], [ %made_list, %new_list ]
+                    [ %made_length, %length ], [ %made_list, %new_list ], [ %columns, %entries ]
   %nothing = icmp eq ptr %object, null
   br i1 %nothing, label %absent, label %check
 check:

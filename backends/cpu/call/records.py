@@ -8,12 +8,25 @@ import sys
 import types
 from collections.abc import Collection, Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from . import attempt, entry_code, finishing, lookup, outside, places, rows, vectorcall_type
+from . import (
+    attempt,
+    column_records,
+    entries,
+    entry_code,
+    finishing,
+    lookup,
+    new_entries,
+    outside,
+    places,
+    rows,
+    vectorcall_type,
+)
 from . import object_layout as layout
 from .call_signature import (
     PYTHON_RESULTS,
@@ -30,6 +43,7 @@ from .call_signature import (
     TypeGuard,
     ValueGuard,
 )
+from .column_records import offset_of
 
 
 class Argument(ctypes.Structure):
@@ -76,6 +90,15 @@ class Apart(ctypes.Structure):
         ("size", c_int64),
         ("other_slot", c_int64),
         ("other_size", c_int64),
+    ]
+
+
+class Saved(ctypes.Structure):
+    """Memory outside, and its size."""
+
+    _fields_ = [
+        ("address", c_void_p),
+        ("size", c_int64),
     ]
 
 
@@ -141,7 +164,9 @@ class Entry(ctypes.Structure):
     hash: of the calls that fit, as `lookup` tells. unnamed_count: the number of arguments of a call without keyword names, -1
     if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
     `outside` tells; variables: context variables, and what they have to be. apart: what must not share memory. errors: where
-    the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call.
+    the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call;
+    left_to_python: the class of exceptions of the kernel where it does, too; put_back: the memory that is as it was then, and
+    is saved in the frame.
     """
 
     _fields_ = [
@@ -172,6 +197,10 @@ class Entry(ctypes.Structure):
         ("steps_end", c_void_p),
         ("error", c_void_p),
         ("found_error", c_void_p),
+        ("left_to_python", c_void_p),
+        ("put_back", c_void_p),
+        ("put_back_end", c_void_p),
+        ("saved_offset", c_int64),
         ("positional_count", c_int64),
         ("keyword_count", c_int64),
         ("keyword_names", c_void_p),
@@ -193,7 +222,7 @@ class Call(ctypes.Structure):
     ]
 
 
-_RECORDS = (Entry, Argument, Place, Apart, Result, Step, Leaf, Rows, Call, lookup.Table)
+_RECORDS = (Entry, Argument, Place, Apart, Saved, Result, Step, Leaf, Rows, Call, lookup.Table, *column_records.RECORDS)
 
 
 def names() -> dict[str, int]:
@@ -202,18 +231,23 @@ def names() -> dict[str, int]:
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset for record in _RECORDS for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in _RECORDS}
-    for module in (layout, entry_code, attempt, places, finishing, rows, lookup, vectorcall_type):
+    for module in (layout, entry_code, attempt, places, finishing, rows, entries, new_entries, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
 
 class Builder:
-    """Builds the records of one entry and keeps what they point to: every address is that of an object in `references`."""
+    """Builds the records of one entry and keeps what they point to: every address is that of an object in `references`.
 
-    def __init__(self, argument_count: int = 0, place_count: int = 0) -> None:
+    pointers: how many data pointers the kernel gets, those of columns among them.
+    """
+
+    def __init__(self, pointers: int = 0) -> None:
         self.references: list[object] = []
+        self.kept: dict[int, int] = {}  # addresses, by the ids of `entries.EntryColumns`
+        self.pointers = pointers
         # Behind the data pointers and their cells, counted from the former.
-        self.packs_offset = 16 * (argument_count + place_count)
+        self.packs_offset = 16 * pointers
 
     def object(self, value: object) -> int:
         """The address of a Python object, kept alive."""
@@ -301,7 +335,10 @@ class Builder:
     def place(self, place: places.Place, words_of_call: Collection[outside.Word]) -> Place:
         """The record of a place; the words of the call have been compared before."""
         source = places.SOURCES.index(place.source)
-        key = None if place.source in ("argument", "place") else self.object(place.key)
+        if place.source == "entries":
+            key = column_records.container(self, place.key)
+        else:
+            key = None if place.source in ("argument", "place") else self.object(place.key)
         words = [word for word in outside.words_of(place.facts) or () if word not in words_of_call]
         self.references.extend(place.facts)
         words_at, known, guard = self._pairs(words), self.object(place.known), self.argument(place.guard, None, place.slot)
@@ -324,33 +361,26 @@ class Builder:
 
     def rows(self, elements: rows.Rows, results: Sequence[ResultSpec]) -> int:
         """The address of the record of elements that are made of rows of results."""
-
-        def at(number: int | None) -> int:
-            return -8 if number is None else 8 * number
-
-        leaves = []
-        for leaf in elements.leaves:
-            constants = self.object_array([None, *leaf.constants] if leaf.numbers is not None else leaf.constants)
-            record = Leaf(numbers=at(leaf.numbers), codes=at(leaf.codes), constants=constants)
-            if leaf.numbers is not None:
-                dtype = results[leaf.numbers].dtype
-                form = "python" if leaf.kind == "number" else "new"
-                record.kind, record.size, record.dtype = (
-                    _kind(ResultSpec(dtype, (), form=form)),
-                    dtype.itemsize,
-                    self.dtype(dtype),
-                )
-            leaves.append(record)
         record = Rows(
-            count=len(leaves),
-            leaves=self.table(leaves)[0],
+            count=len(elements.leaves),
+            leaves=self.table([self.leaf(leaf, results) for leaf in elements.leaves])[0],
             is_tuple=elements.is_tuple,
-            length=at(elements.length),
+            length=offset_of(elements.length),
             known_length=elements.known_length,
-            start=at(elements.start),
+            start=offset_of(elements.start),
             capacity=elements.capacity,
         )
         return self.memory((Rows * 1)(record))
+
+    def leaf(self, leaf: rows.RowLeaf, results: Sequence[ResultSpec]) -> Leaf:
+        constants = self.object_array([None, *leaf.constants] if leaf.numbers is not None else leaf.constants)
+        record = Leaf(numbers=offset_of(leaf.numbers), codes=offset_of(leaf.codes), constants=constants)
+        if leaf.numbers is not None:
+            dtype = results[leaf.numbers].dtype
+            form = "python" if leaf.kind == "number" else "new"
+            record.kind, record.size = _kind(ResultSpec(dtype, (), form=form)), dtype.itemsize
+            record.dtype = self.dtype(dtype)
+        return record
 
     def call(self, function: object, operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]], passes_table: bool) -> Call:
         """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
@@ -384,33 +414,38 @@ class Builder:
         words: Sequence[outside.Word],
         variables: Sequence[tuple[Any, Any]],
         packed_count: int,
+        put_back: Sequence[tuple[int, int]],
     ) -> Entry:
-        """The record of the whole; its fields hash, error and found_error are left empty."""
+        """The record of the whole; its fields hash, error, found_error and left_to_python are left empty."""
         words_at = self._pairs(words)
         variables_at = self._pairs([(id(variable), id(value)) for variable, value in variables])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
+        records = {"rows": self.rows, "entries": partial(column_records.contents, self)}
         taken = []
         for one in steps:
-            constant = self.rows(one.object, signature.results) if one.kind == "rows" else self.object(one.object)
+            made = records.get(one.kind)
+            constant = self.object(one.object) if made is None else made(one.object, signature.results)
             taken.append(Step(kinds.index(one.kind), one.number, constant))
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, numbers that are parts of arrays, pointers to the memory of the
-        # results, the result objects, what stands at the places, the stack of the steps.
+        # results, the result objects, what stands at the places, the stack of the steps, what is saved.
         sizes = {
-            "data": len(arguments) + len(around),
-            "cells": len(arguments) + len(around),
+            "data": self.pointers,
+            "cells": self.pointers,
             "packs": packed_count,
             "memory": len(results),
             "objects": len(results),
             "places": len(around),
             "stack": finishing.stack_size(steps) if steps else 0,
+            "saved": sum([-(-size // 8) for _, size in put_back]),
         }
         offsets, end = {}, 16 * len(results)
         for part, size in sizes.items():
             offsets[part], end = end, end + 8 * size
         tables = {}
-        for name, records in (("arguments", arguments), ("apart", apart), ("steps", taken)):
+        saved = [Saved(address, size) for address, size in put_back]
+        for name, records in (("arguments", arguments), ("apart", apart), ("steps", taken), ("put_back", saved)):
             tables[name], tables[f"{name}_end"] = self.table(records)
         return Entry(
             unnamed_count=-1 if signature.keyword_names else len(arguments),
@@ -421,6 +456,7 @@ class Builder:
             objects_offset=offsets["objects"],
             places_offset=offsets["places"],
             stack_offset=offsets["stack"],
+            saved_offset=offsets["saved"],
             places=self.table(around)[0],
             place_count=len(around),
             result_count=len(results),

@@ -34,7 +34,7 @@ from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured
-from ..outside.containers import OutsideDict
+from ..outside.containers import OutsideDict, OutsideList
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .cached_functions import recorded_call
@@ -127,6 +127,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is types.MethodType and isinstance(function.__self__, OutsideDict) and function.__name__ in DICT_METHODS:
         if _is_keyed_call(function, function.__self__, args):
             return DICT_METHODS[function.__name__](function.__self__, *args, **kwargs)
+    if kind is types.MethodType and isinstance(function.__self__, OutsideList) and function.__name__ in LIST_METHODS:
+        if function.__self__.entries is not None:
+            return LIST_METHODS[function.__name__](function.__self__, *args, **kwargs)
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__
         if type(inner) is types.FunctionType:

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from ...outside.guards import SameKeys, SameLength, SameType
 from ...outside.paths import MISSING, Item, Length, Path
 from ...outside.policy import HiddenNeeded
+from ...recording.errors import TracerError
 from .. import places
-from ..entries import is_open_dict
+from ..entries import OPEN, is_open_dict, opened
+from ..lists.runs import settled
 from ..places import UNBOUND, Place, is_journaling, note
+from .open_containers import open_entries
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -88,6 +91,10 @@ class OutsideDict(dict):
         self.removed: set[Any] = set()
         self.default_factory = getattr(original, "default_factory", None)
         surroundings.guard(SameType(path, type(original)))
+        self.entries = open_entries(surroundings, original, path)
+        if self.entries is not None:
+            self.unread = set()
+            DictContents(self).set({OPEN: [self.entries.run]})
 
     def value(self, key: Any) -> Any:
         """The value under a key, MISSING if there is none."""
@@ -101,6 +108,8 @@ class OutsideDict(dict):
         return value
 
     def _read_all(self) -> None:
+        if self.entries is not None:
+            return
         self.surroundings.guard(SameKeys(self.path, list(self.original)))
         for key in list(self.unread):
             self.value(key)
@@ -225,6 +234,10 @@ class OutsideDict(dict):
     # --- what becomes of it ---
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
+        if self.entries is not None:
+            contents = opened(dict(self))
+            yield from self.entries.change(self.path, contents[OPEN], contents)
+            return
         if is_open_dict(self):
             yield "contents", self.path, dict(self)
             return
@@ -249,11 +262,17 @@ class OutsideList(list):
         self.length_read: Any = None  # an input, where it differs from call to call
         self.is_changed = False
         surroundings.guard(SameType(path, list))
-        if surroundings.policy.is_hidden(self._read_at_once):
+        self.entries = open_entries(surroundings, original, path)
+        if self.entries is not None:
+            self.unread = set()
+            list.__setitem__(self, slice(None), [self.entries.run])
+        elif surroundings.policy.is_hidden(self._read_at_once):
             self._read_all()
 
     def _count(self) -> None:
         """Python needs its length."""
+        if self.entries is not None:
+            raise TracerError(f"{self.path.text} has another length at each call, and Python needs it")
         if self.length_read is None or type(self.length_read) is int:
             self.surroundings.guard(SameLength(self.path, self.count))
         else:
@@ -273,6 +292,8 @@ class OutsideList(list):
     def parts_of_length(self) -> tuple[Any, list[Any]]:
         """A number of elements, and what else is in it."""
         items = list.__getitem__(self, slice(None))
+        if self.entries is not None:
+            return 0, items
         if self._is_kept(items):
             return self.length_before(), items[self.count :]
         self._count()
@@ -293,6 +314,8 @@ class OutsideList(list):
         return list.__getitem__(self, position)
 
     def _read_all(self) -> None:
+        if self.entries is not None:
+            return
         self._count()
         for position in sorted(self.unread):
             self._item(position)
@@ -339,7 +362,10 @@ class OutsideList(list):
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
         items = list.__getitem__(self, slice(None))
-        if not self._is_kept(items):
+        if self.entries is not None:
+            one_run = [settled(items)] if len(items) > 1 else items
+            yield from self.entries.change(self.path, items, one_run)
+        elif not self._is_kept(items):
             if self.unread:
                 raise HiddenNeeded({self._read_at_once})
             self._count()

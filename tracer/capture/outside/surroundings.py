@@ -43,11 +43,11 @@ from ...recording.intervals import SMALL, number_form_key
 from ...recording.ndarrays import array_form, array_form_key
 from ...recording.program import Capture
 from ...recording.trace import Trace
-from ..entries import is_open_set
 from . import streams
 from .arguments import ArgumentContainers
 from .kinds import OUTSIDE_CONTAINERS, container_for
 from .namespaces import Namespace
+from .open_containers import outside_set
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
@@ -85,7 +85,8 @@ class Surroundings:
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
-        self._sets: list[tuple[Path, set, set]] = []
+        self._changes_of_sets: list[Callable[[], Iterable[tuple[str, Path, Any]]]] = []
+        self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
 
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
@@ -364,9 +365,8 @@ class Surroundings:
             self.guard(SameAs(path, self._holders[id(value)][1]))
             return known[1]
         if type(value) is set:
-            self.guard(SameContents(path, value))
-            made: Any = set(value)
-            self._sets.append((path, set(value), made))
+            made, changes = outside_set(self, value, path)
+            self._changes_of_sets.append(changes)
         else:
             made = container_for(self, value, path)
             if made is None:
@@ -442,8 +442,7 @@ class Surroundings:
                     f"{guard.path.text} is changed while the function is traced, and would not be changed at each call. Change "
                     "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"
                 )
-        changed = [(path, made) for path, before, made in self._sets if is_open_set(made) or made != before]
-        found += [("contents", path, made if is_open_set(made) else list(made)) for path, made in changed]
+        found += [change for changes in self._changes_of_sets for change in changes()]
         self._check_numbers(found)
         return found
 

@@ -1,0 +1,83 @@
+"""Containers from outside whose entries are others at each call: arrays of them are inputs, as many rows as count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .... import hlo
+from ...outside.entries import Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
+from ...outside.guards import SameContents
+from ...outside.paths import Path
+from ...recording.array import TracedArray
+from ...recording.errors import TracerError
+from ..entries import OPEN, contents_of, elements_of_set, is_open_set, opened
+from ..lists.elements import ElementType, element_type
+from ..lists.runs import Form, Run, type_of_items
+
+if TYPE_CHECKING:
+    from .surroundings import Surroundings
+
+Change = tuple[str, Path, Any]
+
+
+class OpenEntries:
+    """What a container held when the function began: one run, whose length and columns are inputs."""
+
+    def __init__(self, surroundings: Surroundings, path: Path, form: EntryForm, rows: int, place: str) -> None:
+        surroundings.guard(SameEntries(path, form, rows))
+        self.type = element_type(form.example)
+        trace, columns = surroundings.trace, []
+        for number, (dtype, like) in enumerate(zip(form.dtypes, self.type.columns)):
+            shape = hlo.Shape(hlo.element_type_of(dtype), (rows + 1,))  # the last one is for what must not be written
+            storage = trace.captured_input(shape, Entries(path, form, number, rows + 1)).storage
+            columns.append(TracedArray(storage, shape, like.weak_type, is_scalar=False))
+        counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, form, -1, rows + 1))
+        trace.program.intervals[counted.parameter] = (0, rows)
+        length = TracedArray(counted.storage, counted.parameter.shape, weak_type=True)
+        self.run = Run(Form(self.type.structure, self.type.leaves, rows, place), columns, length)
+
+    def change(self, path: Path, items: list[Any], value: Any) -> Iterator[Change]:
+        """What is to be done behind each call where these are the items in the end. Raises TracerError for other types."""
+        if len(items) == 1 and items[0] is self.run:
+            return
+        kind = type_of_items(items)
+        if kind is not None and not self._holds(kind):
+            raise TracerError(f"{path.text} holds {self.type}, and gets {kind}")
+        yield "entries", path, value
+
+    def _holds(self, kind: ElementType) -> bool:
+        """Whether entries of this type are what they were."""
+        leaves = [[(leaf.constants, leaf.types) for leaf in one.leaves] for one in (kind, self.type)]
+        return (kind.structure, kind.numbers) == (self.type.structure, self.type.numbers) and leaves[0] == leaves[1]
+
+
+def open_entries(surroundings: Surroundings, container: Any, path: Path) -> OpenEntries | None:
+    """The entries of a container from outside that has turned out to hold others; None where they are taken one by one."""
+    key = entries_key(path)
+    form = form_of(container) if surroundings.policy.is_hidden(key) else None
+    if form is None:
+        return None
+    surroundings.opened.add(key)
+    place = f"the entries of {path.text}"
+    bounds = surroundings.trace.program.guessed_bounds
+    bounds[place] = rows = rows_for(2 * len(container), bounds.get(place, 0))
+    return OpenEntries(surroundings, path, form, rows, place)
+
+
+def outside_set(surroundings: Surroundings, value: set, path: Path) -> tuple[set, Callable[[], Iterator[Change]]]:
+    """What stands for a set from outside, and what tells what is to be done to it behind each call."""
+    entries = open_entries(surroundings, value, path)
+    if entries is None:
+        surroundings.guard(SameContents(path, value))
+    made = set(value) if entries is None else set(elements_of_set({OPEN: [entries.run]}))
+    before = made.copy()
+
+    def changes() -> Iterator[Change]:
+        if entries is not None:
+            ((_, items),) = opened(contents_of(made)).items()
+            yield from entries.change(path, items, made)
+        elif is_open_set(made) or made != before:
+            yield "contents", path, made if is_open_set(made) else list(made)
+
+    return made, changes

@@ -1,0 +1,203 @@
+"""What a dict, a set or a list outside holds, as columns of numbers: how many rows of them count may differ at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .guards import Guard, short
+from .paths import MISSING, Objects, Path
+
+_DTYPES = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(np.bool_)}
+_SMALLEST = 64  # rows
+
+
+def _dtype_of(kind: type) -> np.dtype | None:
+    """The dtype of a column of such numbers, None for what is none."""
+    if kind in _DTYPES:
+        return _DTYPES[kind]
+    if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+        dtype = np.dtype(kind)
+        return dtype if dtype.kind in "biufc" else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Keys, values or elements that are all alike: numbers of one type, or tuples of numbers of these types."""
+
+    types: tuple[type, ...]
+    is_tuple: bool
+
+    def holds(self, value: Any) -> bool:
+        if not self.is_tuple:
+            return type(value) is self.types[0] and _is_within(value)
+        return type(value) is tuple and tuple(map(type, value)) == self.types and all(map(_is_within, value))
+
+    @property
+    def dtypes(self) -> list[np.dtype]:
+        return [_dtype_of(kind) for kind in self.types]
+
+    @property
+    def example(self) -> Any:
+        """A value that is like these."""
+        found = tuple([kind(0) for kind in self.types])
+        return found if self.is_tuple else found[0]
+
+    def columns(self, values: Sequence[Any]) -> list[list[Any]]:
+        return [[value[place] for value in values] for place in range(len(self.types))] if self.is_tuple else [list(values)]
+
+
+def _is_within(value: Any) -> bool:
+    return type(value) is not int or -(2**63) <= value < 2**63
+
+
+def _part_of(values: Sequence[Any]) -> Part | None:
+    """What these values are like, None where they are not alike, or no numbers."""
+    first = values[0]
+    found = Part(tuple(map(type, first)), True) if type(first) is tuple else Part((type(first),), False)
+    is_known = found.types and all(dtype is not None for dtype in found.dtypes)
+    return found if is_known and all(map(found.holds, values)) else None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryForm:
+    """What all entries of a container are like: keys and values of a dict, elements of a set or of a list."""
+
+    kind: type
+    parts: tuple[Part, ...]
+
+    @property
+    def example(self) -> Any:
+        """An entry as a traced function has it: those of a set are (element, None)."""
+        found = tuple([part.example for part in self.parts])
+        return found if self.kind is dict else (*found, None) if self.kind is set else found[0]
+
+    @property
+    def dtypes(self) -> list[np.dtype]:
+        return [dtype for part in self.parts for dtype in part.dtypes]
+
+    def holds(self, container: Any) -> bool:
+        """Whether all entries of a container are like this."""
+        values = _values(container) if _kind_of(container) is self.kind else None
+        return values is not None and all(all(map(part.holds, one)) for part, one in zip(self.parts, values))
+
+    def column(self, container: Any, number: int, rows: int) -> np.ndarray:
+        """One of the columns with so many rows, those of the entries and others."""
+        columns = [column for part, values in zip(self.parts, _values(container)) for column in part.columns(values)]
+        found = np.zeros(rows, self.dtypes[number])
+        found[: len(columns[number])] = columns[number]
+        return found
+
+
+def _kind_of(container: Any) -> type | None:
+    return next((kind for kind in (dict, set, list) if isinstance(container, kind)), None)
+
+
+def _values(container: Any) -> tuple[Sequence[Any], ...]:
+    """The values of each part of a container."""
+    if isinstance(container, dict):
+        return list(dict.keys(container)), list(dict.values(container))
+    return (list(container),)
+
+
+def form_of(container: Any) -> EntryForm | None:
+    """What the entries of a container are like; None where they are not alike, or there are none."""
+    kind = _kind_of(container)
+    if kind is None or not container:
+        return None
+    parts = tuple(map(_part_of, _values(container)))
+    if None in parts or kind is not list and not all(map(_may_be_key, parts[0].types)):
+        return None
+    return EntryForm(kind, parts)
+
+
+def _may_be_key(kind: type) -> bool:
+    return _dtype_of(kind).kind in "iuf"
+
+
+def rows_for(length: int, had: int) -> int:
+    """How many rows there should be for so many entries, to which others may be added."""
+    found = max(_SMALLEST, had)
+    while found < length:
+        found *= 2
+    return found
+
+
+class Entries(Path):
+    """A column of what a container holds, or how many entries there are (``number`` -1)."""
+
+    __slots__ = ("holder", "form", "number", "rows")
+
+    def __init__(self, holder: Path, form: EntryForm, number: int, rows: int) -> None:
+        self.holder, self.form, self.number, self.rows = holder, form, number, rows
+        self.text = f"len({holder.text})" if number < 0 else f"column {number} of {holder.text}"
+        self.key = (*entries_key(holder), number)
+
+    @property
+    def root(self) -> Path:
+        return self.holder.root
+
+    @property
+    def known_by(self) -> tuple:
+        return entries_key(self.holder)
+
+    def read(self, objects: Objects) -> Any:
+        container = self.holder.read(objects)
+        if _kind_of(container) is not self.form.kind:
+            return MISSING
+        return len(container) if self.number < 0 else self.form.column(container, self.number, self.rows)
+
+
+def entries_key(holder: Path) -> tuple:
+    """What stands for the entries of a container as a whole."""
+    return holder.key, "entries"
+
+
+@dataclass(eq=False, slots=True)
+class SameEntries(Guard):
+    """A container whose entries are alike, and no more than there are rows for."""
+
+    form: EntryForm
+    rows: int
+
+    def holds(self, found: Any) -> bool:
+        return _kind_of(found) is self.form.kind and len(found) <= self.rows and self.form.holds(found)
+
+    def words(self, found: Any) -> str:
+        if _kind_of(found) is self.form.kind and len(found) > self.rows:
+            return f"{self.path.text}: more than {self.rows} entries"
+        return f"{self.path.text}: entries of other types" if found is not MISSING else f"{self.path.text}: {short(found)}"
+
+
+def put_entries(holder: Any, value: Any) -> None:
+    """Give a container other entries, in their order; those that stay are left as they are."""
+    if isinstance(holder, list):
+        for place, (one, other) in enumerate(zip(holder, value)):
+            if not _is_same(one, other):
+                holder[place] = other
+        holder[len(value) :] = value[len(holder) :]
+        return
+    if isinstance(holder, set):
+        holder.difference_update(holder - value)
+        holder.update(value - holder)
+        return
+    pending = iter(value)
+    following = next(pending, MISSING)
+    for key in list(dict.keys(holder)):
+        if following is MISSING or key != following:
+            del holder[key]
+            continue
+        if not _is_same(dict.__getitem__(holder, key), value[key]):
+            holder[key] = value[key]
+        following = next(pending, MISSING)
+    while following is not MISSING:
+        holder[following] = value[following]
+        following = next(pending, MISSING)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and repr(one) == repr(other)
