@@ -16,31 +16,25 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
-from ..branches import MOST_ALTERNATIVES, between, choose
+from ..branches import between, choose
 from ..choices import Maybe
 from ..copies import note_copies
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
 from ..forms import (
     NOWHERE,
-    Container,
     Form,
-    OneOf,
     View,
-    carried,
     form_of,
     is_like,
     is_number,
-    joined,
     kinds,
     labels,
     unchanged,
-    without_sizes,
-    zero_like,
 )
 from ..lists.merging import carried_as, state_of
 from ..lists.references import Unread, note_same_makers
-from ..lists.runs import is_open_list, place_of, require_read
+from ..lists.runs import place_of, require_read
 from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
 from ..outcomes import (
@@ -73,8 +67,19 @@ from .aliases import ArrayPlace, LoopAliases
 from .iteration import Rows
 from .settled import Settled, begin_loops, settled_before
 from .shared_rows import shared_places
-from .stacked_rows import may_be_row, row_numbers, stacked
-from .state import Slot, is_array, of_one_type, require_one_name, require_own_sizes, require_unaliased, varying
+from .stacked_rows import row_numbers, stacked
+from .state import (
+    Slot,
+    carried_row,
+    form_with,
+    is_array,
+    is_growing,
+    of_one_type,
+    require_one_name,
+    require_own_sizes,
+    require_unaliased,
+    varying,
+)
 
 _MOST_ATTEMPTS = 60
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
@@ -206,7 +211,7 @@ class CapturedLoop:
             slot.form = slot.form or varying(initial)
             row = rows[slot.place.key] = numbers(slot.form, initial)
             self.aliases.note(slot.place.key, row)
-            state += self._carried(slot.form, row)
+            state += carried_row(slot.form, row)
             types += kinds(slot.form)
             names += labels(slot.form, slot.place.name)
         self.aliases.note_together(rows)
@@ -230,12 +235,7 @@ class CapturedLoop:
 
     def _numbers(self, form: Form, value: Any) -> list[Any]:
         """The numbers of a value as they are carried."""
-        return self._carried(form, numbers(form, value))
-
-    def _carried(self, form: Form, row: Sequence[Any]) -> list[Any]:
-        """Numbers as they are carried; zeros where there are none."""
-        trace, given = current_trace(), zip(row, kinds(form))
-        return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
+        return carried_row(form, numbers(form, value))
 
     # --- one round ---
 
@@ -355,7 +355,7 @@ class CapturedLoop:
         self._note_aliases(slots, ends, {**rows, **added})
         for key, values in appended.items():
             bases = (self.aliases.end_bases.get((key, number), ()) for number in itertools.count())
-            appending = partial(stacked, outer=self.outer, position=position, carried=self._carried, bases=bases)
+            appending = partial(stacked, outer=self.outer, position=position, carried=carried_row, bases=bases)
             self.appended[key] = [appending(value, self.rows.length) for value in values]
 
         following: list[Any] = []
@@ -367,7 +367,7 @@ class CapturedLoop:
             returned = returned_value(outcome)
             following += self._numbers(self.returned, value if returned is UNBOUND else returned)
         for slot in slots:
-            following += self._carried(slot.form, rows[slot.place.key])
+            following += carried_row(slot.form, rows[slot.place.key])
         return tuple(following)
 
     def _settle(self, region: Region) -> None:
@@ -400,20 +400,6 @@ class CapturedLoop:
     def _end_elsewhere(self, slot: Slot, changed: dict) -> Any:
         return changed[slot.place.key][2] if slot.place.key in changed else self.entered[slot.place.key]
 
-    def _joined(self, place: Place, form: Form, value: Any) -> Form:
-        """The form that values of this form have together with this value."""
-        both = joined(form, form_of(value, self.outer, as_views=True), in_loop=True)
-        if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
-            both = without_sizes(both)
-        if isinstance(place, Contents) and not isinstance(both, Container):
-            raise CarryTypeError(
-                f"{place.name} enters a round of {self._place()} with {len(form.parts)} elements and leaves it with "
-                f"{len(value)}: it must keep its keys"
-            )
-        if isinstance(both, OneOf) and len(both.forms) > MOST_ALTERNATIVES:
-            raise CarryTypeError(f"{place.name} holds something of another kind in each round of {self._place()}")
-        return both
-
     def _look_for_more(self, slots: Sequence[Slot], ends: dict, changed: dict, outcome: Any) -> None:
         """Raises _Again where a round changes what is not carried yet."""
         missing = False
@@ -421,10 +407,11 @@ class CapturedLoop:
         for key, (place, before, end) in changed.items():
             if key not in ends:
                 candidates.append((place, before, end))
+        appends = self.rows is not None and isinstance(self.rows.length, int) and not self.leaves_early
         for place, before, end in candidates:
             if place.key in self.slots or place.key in self.growing or unchanged(before, end):
                 continue
-            if self._is_growing(place, before, end):
+            if appends and is_growing(place, before, end):
                 self.growing[place.key], self.grown_once[place.key] = place, (before, end)
             else:
                 self._add(place, before, end)
@@ -447,7 +434,8 @@ class CapturedLoop:
         if RETURN_CODE in possible:
             returned = returned_value(outcome)
             known = self.returned
-            self.returned = self._joined(_RETURNED, known or form_of(returned, self.outer, as_views=True), returned)
+            form = known or form_of(returned, self.outer, as_views=True)
+            self.returned = form_with(_RETURNED, form, returned, self.outer, self._place())
             if known is None or not is_like(self.returned, known):
                 raise _Again(self)
 
@@ -464,7 +452,7 @@ class CapturedLoop:
         self._put_together(place, before, end)
         slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
-            slot.form = self._joined(place, varying(before), end)
+            slot.form = form_with(place, varying(before), end, self.outer, self._place())
 
     def _put_together(self, place: Place, before: Any, end: Any) -> None:
         """Lists from before the loop of which a place holds one or the other are put into a table, or must not be changed."""
@@ -484,7 +472,7 @@ class CapturedLoop:
             return True
         end = self.ended[slot.place.key] = carried_as(end, slot.state)
         slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
-        both = self._joined(slot.place, slot.form, end)
+        both = form_with(slot.place, slot.form, end, self.outer, self._place())
         is_wider = not is_like(both, slot.form)
         if is_wider and isinstance(slot.form, View):
             require_unaliased(slot.place, slot.initial, self.copies, self._place())
@@ -499,14 +487,6 @@ class CapturedLoop:
         state = state_of(before, end, place_of(), rounds, self.aliases.lasting)
         differs, slot.state = state != slot.state, state
         return differs
-
-    def _is_growing(self, place: Place, before: Any, end: Any) -> bool:
-        """Whether a round of a known number of them appends numbers to a list, or containers of numbers."""
-        if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or self.leaves_early:
-            return False
-        known = self.rows is not None and isinstance(self.rows.length, int) and not is_open_list(end)
-        leaves = pytree.flatten(end[len(before) :])[0]
-        return known and unchanged(before, end[: len(before)]) and all(map(may_be_row, leaves))
 
     def _grown(self, place: Contents) -> list[Any]:
         """The list as it is behind the loop."""

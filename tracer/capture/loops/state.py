@@ -13,9 +13,28 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, TracerError
 from ...recording.trace import Trace
-from ..forms import Fixed, Form, Number, form_of, is_number, kind_of
+from ..branches import MOST_ALTERNATIVES
+from ..forms import (
+    NOWHERE,
+    Container,
+    Fixed,
+    Form,
+    Number,
+    OneOf,
+    carried,
+    form_of,
+    is_number,
+    joined,
+    kind_of,
+    kinds,
+    unchanged,
+    without_sizes,
+    zero_like,
+)
+from ..lists.runs import is_open_list
 from ..places import Contents, Place
 from .iteration import Rows
+from .stacked_rows import may_be_row
 
 # So many rounds are unrolled whose numbers alone decide on sizes.
 _MOST_OF_OWN_SIZES = 8
@@ -116,3 +135,31 @@ def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> Non
                 f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new "
                 f"values into it ({place.name}[...] = ...)"
             )
+
+
+def carried_row(form: Form, row: Sequence[Any]) -> list[Any]:
+    """The numbers of a value of this form as they are carried; zeros where there are none."""
+    trace, given = current_trace(), zip(row, kinds(form))
+    return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
+
+
+def form_with(place: Place, form: Form, value: Any, outer: Trace, loop: str) -> Form:
+    """The form that values of this form have together with this value, which a round leaves there. Raises CarryTypeError."""
+    both = joined(form, form_of(value, outer, as_views=True), in_loop=True)
+    if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
+        both = without_sizes(both)
+    if isinstance(place, Contents) and not isinstance(both, Container):
+        raise CarryTypeError(
+            f"{place.name} enters a round of {loop} with {len(form.parts)} elements and leaves it with {len(value)}: it must "
+            "keep its keys"
+        )
+    if isinstance(both, OneOf) and len(both.forms) > MOST_ALTERNATIVES:
+        raise CarryTypeError(f"{place.name} holds something of another kind in each round of {loop}")
+    return both
+
+
+def is_growing(place: Place, before: Any, end: Any) -> bool:
+    """Whether a round appends numbers to a list, or containers of numbers."""
+    if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or is_open_list(end):
+        return False
+    return unchanged(before, end[: len(before)]) and all(map(may_be_row, pytree.flatten(end[len(before) :])[0]))
