@@ -151,7 +151,7 @@ class ArgumentReader:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
                 if path in self.intervals:
                     keys[index] = self.leaf_part(leaves[index], path)
-        return structure, tuple(keys)
+        return structure, tuple(keys), name in self.taken_apart
 
     def interval_of(self, value: int, name: str) -> Interval | None:
         """The interval that a Python integer is traced for; None where it is static."""
@@ -239,6 +239,10 @@ class Call:
             if one.name not in self.reader.static_names:
                 yield from zip(pytree.leaf_paths(one.structure, one.name), one.leaves)
 
+    def taken_apart(self) -> frozenset[str]:
+        """The arguments of this call whose numbers are a parameter each."""
+        return frozenset([one.name for one in self.arguments if one.name in self.reader.taken_apart])
+
     def narrow_all(self) -> bool:
         """Trace the Python integers of this call for smaller values than theirs from now on; whether there are any."""
         found = [(path, value) for path, value in self._integers() if self.reader.interval_of(value, path) is not None]
@@ -295,6 +299,7 @@ class Call:
         """The form of the call. Raises TypeError, naming the argument, for one that cannot be traced."""
         leaves: list[Leaf] = []
         packs: list[PackedLeaf] = []
+        taken_apart = self.taken_apart()
         numbers = self.numbers()
         for one in self.canonical:
             begin = len(leaves)
@@ -307,11 +312,11 @@ class Call:
                     leaves.append(static_leaf(leaf, path))
                 else:
                     leaves.append(make_leaf(leaf, path, descriptions, interval))
-            if one.name not in self.reader.taken_apart:
+            if one.name not in taken_apart:
                 packs += packed(one.name, begin, leaves)
         structures = tuple([(one.name, one.structure) for one in self.canonical])
         _check_structures(structures)
-        return CallForm(leaves, structures, self.canonical_keywords, numbers, tuple(packs))
+        return CallForm(leaves, structures, self.canonical_keywords, numbers, tuple(packs), taken_apart)
 
 
 def _name_of_kind(parameters: Iterable[inspect.Parameter], kind: Any, default: str) -> str:

@@ -221,7 +221,7 @@ class JittedFunctionBase:
         """
         form, recording = self._form_and_recording(call, objects)
         with compilation_lock:
-            if form.numbers != call.numbers():
+            if (form.numbers, form.taken_apart) != (call.numbers(), call.taken_apart()):
                 return self._prepare(call, objects)  # another thread has found that they must be traced for fewer values
             canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = form.selection(order)
@@ -351,6 +351,7 @@ class JittedFunctionBase:
         for table in (self._known, self._specializations, self._entries):
             table.clear()
         self._reader.intervals.clear()
+        self._reader.taken_apart.clear()
         self._policy.clear()
         self._hits = self._misses = 0
         self._compilations = Recompilations()

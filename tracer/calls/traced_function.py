@@ -54,7 +54,7 @@ class CallForm:
 
     The last of them are given under ``keywords``; ``numbers`` has the places of Python integers with the
     intervals that they are traced for, None where the function needs their values. ``packs`` are the leaves that are parts of
-    one parameter.
+    one parameter, but for those of the arguments ``taken_apart``.
     """
 
     leaves: list[Leaf]
@@ -62,6 +62,7 @@ class CallForm:
     keywords: tuple[str, ...]
     numbers: dict[str, Interval | None] = field(default_factory=dict)
     packs: tuple[PackedLeaf, ...] = ()
+    taken_apart: frozenset[str] = frozenset()
 
     def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of this form with other leaves: by position, and by name."""

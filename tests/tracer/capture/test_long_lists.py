@@ -333,3 +333,19 @@ def test_lists_of_lists_are_one_result():
     for count in (20, 40, 80):
         module = jit(products_of_arrays).lower(np.ones((count, count)), np.ones((count, count))).module
         assert len(module.entry.instructions) < 60
+
+
+def test_code_for_packed_numbers_is_not_taken_for_others():
+    """What is outside decides whether Python needs one of the numbers."""
+    state = {"sized": False}
+
+    @jit
+    def made(values, factor):
+        return np.full(values[3], factor) if state["sized"] else sum(values) * factor
+
+    for sized in (False, True, False, True):
+        state["sized"] = sized
+        for fourth in (INTEGERS[3], 3):
+            values = [*INTEGERS[:3], fourth, *INTEGERS[4:]]
+            expected = np.full(fourth, 2.0) if sized else sum(values) * 2.0
+            assert np.array_equal(made(values, 2.0), expected)
