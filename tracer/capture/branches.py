@@ -70,6 +70,11 @@ class _Side:
         self.writes: set[Storage] = set()  # for the exception
         self.inexact: set[int] = set()  # the errors of which it is not known what has been done before them
 
+    def has_inside(self, one: Any) -> bool:
+        """Whether a container is in another one that is changed on this side."""
+        ends = [self.values[key] for key, (place, _) in self.places.items() if not isinstance(place, _places.LocalName)]
+        return any(part is one for end in ends for part in _parts_in(end))
+
 
 def decide(
     test: TracedArray,
@@ -123,7 +128,7 @@ def _decided(
         ends = [side.values.get(key, old) for side in sides]
         if not all(unchanged(old, end) for end in ends):
             is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
-            recipes.append((place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), ends))
+            recipes.append((place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), old, ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     results = [returned_value(side.outcome) for side in sides]
@@ -133,15 +138,15 @@ def _decided(
         held = [with_contents(result, side.ends, outer.program.returned.append) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
-    for place, recipe, ends in recipes:
+    for place, recipe, old, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
         note_same_makers(held, ends)
-        if isinstance(place, _places.LocalName):
-            if not any(held is end for end in ends):
-                _places.note_all_made(held)
-            _note_shared(held, ends, sides, before[place.key])
-        if isinstance(place, _places.Contents) and not isinstance(held, (list, dict, set)):
+        if isinstance(place, _places.LocalName) and not any(held is end for end in ends):
+            _places.note_all_made(held)
+        if not isinstance(place, _places.Contents):
+            _note_shared(held, ends, sides, old)
+        elif not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
     for place in dead:
@@ -177,14 +182,26 @@ def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Seq
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
-    """A container that is one of two must not be changed, nor those two, if they have other names; ``own`` has had this one."""
+    """A container that is one of two must not be changed, nor those two, if they have other names, or are in other containers;
+    ``own`` has had this name."""
     if any(held is end for end in ends):
         return
     shared = [
-        one for end, side in zip(ends, sides) for one in _containers_in(end) if one is not own and id(one) not in side.made
+        one
+        for end, side in zip(ends, sides)
+        for one in _containers_in(end)
+        if one is not own and id(one) not in side.made or side.has_inside(one)
     ]
     for one in (*_containers_in(held), *shared) if shared else ():
         note_copies(current_trace(), one)
+
+
+def _parts_in(value: Any) -> Iterator[Any]:
+    """What is in a container, and in containers in it."""
+    parts = list.__iter__(value) if isinstance(value, list) else value if isinstance(value, tuple) else ()
+    for part in dict.values(value) if isinstance(value, dict) else parts:
+        yield part
+        yield from _parts_in(part)
 
 
 def _containers_in(value: Any) -> list[Any]:

@@ -148,9 +148,76 @@ def repeated_as_often_as_computed(x):
     return runs, back == (x // 3).tolist(), max(runs, key=lambda run: run[1])
 
 
+def changed_under_the_name_it_keeps(x):
+    rows, last = [], [0]
+    for v in x:
+        if v > 4:
+            last = [int(v)]
+            rows.append(last)
+        last[0] += 1
+    return rows, last
+
+
+def put_on_one_side_and_kept(x):
+    rows, last = [], [0]
+    for v in x:
+        if v > 4:
+            rows.append(last)
+        else:
+            last = [int(v)]
+        last[0] += 1
+    return rows, last
+
+
+def put_in_a_branch_alone(x):
+    rows, last = [], [0]
+    if x[0] > 4:
+        last = [int(x[1])]
+        rows.append(last)
+    last[0] += 5
+    return rows, last
+
+
+def put_into_a_dict(x):
+    d, last = {}, [0]
+    for v in x:
+        if v > 4:
+            last = [int(v)]
+            d[int(v)] = last
+        last.append(1)
+    return d, last
+
+
+def put_in_a_tuple(x):
+    rows, last = [], [0]
+    for v in x:
+        if v > 4:
+            last = [int(v)]
+            rows.append((last, int(v)))
+        last[0] += 1
+    return rows, last
+
+
+class Log:
+    def __init__(self):
+        self.current, self.all = [0], []
+
+
+def kept_by_an_attribute(x):
+    log = Log()
+    for v in x:
+        if v > 4:
+            log.current = [int(v)]
+            log.all.append(log.current)
+        log.current[0] += 1
+    return log.current, log.all
+
+
 PROGRAMS = [
     the_last_one_grows, intervals_merged, lots_in_a_deque, put_away_and_begun_anew, copies_put_away, in_two_lists,
     one_has_a_name, identity_alone, of_unlike_lengths_in_tuples, rows_eliminated, sums_of_rows, repeated_as_often_as_computed,
+    changed_under_the_name_it_keeps, put_on_one_side_and_kept, put_in_a_branch_alone, put_into_a_dict, put_in_a_tuple,
+    kept_by_an_attribute,
 ]  # fmt: skip
 
 

@@ -81,6 +81,7 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         return first, second
     if isinstance(first, list):
         if row_of(first) is not None and row_of(second) is not None:
+            put_into_one_table([first, second])
             return first, second
         return _aligned_lists(traces, first, second, reopened)
     if kind is tuple and (is_open_list(first) or is_open_list(second) or is_changed and _one_is_longer(first, second)):
