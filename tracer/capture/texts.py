@@ -16,7 +16,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import TracerError, unraised
+from ..recording.errors import ConcretizationError, TracerError, unraised
 from ..recording.makers import Source, register_maker, register_writer
 from .choices import Choice, Maybe
 from .lists.runs import Run
@@ -57,6 +57,12 @@ class Deferred:
         return Deferred(operator.getitem, self, index)
 
     def _refuse(self, *arguments: Any) -> Any:
+        trace = require_trace()
+        for value in pytree.flatten(self.values)[0]:
+            if isinstance(value, TracedArray) and value.known_value is None:
+                sources = trace.sources(value.recorded(trace))
+                if sources is None or sources and sources <= trace.program.python_numbers:  # it may become known
+                    raise ConcretizationError(value, "for a text that Python needs to know")
         raise TracerError("a text that depends on traced values is known when the program runs, and not where Python needs it")
 
     __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __lt__ = __gt__ = __hash__ = _refuse

@@ -303,3 +303,31 @@ def test_comprehensions_and_generators_over_lists_of_unknown_length(function, ca
     for x in (np.array([0.0, 1.0, 2.0, 3.0]), np.array([3.0, 2.5, -1.0, 0.0]), np.zeros(4)):
         expected = repr(function(x)), capsys.readouterr().out
         assert (repr(decorated(x)), capsys.readouterr().out) == expected
+
+
+TEXT = "hello world, hello numpy"
+
+
+def parts_of_a_text(count):
+    place, found = 0, []
+    numbers = {letter: number for number, letter in enumerate(sorted(set(TEXT)))}
+    for _ in range(count):
+        if place + 5 > len(TEXT):
+            place = 0
+        found.append([numbers[letter] for letter in TEXT[place : place + 5]])
+        place += 5
+    return found
+
+
+def texts_as_keys(count):
+    found = {}
+    for k in range(count):
+        found.setdefault(f"k{k % 2}", []).append(k)
+    return found["k0"], found
+
+
+@pytest.mark.parametrize("function", [parts_of_a_text, texts_as_keys])
+def test_a_number_of_rounds_becomes_static_where_python_needs_texts_made_in_them(function):
+    decorated = jit(function)
+    for count in (3, 12, 3):
+        assert decorated(count) == function(count)

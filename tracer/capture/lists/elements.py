@@ -110,9 +110,6 @@ def _in_words(structure: Any, leaves: Iterator[str]) -> str:
     name = "None" if kind is type(None) else (auxiliary[0] if kind is Parts else kind).__name__
     return f"{name} of {parts}" if parts else name
 
-    def __format__(self, specification: str) -> str:
-        return str(self)
-
 
 def _marked(value: Any) -> Any:
     """The value with leaves for None."""

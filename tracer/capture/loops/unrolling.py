@@ -251,12 +251,15 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
-    """Run this; where types cannot be reconciled, a number of rounds may become static: of several the one made of least."""
+    """Run this; a number of rounds may become static: of several the one made of least.
+
+    So it does where types cannot be reconciled, and where Python needs what changes from round to round.
+    """
     try:
         return run()
     except (CarryTypeError, ConcretizationError) as error:
         is_inner = isinstance(error, ConcretizationError)
-        if is_inner and not isinstance(error.__cause__, CarryTypeError):
+        if is_inner and error.sources is not None and not isinstance(error.__cause__, CarryTypeError):
             raise
         concrete = ConcretizationError(number, "as a number of rounds")
         if is_inner and not (concrete.sources and (error.sources is None or concrete.sources < error.sources)):
