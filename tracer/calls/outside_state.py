@@ -105,7 +105,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
             if kind is pathlib.Path and function.__name__ == "open":
                 return functools.partial(_open, holder)
             return functools.partial(_refuse, function) if refused is None or function.__name__ in refused else None
-    if isinstance(holder, type) and issubclass(holder, datetime.date):
+    if isinstance(holder, type) and issubclass(holder, datetime.date) and function.__name__ in ("now", "utcnow", "today"):
         return functools.partial(_refuse, function)
     if isinstance(holder, np.random.BitGenerator):
         return functools.partial(_refuse, function)

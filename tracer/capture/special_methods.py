@@ -21,6 +21,6 @@ def special_method(value: Any, *names: str) -> Callable[..., Any] | None:
         return next((functools.partial(methods[name], value) for name in names if name in methods), None)
     for name in names:
         method = getattr(kind, name, None)
-        if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
+        if type(method) is types.FunctionType and is_of_the_user(file := method.__code__.co_filename) and file != "<string>":
             return functools.partial(CALLED[0], kind, name, value)
     return None

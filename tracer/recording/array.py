@@ -367,10 +367,10 @@ class TracedArray(ArrayMethods, Operators):
         METHODS[np.ndarray.__setitem__](self, index, value)
 
     def __copy__(self) -> TracedArray:
-        return FUNCTIONS[np.copy](self)
+        return self if self.is_scalar else FUNCTIONS[np.copy](self)
 
     def __deepcopy__(self, memo: dict) -> TracedArray:
-        return FUNCTIONS[np.copy](self)
+        return self.__copy__()
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import math
 import operator
@@ -22,7 +23,7 @@ from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
 from ..distribution import truth_of
 from ..entries import has_open_keys, is_open_set
-from ..helpers import choose, not_
+from ..helpers import choose, not_, ordered
 from ..keys.views import KEYS, DictView, view_of_set
 from ..library import iterators
 from ..lists.access import items_of
@@ -261,15 +262,18 @@ def _of_array(array: TracedArray, reduction: Callable) -> Any:
 
 def _have_an_order(items: Any) -> bool:
     """Whether these are objects whose classes say how they are compared."""
-    return isinstance(items, (list, tuple)) and any(special_method(item, "__lt__", "__gt__") for item in items)
+    if not isinstance(items, (list, tuple)):
+        return False
+    are_dataclasses = all(dataclasses.is_dataclass(item) and type(item).__dataclass_params__.order for item in items)
+    return are_dataclasses or any(special_method(item, "__lt__", "__gt__") for item in items)
 
 
 def _chosen(test: Any, first: Any, second: Any) -> Any:
     return choose(test, lambda: first, lambda: second)
 
 
-implements(builtins.max)(_extreme(builtins.max, np.max, lambda one, other: one > other))
-implements(builtins.min)(_extreme(builtins.min, np.min, lambda one, other: one < other))
+implements(builtins.max)(_extreme(builtins.max, np.max, functools.partial(ordered, "gt")))
+implements(builtins.min)(_extreme(builtins.min, np.min, functools.partial(ordered, "lt")))
 
 
 @implements(builtins.sum)

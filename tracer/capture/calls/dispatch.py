@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import functools
 import itertools
 import operator
@@ -470,27 +469,18 @@ def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(call, function)
 
 
-def _decimal_context() -> str:
-    return repr(decimal.getcontext())
-
-
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
-    """An instance of a class, whose ``__init__`` is captured if it is the user's."""
+    """An instance of a class, whose ``__init__``, if it has one, is captured if it is the user's."""
     surroundings = current_surroundings()
     initialize = kind.__init__
     is_error = issubclass(kind, BaseException) and type(kind.__new__) is types.BuiltinFunctionType
     is_plain = type(kind).__call__ is type.__call__ and (is_error or kind.__new__ is object.__new__)
-    if is_plain and initialize is object.__init__ and not args and not kwargs and surroundings is not None:
-        made = object.__new__(surroundings.class_to_make(kind))
-        places.note_made(made)
-        return made
-    plain = is_plain and type(initialize) is types.FunctionType
-    if not plain or not is_of_the_user(initialize.__code__.co_filename):
+    has_none = initialize is object.__init__ and not args and not kwargs
+    is_users = type(initialize) is types.FunctionType and is_of_the_user(initialize.__code__.co_filename)
+    if not is_plain or not is_users and not has_none:
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
-            if kind is decimal.Decimal:
-                look(_decimal_context)
         made = kind(*args, **kwargs)
         if surroundings is not None and type(made) is kind and isinstance(made, tuple):
             made.__class__ = surroundings.class_to_make(kind)
@@ -499,5 +489,6 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     made_of = kind if is_error or surroundings is None else surroundings.class_to_make(kind)
     made = kind.__new__(kind, *args) if is_error else object.__new__(made_of)
     places.note_made(made)
-    captured(initialize)(made, *args, **kwargs)
+    if not has_none:
+        captured(initialize)(made, *args, **kwargs)
     return made

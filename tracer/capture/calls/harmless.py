@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import collections
+import datetime
+import decimal
+import fractions
+import re
 import types
+import uuid
 from typing import Any
 
 import numpy as np
@@ -19,7 +24,8 @@ _HARMLESS_MODULES = frozenset({
 })  # fmt: skip
 _HARMLESS_TYPES = (
     list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
-    np.generic, np.ufunc, np.dtype, TracedArray, BaseException,
+    np.generic, np.ufunc, np.dtype, TracedArray, BaseException, datetime.date, datetime.time, datetime.timedelta,
+    datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID, re.Pattern,
 )  # fmt: skip
 _CHANGING_ARRAYS = frozenset({"sort", "fill", "put", "partition", "resize", "setfield", "setflags"})
 _HARMFUL = frozenset({"next", "input", "open", "exec", "eval", "setattr", "delattr"})

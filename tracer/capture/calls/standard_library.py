@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import builtins
+import decimal
 import functools
 import heapq
 import itertools
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
@@ -242,6 +244,16 @@ def groupby(iterable: Any, key: Callable | None = None) -> Any:
 
 
 # --- classes ---
+
+
+def _decimal_context() -> str:
+    return repr(decimal.getcontext())
+
+
+@implements(decimal.Decimal)
+def decimal_(*args: Any, **kwargs: Any) -> decimal.Decimal:
+    look(_decimal_context)
+    return decimal.Decimal(*args, **kwargs)
 
 
 def _compared(followed: Callable) -> Callable[..., Any]:
