@@ -4,7 +4,7 @@ import contextlib
 import copy
 import functools
 import io
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -479,3 +479,11 @@ def test_total_ordering_and_extremes():
         return repr(max(versions)), repr(min(versions)), comparisons, first == Version(3, 1)
 
     assert_same(f, [(np.array([3, 1, 2]), np.array([1, 5, 3])), (np.array([3, 3, 2]), np.array([1, 5, 3]))])
+
+
+def test_extremes_and_copies_of_dataclasses():
+    def f(x):
+        hands = [Hand(v, 1, f"{place}") for place, v in enumerate(x)]
+        return min(hands).rank, max(hands).name, asdict(hands[0]), copy.copy(x[0]), copy.deepcopy([x[1], x])
+
+    assert_same(f, [(np.array([3.0, 1.0, 2.0]),), (np.array([1.0, 1.0, 5.0]),)])
