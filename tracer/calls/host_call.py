@@ -102,7 +102,7 @@ def call_when_run(
     arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])
 
     shapes = [result.shape for result in results]
-    is_caught = bool(trace.program.regions)
+    is_caught = trace.program.open_tries > 0
     if is_caught:  # whether the function has raised something that a handler may see
         shapes.append(hlo.Shape(hlo.PRED))
 

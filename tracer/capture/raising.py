@@ -43,14 +43,18 @@ _tries = _Tries()
 
 
 @contextmanager
-def inside_try() -> Iterator[None]:
+def inside_try(has_handlers: bool = True) -> Iterator[None]:
     """While the body of a try statement is recorded: handlers look at the error flag."""
     trace = current_trace()
     _tries.traces.append(trace)
+    if trace is not None:
+        trace.program.open_tries += has_handlers
     try:
         yield
     finally:
         _tries.traces.pop()
+        if trace is not None:
+            trace.program.open_tries -= has_handlers
         if not _tries.traces:
             _tries.handed_over.clear()
 

@@ -128,7 +128,7 @@ def finally_(block: Block, final: Block, names: Names) -> Any:
     if trace is None:
         return _plain_finally(block, final)
     known, sharing, raised = len(trace.program.error_messages), (block, final), None
-    with inside_try(), journal() as changed:
+    with inside_try(has_handlers=False), journal() as changed:
         with errors_found_in(trace, local_names(sharing, names[0]), changed, is_body=True) as region:
             outcome = None
             try:

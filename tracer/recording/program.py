@@ -32,6 +32,7 @@ class Program:
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
         self.caught: set[int] = set()  # the numbers of errors that handlers have caught
+        self.open_tries = 0  # try statements with handlers whose bodies are being recorded
         self.regions: list[Any] = []  # for capture/failures.py: there are some where a handler may catch errors
         self.host_functions: list[Any] = []  # what the program calls, to be kept while it may run
         self.generators: dict[tuple, Any] = {}  # those of random numbers from outside, by the keys of their paths
