@@ -9,6 +9,7 @@ from typing import Any
 
 from ..outside.ownership import is_of_the_user
 
+_MADE_BY_A_STATEMENT = 1 << 9  # of the flags of classes, CPython's Py_TPFLAGS_HEAPTYPE
 # How a special method is called of an object whose class nothing stands for; `outside.objects` says it.
 CALLED: list[Callable[..., Any]] = []
 
@@ -16,6 +17,8 @@ CALLED: list[Callable[..., Any]] = []
 def special_method(value: Any, *names: str) -> Callable[..., Any] | None:
     """The first of these methods that the user's class has of an object; None for anything else."""
     kind = type(value)
+    if not kind.__flags__ & _MADE_BY_A_STATEMENT:
+        return None
     methods = vars(kind).get("followed_methods")
     if methods is not None:
         return next((functools.partial(methods[name], value) for name in names if name in methods), None)
