@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, NoReturn
 
 from ...control_flow.bodies import function_place
@@ -33,7 +32,7 @@ from ..forms import (
     unchanged,
 )
 from ..lists.merging import carried_as, state_of
-from ..lists.references import Unread, note_same_makers
+from ..lists.references import note_same_makers
 from ..lists.runs import place_of, require_read
 from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
@@ -64,16 +63,15 @@ from ..places import (
 )
 from ..raising import is_raised_when_run, record_raise
 from .aliases import ArrayPlace, LoopAliases
+from .growing_lists import GrowingLists, is_growing
 from .iteration import Rows
 from .settled import Settled, begin_loops, settled_before
-from .shared_rows import shared_places
-from .stacked_rows import row_numbers, stacked
+from .stacked_rows import row_numbers
 from .state import (
     Slot,
     carried_row,
     form_with,
     is_array,
-    is_growing,
     of_one_type,
     require_one_name,
     require_own_sizes,
@@ -135,9 +133,7 @@ class CapturedLoop:
         """Nothing is known of the state yet but the names that hold numbers."""
         self.slots: dict[Any, Slot] = {}
         self.aliases = LoopAliases(self.outer)
-        self.growing: dict[Any, Contents] = {}
-        self.grown_once: dict[Any, tuple[list[Any], list[Any]]] = {}  # what such a list holds before a round and behind it
-        self.appended: dict[Any, list[Any]] = {}
+        self.growing = GrowingLists()
         self.codes = self.settled.codes
         self.returned: Form | None = None
         for place in self.places:
@@ -183,8 +179,7 @@ class CapturedLoop:
         for slot in self.slots.values():
             if slot.place.key not in self.before:
                 slot.place.set(slot.initial)
-        for key, place in self.growing.items():
-            place.set(self.grown_once[key][0])
+        self.growing.reset()
 
     # --- the state, as the While has it ---
 
@@ -297,7 +292,7 @@ class CapturedLoop:
 
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
         begin_loops(current_trace(), self.settled.in_round)
-        for place in self.growing.values():
+        for place in self.growing.places():
             note(place)
         with (
             journal() as entries,
@@ -310,8 +305,7 @@ class CapturedLoop:
             if position is not None:
                 last = max(0, self.rows.length - 1) if isinstance(self.rows.length, int) else CARRIED[1]
                 note_interval(current_trace(), position, (0, last))
-            for key, place in self.growing.items():
-                place.set([*self.grown_once[key][0], Unread(partial(self._read_growing, key))])
+            self.growing.enter(self._read_growing)
             for slot in slots:
                 if isinstance(slot.place, LocalName):
                     note_all_made(self.entered[slot.place.key])
@@ -342,21 +336,22 @@ class CapturedLoop:
             with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
                 self._look_for_more(slots, ends, changed, None)
             raise failed
-        slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.values())
+        slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.places())
         require_one_name(self.places, self.before, ends, slots_and_growing, self._place())
         self.aliases.reach([*ends.values(), *[end for _, _, end in changed.values()]])
         self._look_for_more(slots, ends, changed, outcome)
-        appended = {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self.growing}
-        self._look_for_shared(appended, {**ends, **held}, held)
+        appended = self.growing.appended(changed)
+        shared = self.growing.shared(appended, {**ends, **held}, held, self.outer)
+        if not shared <= self.shared:
+            self.shared |= shared
+            raise _Again(self)
         require_own_sizes(current_trace(), self.rows, position)
         added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
         self._note_aliases(slots, ends, {**rows, **added})
-        for key, values in appended.items():
-            bases = (self.aliases.end_bases.get((key, number), ()) for number in itertools.count())
-            appending = partial(stacked, outer=self.outer, position=position, carried=carried_row, bases=bases)
-            self.appended[key] = [appending(value, self.rows.length) for value in values]
+        if appended:
+            self.growing.stack(appended, self.rows.length, self.outer, position, self.aliases)
 
         following: list[Any] = []
         if self.rows is not None:
@@ -373,28 +368,18 @@ class CapturedLoop:
     def _settle(self, region: Region) -> None:
         """The state is what it was where an error has been found; there the loop ends, before rows are appended."""
         if (region.failures or region.inexact) and self.growing:
-            for key in list(self.growing):
-                self._carry_growing(key)
+            self._carry_growing(*self.growing)
             raise _Again(self)
         region.settle(between)
         self.inexact |= region.inexact
-
-    def _look_for_shared(self, appended: dict[Any, list[Any]], ends: dict[Any, Any], held: dict[Any, Any]) -> None:
-        begins = {key: len(self.grown_once[key][0]) for key in appended}
-        left = {key: end[begins[key] :] if key in appended else [end] for key, end in ends.items()}
-        shared = shared_places(left, appended, held, self.outer)
-        if not shared <= self.shared:
-            self.shared |= shared
-            raise _Again(self)
 
     def _note_aliases(self, slots: Sequence[Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
         """Raises _Again where it was not known what an array or a list may be behind a round."""
         missing = self.aliases.note_round(rows)
         missing |= self.aliases.note_elements([(slot.place, ends.get(slot.place.key)) for slot in slots])
-        for key in self.aliases.shared_with_changed() & self.growing.keys():
-            self._carry_growing(key)
-            missing = True
-        if missing:
+        shared = self.aliases.shared_with_changed() & set(self.growing)
+        self._carry_growing(*shared)
+        if missing or shared:
             raise _Again(self)
 
     def _end_elsewhere(self, slot: Slot, changed: dict) -> Any:
@@ -412,7 +397,7 @@ class CapturedLoop:
             if place.key in self.slots or place.key in self.growing or unchanged(before, end):
                 continue
             if appends and is_growing(place, before, end):
-                self.growing[place.key], self.grown_once[place.key] = place, (before, end)
+                self.growing.add(place, before, end)
             else:
                 self._add(place, before, end)
                 if not isinstance(self.slots[place.key].form, View):
@@ -424,8 +409,7 @@ class CapturedLoop:
             missing |= self._ends(slot, end)
         possible = frozenset(END_CODE if code == CONTINUE_CODE else code for code in possible_codes(outcome))
         if not possible <= self.codes:
-            for key in list(self.growing):
-                self._carry_growing(key)
+            self._carry_growing(*self.growing)
             self.codes |= possible
             missing = True
         if missing:
@@ -439,9 +423,10 @@ class CapturedLoop:
             if known is None or not is_like(self.returned, known):
                 raise _Again(self)
 
-    def _carry_growing(self, key: Any) -> None:
-        """A list to which rounds append is carried, as it is read in the loop, or that is left early."""
-        self._add(self.growing.pop(key), *self.grown_once[key])
+    def _carry_growing(self, *keys: Any) -> None:
+        """Lists to which rounds append are carried, as they are read in the loop, or that is left early."""
+        for key in keys:
+            self._add(*self.growing.pop(key))
 
     def _read_growing(self, key: Any) -> NoReturn:
         self._carry_growing(key)
@@ -488,15 +473,6 @@ class CapturedLoop:
         differs, slot.state = state != slot.state, state
         return differs
 
-    def _grown(self, place: Contents) -> list[Any]:
-        """The list as it is behind the loop."""
-        grown = place.get()
-        for number in range(self.rows.length):
-            grown += [stack.element(number) for stack in self.appended[place.key]]
-        for element in grown if place.key in self.shared else ():
-            note_copies(current_trace(), element)
-        return grown
-
     # --- behind the loop ---
 
     def _leave(self, final: list[Any]) -> Any:
@@ -518,9 +494,8 @@ class CapturedLoop:
                 note(slot.place)
             slot.place.set(held)
         self.aliases.separate(None if self.rows is None or isinstance(self.rows.length, int) else self.rows.length)
-        for place in self.growing.values():
-            note(place)
-            place.set(self._grown(place))
+        if self.growing:
+            self.growing.leave(self.rows.length, self.shared)
         for place in self.others:
             place.set(UNBOUND)
         note_errors(self.outer, self.known, self.inexact)

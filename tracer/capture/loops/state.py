@@ -27,14 +27,11 @@ from ..forms import (
     joined,
     kind_of,
     kinds,
-    unchanged,
     without_sizes,
     zero_like,
 )
-from ..lists.runs import is_open_list
 from ..places import Contents, Place
 from .iteration import Rows
-from .stacked_rows import may_be_row
 
 # So many rounds are unrolled whose numbers alone decide on sizes.
 _MOST_OF_OWN_SIZES = 8
@@ -156,10 +153,3 @@ def form_with(place: Place, form: Form, value: Any, outer: Trace, loop: str) -> 
     if isinstance(both, OneOf) and len(both.forms) > MOST_ALTERNATIVES:
         raise CarryTypeError(f"{place.name} holds something of another kind in each round of {loop}")
     return both
-
-
-def is_growing(place: Place, before: Any, end: Any) -> bool:
-    """Whether a round appends numbers to a list, or containers of numbers."""
-    if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or is_open_list(end):
-        return False
-    return unchanged(before, end[: len(before)]) and all(map(may_be_row, pytree.flatten(end[len(before) :])[0]))
