@@ -12,7 +12,7 @@ import numpy as np
 
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
-from ..recording.errors import ConcretizationError, LeftToPython
+from ..recording.errors import LeftToPython
 from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
@@ -31,7 +31,6 @@ from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
 from .lists import comparisons
-from .lists.growing import note_list
 from .lists.references import row_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
@@ -39,28 +38,27 @@ from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
+from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
-from .texts import Deferred, DeferredParts, asked, is_open, mod, product, unpacked_parts
+from .texts import Deferred, DeferredParts, asked, is_open, mod, unpacked_parts
 from .texts import text as text_of_parts
 from .tries import finally_, try_
 
 __all__ = [
-    "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place", "compare",
-    "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_", "for_",
-    "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_", "is_none",
-    "is_sequence", "listed", "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_", "ordered",
-    "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread", "starred", "tested", "text", "then",
-    "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place",
+    "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_",
+    "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_",
+    "is_none", "is_sequence", "listed", "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_",
+    "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread", "starred", "tested",
+    "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
 Later = Callable[[], Any]
-_OPERATORS = vars(operator)
-_NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})  # most operands; no sets, lists or dicts
 
 
 # --- names ---
@@ -177,7 +175,7 @@ def compare(names: Sequence[str], value: Any, other: Any, *later: Later) -> Any:
 def _compared(name: str, value: Any, other: Any) -> Any:
     if name in _ORDERS:
         return ordered(name, value, other)
-    return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else _OPERATORS[name](value, other)
+    return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else OPERATORS[name](value, other)
 
 
 def contains(item: Any, container: Any) -> Any:
@@ -248,15 +246,6 @@ def choose(test: Any, first: Later, second: Later) -> Any:
     return first() if test else second()
 
 
-def made(value: Any) -> Any:
-    """A list, a dict or a set that is written down, or the result of an operator."""
-    if isinstance(value, list):
-        note_list(value)
-    elif isinstance(value, (dict, set)):
-        places.note_made(value)
-    return value
-
-
 def _fields(value: Any, other: Any, method: str) -> tuple[tuple, tuple] | None:
     """What is compared of two objects of a class for which `dataclass` has written this comparison; None for others."""
     kind = class_of(type(value))
@@ -268,7 +257,7 @@ def _fields(value: Any, other: Any, method: str) -> tuple[tuple, tuple] | None:
 
 def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
-    if type(first) in _NUMBERS and type(second) in _NUMBERS:
+    if type(first) in NUMBERS and type(second) in NUMBERS:
         return first == second
     if is_open_list(first) or is_open_list(second):
         return comparisons.equal(first, second)
@@ -297,46 +286,10 @@ def differ(first: Any, second: Any) -> Any:
     return first != second
 
 
-def combined(name: str, first: Any, second: Any) -> Any:
-    """``first | second``, and other operators of sets."""
-    if type(first) in _NUMBERS and type(second) in _NUMBERS:
-        return _OPERATORS[name](first, second)
-    if sets.are_sets(first, second):
-        return sets.operated(name, first, second)
-    if name == "or_" and is_open_dict(first) | is_open_dict(second):
-        return dicts.merged(first, second)
-    return made(_OPERATORS[name](first, second))
-
-
-def combined_in_place(name: str, holder: Any, other: Any) -> Any:
-    """``holder |= other``, and other operators of sets."""
-    if type(holder) in _NUMBERS and type(other) in _NUMBERS:
-        return _OPERATORS["i" + name.rstrip("_")](holder, other)
-    if sets.are_sets(holder, other):
-        return sets.operated_in_place(name, holder, other)
-    if name == "or_" and is_open_dict(holder) | is_open_dict(other):
-        dicts.put_all(holder, other)
-        return holder
-    return _OPERATORS["i" + name.rstrip("_")](holder, other)
-
-
-def added_in_place(holder: Any, other: Any) -> Any:
-    """``holder += other``"""
-    if current_trace() is None:
-        return operator.iadd(holder, other)
-    if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
-        each(lambda one: added_in_place(one, other), holder)
-        return holder
-    if type(holder) is list:
-        call(holder.extend, other)
-        return holder
-    return operator.iadd(holder, other)
-
-
 def ordered(name: str, first: Any, second: Any) -> Any:
     """``first <= second``, and other comparisons of sets, tuples, lists and dataclasses."""
-    if type(first) in _NUMBERS and type(second) in _NUMBERS:
-        return _OPERATORS[name](first, second)
+    if type(first) in NUMBERS and type(second) in NUMBERS:
+        return OPERATORS[name](first, second)
     if type(first) is Choice or type(second) is Choice:
         return each(lambda one: each(lambda two: ordered(name, one, two), second), first)
     first, second = _fields(first, second, f"__{name}__") or (first, second)
@@ -344,27 +297,16 @@ def ordered(name: str, first: Any, second: Any) -> Any:
         return sets.compared(name, first, second)
     if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
         return _in_lexical_order(name, first, second)
-    return _OPERATORS[name](first, second)
+    return OPERATORS[name](first, second)
 
 
 def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) -> Any:
     """The first elements that differ decide, or the lengths."""
     if not first or not second:
-        return _OPERATORS[name](len(first), len(second))
+        return OPERATORS[name](len(first), len(second))
     one, other = first[0], second[0]
     is_equal = True if one is other else equal(one, other)
     return choose(is_equal, lambda: _in_lexical_order(name, first[1:], second[1:]), lambda: _as_bool(ordered(name, one, other)))
-
-
-def times(value: Any, other: Any) -> Any:
-    """``value * other``"""
-    try:
-        return made(product(value, other))
-    except ConcretizationError as error:
-        holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
-        if error.sources or not isinstance(count, TracedArray) or not count.weak_type:
-            raise
-    return made(type(holder)(list_access.repeated(holder, count)))
 
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:

@@ -310,3 +310,18 @@ def never_ends(statements: list[ast.stmt]) -> bool:
 def as_function(names: Iterable[str], expression: ast.expr) -> ast.Lambda:
     """The expression as a function of these names. A parameter that is never given tells it from the user's lambdas."""
     return ast.Lambda(ast.arguments([], [ast.arg(name) for name in names], ast.arg(PART), [], [], None, []), expression)
+
+
+def without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements without ``global`` and ``nonlocal``, which go to the beginning of each function that they concern."""
+    kept: list[ast.stmt] = []
+    for statement in statements:
+        if isinstance(statement, ast.Global | ast.Nonlocal):
+            statement = ast.copy_location(ast.Pass(), statement)
+        elif not isinstance(statement, DEFINITIONS):
+            for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                for name in ("body", "orelse", "finalbody"):
+                    if isinstance(getattr(holder, name, None), list):
+                        setattr(holder, name, without_declarations(getattr(holder, name)))
+        kept.append(statement)
+    return kept

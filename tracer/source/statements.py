@@ -30,6 +30,7 @@ from .names import (
     shared_names,
     suspends,
     ways_out,
+    without_declarations,
 )
 
 PREFIX = "_phlox_"
@@ -67,7 +68,7 @@ class Statements(Assignments):
     def rewrite(self) -> None:
         function = self.function
         declares = self.global_names or self.outer_names
-        made = self.block(_without_declarations(function.body) if declares else function.body)
+        made = self.block(without_declarations(function.body) if declares else function.body)
         first: list[ast.stmt] = []
         if self.global_names:
             first.append(ast.Global(sorted(self.global_names)))
@@ -485,18 +486,3 @@ def _raise_again(statements: list[ast.stmt], caught: str) -> bool:
             for part in (*inner, *[case.body for case in getattr(statement, "cases", ())]):
                 found |= isinstance(part, list) and _raise_again(part, caught)
     return found
-
-
-def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements without ``global`` and ``nonlocal``, which go to the beginning of each function that they concern."""
-    kept: list[ast.stmt] = []
-    for statement in statements:
-        if isinstance(statement, ast.Global | ast.Nonlocal):
-            statement = located(ast.Pass(), statement)
-        elif not isinstance(statement, DEFINITIONS):
-            for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-                for name in ("body", "orelse", "finalbody"):
-                    if isinstance(getattr(holder, name, None), list):
-                        setattr(holder, name, _without_declarations(getattr(holder, name)))
-        kept.append(statement)
-    return kept

@@ -350,8 +350,7 @@ class CapturedLoop:
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
         self._note_aliases(slots, ends, {**rows, **added})
-        if appended:
-            self.growing.stack(appended, self.rows.length, self.outer, position, self.aliases)
+        self.growing.stack(appended, self.rows, self.outer, position, self.aliases)
 
         following: list[Any] = []
         if self.rows is not None:
@@ -494,8 +493,7 @@ class CapturedLoop:
                 note(slot.place)
             slot.place.set(held)
         self.aliases.separate(None if self.rows is None or isinstance(self.rows.length, int) else self.rows.length)
-        if self.growing:
-            self.growing.leave(self.rows.length, self.shared)
+        self.growing.leave(self.rows, self.shared)
         for place in self.others:
             place.set(UNBOUND)
         note_errors(self.outer, self.known, self.inexact)

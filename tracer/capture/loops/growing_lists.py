@@ -17,6 +17,7 @@ from ..lists.references import Unread
 from ..lists.runs import is_open_list
 from ..places import Contents, Place, note
 from .aliases import LoopAliases
+from .iteration import Rows
 from .shared_rows import shared_places
 from .stacked_rows import may_be_row, stacked
 from .state import carried_row
@@ -72,29 +73,25 @@ class GrowingLists:
         """What a round has appended to each, of the places with what they held before it and hold behind it."""
         return {key: end[len(before) :] for key, (_, before, end) in changed.items() if key in self._lists}
 
-    def shared(
-        self, appended: dict[Any, list[Any]], ends: Mapping[Any, Any], held: Mapping[Any, Any], outer: Trace
-    ) -> set[Any]:
+    def shared(self, appended: Appended, ends: Mapping[Any, Any], held: Mapping[Any, Any], outer: Trace) -> set[Any]:
         """The places of containers that a round appends, and that have several places."""
         begins = {key: len(self._lists[key][1]) for key in appended}
         left = {key: end[begins[key] :] if key in appended else [end] for key, end in ends.items()}
         return shared_places(left, appended, held, outer)
 
-    def stack(
-        self, appended: dict[Any, list[Any]], rounds: int, outer: Trace, position: TracedArray, aliases: LoopAliases
-    ) -> None:
-        """Write what the round at this position appends into arrays of so many rows, which are made in the outer trace."""
+    def stack(self, appended: Appended, rows: Rows | None, outer: Trace, position: TracedArray, aliases: LoopAliases) -> None:
+        """Write what the round at this position appends into arrays of one row for each, which are made in the outer trace."""
         for key, values in appended.items():
             bases = (aliases.end_bases.get((key, number), ()) for number in itertools.count())
             appending = partial(stacked, outer=outer, position=position, carried=carried_row, bases=bases)
-            self._stacks[key] = [appending(value, rounds) for value in values]
+            self._stacks[key] = [appending(value, rows.length) for value in values]
 
-    def leave(self, rounds: int, shared: set[Any]) -> None:
+    def leave(self, rows: Rows | None, shared: set[Any]) -> None:
         """As they are behind the loop; elements of those with ``shared`` keys must not be changed."""
         for place in self.places():
             note(place)
             grown = place.get()
-            for number in range(rounds):
+            for number in range(rows.length):
                 grown += [stack.element(number) for stack in self._stacks[place.key]]
             for element in grown if place.key in shared else ():
                 note_copies(current_trace(), element)

@@ -1,0 +1,80 @@
+"""Operators in rewritten functions: of sets, dicts and lists whose contents the program decides, and of anything else."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import ConcretizationError
+from . import places
+from .calls.dispatch import call
+from .choices import Choice
+from .distribution import each
+from .entries import is_open_dict
+from .keys import dicts, sets
+from .lists import access as list_access
+from .lists.growing import note_list
+from .texts import product
+
+OPERATORS = vars(operator)
+NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})  # most operands; no sets, lists or dicts
+
+
+def made(value: Any) -> Any:
+    """A list, a dict or a set that is written down, or the result of an operator."""
+    if isinstance(value, list):
+        note_list(value)
+    elif isinstance(value, (dict, set)):
+        places.note_made(value)
+    return value
+
+
+def combined(name: str, first: Any, second: Any) -> Any:
+    """``first | second``, and other operators of sets."""
+    if type(first) in NUMBERS and type(second) in NUMBERS:
+        return OPERATORS[name](first, second)
+    if sets.are_sets(first, second):
+        return sets.operated(name, first, second)
+    if name == "or_" and is_open_dict(first) | is_open_dict(second):
+        return dicts.merged(first, second)
+    return made(OPERATORS[name](first, second))
+
+
+def combined_in_place(name: str, holder: Any, other: Any) -> Any:
+    """``holder |= other``, and other operators of sets."""
+    if type(holder) in NUMBERS and type(other) in NUMBERS:
+        return OPERATORS["i" + name.rstrip("_")](holder, other)
+    if sets.are_sets(holder, other):
+        return sets.operated_in_place(name, holder, other)
+    if name == "or_" and is_open_dict(holder) | is_open_dict(other):
+        dicts.put_all(holder, other)
+        return holder
+    return OPERATORS["i" + name.rstrip("_")](holder, other)
+
+
+def added_in_place(holder: Any, other: Any) -> Any:
+    """``holder += other``"""
+    if current_trace() is None:
+        return operator.iadd(holder, other)
+    if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
+        each(lambda one: added_in_place(one, other), holder)
+        return holder
+    if type(holder) is list:
+        call(holder.extend, other)
+        return holder
+    return operator.iadd(holder, other)
+
+
+def times(value: Any, other: Any) -> Any:
+    """``value * other``"""
+    try:
+        return made(product(value, other))
+    except ConcretizationError as error:
+        holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
+        if error.sources or not isinstance(count, TracedArray) or not count.weak_type:
+            raise
+    return made(type(holder)(list_access.repeated(holder, count)))
