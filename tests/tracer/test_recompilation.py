@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from phlox import RecompilationWarning, jit
 
-SCALE = 0
+UNIT = ""
 
 
 def warnings_of(calls):
@@ -49,16 +49,16 @@ def test_static_values():
 def test_the_outside():
     @jit
     def f(x):
-        return x[: len(str(SCALE))] * (SCALE + 1)
+        return x[: len(UNIT)] * 2
 
     def calls():
-        global SCALE
+        global UNIT
         for value in range(20):
-            SCALE = value
+            UNIT = f"{value} m"
             f(np.ones(3))
 
     (warning,) = warnings_of(calls)
-    assert "the reason was: global SCALE, at last global SCALE: 14 -> 15. What is read outside" in str(warning.message)
+    assert "the reason was: global UNIT, at last global UNIT: '14 m' -> '15 m'. What is read outside" in str(warning.message)
 
 
 @pytest.mark.parametrize("repetitions", [1000])

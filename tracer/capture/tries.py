@@ -208,7 +208,8 @@ def _ways(handler: Handler, messages: Sequence[Any], codes: Sequence[int], flag:
     for code in codes:
         kind = messages[code - 1][0]
         alike.setdefault(_likeness(kind) if handler.asks else None, []).append(code)
-    return [(some, raised_at(_exception(messages, some, flag), *messages[some[0] - 1][2])) for some in alike.values()]
+    seen = slice(None if handler.asks else 1)  # any of them will do where nobody looks at it
+    return [(some, raised_at(_exception(messages, some[seen], flag), *messages[some[0] - 1][2])) for some in alike.values()]
 
 
 def _likeness(error: type[Exception] | Exception) -> Any:
