@@ -183,11 +183,11 @@ def one_of_two(x):
 
 
 def letters(x):
-    found, text = iter("hello"), ""
+    found, last = iter("hello"), ""
     for v in x:
         if v > 0:
-            text = text + next(found, "-")
-    return text
+            last = next(found, "-")
+    return last, list(found)
 
 
 def round_robin(x):
