@@ -315,7 +315,9 @@ def test_eigenvalues_that_are_real_in_some_calls():
         assert values(a).dtype == np.linalg.eigvals(a).dtype
 
 
-def test_real_and_complex_eigenvalues_in_one_call_are_refused():
+def test_real_and_complex_eigenvalues_in_one_call():
+    """They are refused where NumPy makes some of them real, as it did before 2.5."""
+
     def radii(matrices):
         total = 0.0
         for a in matrices:
@@ -323,8 +325,11 @@ def test_real_and_complex_eigenvalues_in_one_call_are_refused():
         return total
 
     matrices = np.array([[[0.0, 1.0], [(-1.0) ** k, 0.0]] for k in range(40)])
-    with pytest.raises(NotImplementedError, match="real and complex in one call"):
-        jit(radii)(matrices)
+    if np.linalg.eigvals(np.eye(1)).dtype == np.complex128:
+        require_same(jit(radii)(matrices), radii(matrices))
+    else:
+        with pytest.raises(NotImplementedError, match="real and complex in one call"):
+            jit(radii)(matrices)
 
 
 def test_long_segments_of_reduceat():

@@ -114,7 +114,7 @@ def eigvals(a):
     trace, a, size = _finite_square(as_array(a))
     described = [np.zeros(size, decompositions.complex_type(a.dtype))]
     (values,) = decompositions.call_numpy("linalg.eigvals", [a.padded(trace)], _sizes(trace, [a]), described, [(0, 0)])
-    return values if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eigvals", values)[0]
+    return decompositions.real_if_numpy_has_them("np.linalg.eigvals", a, values)[0]
 
 
 @implements_dynamic(np.linalg.eig)
@@ -124,7 +124,7 @@ def eig(a):
     described, changing = [np.zeros(size, kind), np.zeros((size, size), kind)], [(0, 0), (1, 0), (1, 1)]
     found = decompositions.call_numpy("linalg.eig", [a.padded(trace)], _sizes(trace, [a]), described, changing)
     named = type(np.linalg.eig(np.eye(1)))
-    return named(*(found if a.element_type.is_complex else decompositions.real_if_all_are("np.linalg.eig", *found)))
+    return named(*decompositions.real_if_numpy_has_them("np.linalg.eig", a, *found))
 
 
 @implements_dynamic(np.linalg.cond)

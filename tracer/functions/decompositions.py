@@ -194,8 +194,7 @@ def complex_eigenvalues(a: Any) -> TracedArray:
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
-    values = complex_eigenvalues(a)
-    return values if as_traced(a).element_type.is_complex else real_if_all_are("np.linalg.eigvals", values)[0]
+    return real_if_numpy_has_them("np.linalg.eigvals", a, complex_eigenvalues(a))[0]
 
 
 @implements(np.linalg.eig)
@@ -205,7 +204,17 @@ def eig(a):
     size = a.shape[-1]
     sample = type(np.linalg.eig(np.eye(1)))(np.zeros((0, size), kind), np.zeros((0, size, size), kind))
     found = _call("eig", a, sample=sample)
-    return found if a.element_type.is_complex else type(sample)(*real_if_all_are("np.linalg.eig", *found))
+    return type(sample)(*real_if_numpy_has_them("np.linalg.eig", a, *found))
+
+
+# As they are from NumPy 2.5 on; before, those of real matrices are real where all imaginary parts are 0.
+_EIGENVALUES_STAY_COMPLEX = np.linalg.eigvals(np.eye(1)).dtype.kind == "c"
+
+
+def real_if_numpy_has_them(what: str, a: Any, values: TracedArray, *others: TracedArray) -> tuple[TracedArray, ...]:
+    """Eigenvalues of the matrix, which are complex here, and the others, as ``what`` of NumPy returns them."""
+    is_complex = as_traced(a).element_type.is_complex
+    return (values, *others) if is_complex or _EIGENVALUES_STAY_COMPLEX else real_if_all_are(what, values, *others)
 
 
 def real_if_all_are(what: str, values: TracedArray, *others: TracedArray) -> tuple[TracedArray, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.polynomial import polynomial, polyutils
 from .... import hlo
 from ...control_flow.loops import fori_loop
 from ...functions import windows
-from ...functions.decompositions import complex_eigenvalues, expected_to_hold, guessed_to_hold
+from ...functions.decompositions import complex_eigenvalues, expected_to_hold, guessed_to_hold, real_if_all_are
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray, dynamic
@@ -225,6 +226,17 @@ def warn(*args: Any, **kwargs: Any) -> None:
     """Compiled code gives no warnings, wherever the program is when it comes here."""
     if current_trace() is None:
         warnings.warn(*args, **kwargs)
+
+
+# Of NumPy 2.5, by which np.roots makes eigenvalues real.
+_TO_REAL = getattr(importlib.import_module("numpy.linalg._linalg"), "_to_real_if_imag_zero", None)
+
+if _TO_REAL is not None:
+
+    @implements(_TO_REAL)
+    def real_eigenvalues(values: Any, matrix: Any) -> Any:
+        is_complex = as_traced(matrix).element_type.is_complex
+        return values if is_complex else real_if_all_are("np.roots", as_traced(values))[0]
 
 
 def _filter(original: Callable[..., None]) -> Callable[..., None]:
