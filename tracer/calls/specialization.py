@@ -13,6 +13,7 @@ from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
+from ..recording.attributes import attributes_of
 from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import (
     ChangedMeanwhile,
@@ -21,7 +22,6 @@ from ..recording.errors import (
     RaisedBehindChanges,
     SizeBeyondBound,
     StaleCapture,
-    attributes_of,
     unraised,
 )
 from .again import Beginning

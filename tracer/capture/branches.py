@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...hlo.source_lines import user_location
+from ...hlo.source_lines import SourceLocation, user_location
 from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..indexing.locations import location
@@ -45,7 +45,7 @@ _DEEPEST = 40
 class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
-        self.lines: list[str] = []  # of the tests
+        self.locations: list[SourceLocation | None] = []  # of the user's lines that have these tests
 
 
 _state = _State()
@@ -106,14 +106,14 @@ def _decided(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     location = user_location()
-    if _state.lines.count(location) >= _DEEPEST:
+    if _state.locations.count(location) >= _DEEPEST:
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_depth = True
         raise error
     branches, known = Branches(outer, "if"), len(outer.program.error_messages)
     sides: list[_Side] = []
     for number, name in enumerate(("true", "false")):
-        sides.append(_recorded(test, branches.begin(name), functions[number], live, dead, before))
+        sides.append(_recorded(test, location, branches.begin(name), functions[number], live, dead, before))
         if sides[-1].raised is not None:
             other = functions[1 - number]
             _note_raise(_Raise(branches, selector, number, sides[-1], known), test, live, before)
@@ -222,6 +222,7 @@ def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason:
 
 def _recorded(
     test: TracedArray,
+    location: SourceLocation | None,
     trace: Trace,
     function: Callable | None,
     live: Sequence[Place],
@@ -230,7 +231,7 @@ def _recorded(
 ) -> _Side:
     side, places = _Side(trace), (*live, *dead)
     _state.tests.append(test)
-    _state.lines.append(user_location())
+    _state.locations.append(location)
     try:
         with trace, trace.running, journal() as entries, errors_found_in(trace, live, entries) as region:
             entries.is_of_trace = True
@@ -251,7 +252,7 @@ def _recorded(
             entries.clear()
     finally:
         _state.tests.pop()
-        _state.lines.pop()
+        _state.locations.pop()
         for place in places:
             place.set(before[place.key])
     return side

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
+from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
@@ -23,7 +24,7 @@ def note_copies(trace: Trace, value: Any) -> None:
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
         trace.program.copies[id(value)] = value
-        for part in places.attributes_of(value).values():
+        for part in attributes_of(value).values():
             note_copies(trace, part)
         return
     if structure is pytree.LEAF and not isinstance(value, set):

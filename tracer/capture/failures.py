@@ -13,12 +13,13 @@ from typing import Any
 from ... import hlo
 from ..recording import error_codes
 from ..recording.array import TracedArray
+from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython, StaleCapture, TracerError
 from ..recording.program import ErrorMessage
 from ..recording.trace import Storage, Trace
 from .forms import unchanged
-from .places import UNBOUND, Item, Journal, LocalName, Place, attributes_of, changed_within, note, watch_all_made, where_made
+from .places import UNBOUND, Item, Journal, LocalName, Place, changed_within, note, watch_all_made, where_made
 from .raising import is_of_exception
 
 # Of more errors with different things done before them Python makes the call.

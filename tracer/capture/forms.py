@@ -19,12 +19,13 @@ from ..control_flow.bodies import ValueType, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
-from .places import UNBOUND, attributes_of, note_made, where_made
+from .places import UNBOUND, note_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 

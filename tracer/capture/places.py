@@ -7,9 +7,10 @@ import operator
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
+from ..recording.attributes import slots_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
@@ -223,21 +224,7 @@ def note_made(value: Any) -> None:
 
 def _has_attributes(value: Any) -> bool:
     """Whether an object has attributes of its own that can be set: in a dict, or in slots."""
-    return hasattr(value, "__dict__") or bool(_slots(type(value)))
-
-
-def _slots(kind: type) -> dict[str, types.MemberDescriptorType]:
-    slotted = [vars(base) for base in kind.__mro__ if "__slots__" in vars(base)]
-    return {name: slot for held in slotted for name, slot in held.items() if isinstance(slot, types.MemberDescriptorType)}
-
-
-def attributes_of(value: Any) -> dict[str, Any]:
-    """The names of an object's attributes, and what they hold."""
-    held = dict(getattr(value, "__dict__", {}))
-    for name, slot in _slots(type(value)).items():
-        with suppress(AttributeError):  # it holds nothing
-            held[name] = slot.__get__(value)
-    return held
+    return hasattr(value, "__dict__") or bool(slots_of(type(value)))
 
 
 def where_made(value: Any) -> Trace | None:

@@ -16,8 +16,9 @@ from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...hlo.tracebacks import Place, places_of_users
 from ..recording import error_codes
 from ..recording.array import TracedArray
+from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError, attributes_of
+from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten

@@ -29,12 +29,6 @@ def _again(kind: type[TracerError], message: str) -> TracerError:
     return made
 
 
-def attributes_of(error: BaseException) -> dict[str, Any]:
-    """What an exception holds besides its arguments, in slots, too."""
-    slots = [name for kind in type(error).__mro__ for name in kind.__dict__.get("__slots__", ()) if hasattr(error, name)]
-    return {**{name: getattr(error, name) for name in slots}, **vars(error)}
-
-
 def unraised(kind: type[BaseException], args: Sequence[Any], attributes: dict[str, Any]) -> BaseException:
     """An exception of this class that nobody has raised, made without what the class does where one is made."""
     built_in = next(one for one in kind.__mro__ if one.__module__ == "builtins")

@@ -60,5 +60,4 @@ def ended(outcome: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     if not isinstance(outcome, Mixed):
         return orelse() if outcome is None else behind_loop(outcome)
     rest = outcome.without(END_CODE)
-    ended = decide(is_one_of(outcome, END_CODE), (orelse, lambda: rest), names, (body, orelse))
-    return behind_loop(ended)
+    return behind_loop(decide(is_one_of(outcome, END_CODE), (orelse, lambda: rest), names, (body, orelse)))
