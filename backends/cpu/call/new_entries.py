@@ -253,40 +253,48 @@ search:
   %numbers_before = load ptr, ptr %numbers_before_at
   %begin = mul i64 %first, %size
   %bytes = mul i64 %end, %size
-  br label %next_byte
-next_byte:
-  %position = phi i64 [ %begin, %search ], [ %word_end, %compare_word ], [ %byte_end, %compare_byte ]
-  %is_complete = icmp sge i64 %position, %bytes
-  %word_end = add i64 %position, 8
-  %byte_end = add i64 %position, 1
-  %has_word = icmp sle i64 %word_end, %bytes
-  %one_at = getelementptr i8, ptr %numbers_before, i64 %position
-  %other_at = getelementptr i8, ptr %numbers, i64 %position
-  br i1 %is_complete, label %differs, label %compare
-compare:
-  br i1 %has_word, label %compare_word, label %compare_byte
-compare_word:
-  %word = load i64, ptr %one_at, align 1
-  %other_word = load i64, ptr %other_at, align 1
-  %same_word = icmp eq i64 %word, %other_word
-  br i1 %same_word, label %next_byte, label %differs
-compare_byte:
-  %byte = load i8, ptr %one_at
-  %other_byte = load i8, ptr %other_at
-  %same_byte = icmp eq i8 %byte, %other_byte
-  br i1 %same_byte, label %next_byte, label %differs
-differs:
+  %position = call i64 @first_difference(ptr %numbers_before, ptr %numbers, i64 %begin, i64 %bytes)
   %row_of_difference = udiv i64 %position, %size
   store i64 %row_of_difference, ptr %noted_at
   br label %found
 found:
-  %row = phi i64 [ %noted, %look ], [ %row_of_difference, %differs ]
+  %row = phi i64 [ %noted, %look ], [ %row_of_difference, %search ]
   %is_nearer = icmp slt i64 %row, %limit
   %nearest = select i1 %is_nearer, i64 %row, i64 %limit
   %number_after = add i64 %number, 1
   br label %next
 all:
   ret i64 %limit
+}
+
+; Where bytes behind a position begin to differ, which may be up to 7 of them before; the end if they are the same until there.
+define internal i64 @first_difference(ptr %one, ptr %other, i64 %begin, i64 %end) {
+start:
+  br label %next_byte
+next_byte:
+  ; Whole words first.
+  %position = phi i64 [ %begin, %start ], [ %word_end, %compare_word ], [ %byte_end, %compare_byte ]
+  %is_complete = icmp sge i64 %position, %end
+  %word_end = add i64 %position, 8
+  %byte_end = add i64 %position, 1
+  %has_word = icmp sle i64 %word_end, %end
+  %one_at = getelementptr i8, ptr %one, i64 %position
+  %other_at = getelementptr i8, ptr %other, i64 %position
+  br i1 %is_complete, label %found, label %compare
+compare:
+  br i1 %has_word, label %compare_word, label %compare_byte
+compare_word:
+  %word = load i64, ptr %one_at, align 1
+  %other_word = load i64, ptr %other_at, align 1
+  %same_word = icmp eq i64 %word, %other_word
+  br i1 %same_word, label %next_byte, label %found
+compare_byte:
+  %byte = load i8, ptr %one_at
+  %other_byte = load i8, ptr %other_at
+  %same_byte = icmp eq i8 %byte, %other_byte
+  br i1 %same_byte, label %next_byte, label %found
+found:
+  ret i64 %position
 }
 
 ; Whether the numbers of some columns are the same in a row from before and in a new one.
@@ -311,29 +319,9 @@ look:
   %offset = mul i64 %new, %size
   %at_before = getelementptr i8, ptr %numbers_before, i64 %offset_before
   %at = getelementptr i8, ptr %numbers, i64 %offset
-  br label %next_byte
-next_byte:
-  ; Whole words first.
-  %position = phi i64 [ 0, %look ], [ %word_end, %compare_word ], [ %byte_end, %compare_byte ]
-  %is_complete = icmp sge i64 %position, %size
-  %word_end = add i64 %position, 8
-  %byte_end = add i64 %position, 1
-  %has_word = icmp sle i64 %word_end, %size
-  %one_at = getelementptr i8, ptr %at_before, i64 %position
-  %other_at = getelementptr i8, ptr %at, i64 %position
-  br i1 %is_complete, label %same, label %compare
-compare:
-  br i1 %has_word, label %compare_word, label %compare_byte
-compare_word:
-  %word = load i64, ptr %one_at
-  %other_word = load i64, ptr %other_at
-  %same_word = icmp eq i64 %word, %other_word
-  br i1 %same_word, label %next_byte, label %no
-compare_byte:
-  %byte = load i8, ptr %one_at
-  %other_byte = load i8, ptr %other_at
-  %same_byte = icmp eq i8 %byte, %other_byte
-  br i1 %same_byte, label %next_byte, label %no
+  %position = call i64 @first_difference(ptr %at_before, ptr %at, i64 0, i64 %size)
+  %is_same = icmp sge i64 %position, %size
+  br i1 %is_same, label %same, label %no
 same:
   %number_after = add i64 %number, 1
   br label %next
