@@ -31,6 +31,7 @@ from .element_type import (
     U32,
     U64,
     ElementType,
+    as_dtype,
     component_type,
     element_type_of,
 )  # fmt: skip
@@ -75,8 +76,8 @@ __all__ = [
     "TOKEN", "U8", "U16", "U32", "U64", "OPERATIONS", "AddressSpaceError", "Builder", "Computation", "ElementType", "Evaluator",
     "HloError", "HloSyntaxError", "Instruction", "InvalidSample", "Layout", "Module", "Operation", "Sample", "Shape",
     "ShapeError", "SourceLocation", "TupleShape", "UnattachedBuilder", "VerificationError", "append", "arguments_of",
-    "array_leaves", "broadcast_in_dim", "compatible", "component_type", "computation", "conjugate", "current_builder",
-    "element_type_of", "emit", "eq", "evaluate", "evaluate_operation", "full", "full_like", "function_name", "ge", "gt",
-    "in_preferred_type", "le", "leaves", "lt", "make_instruction", "module_text", "ne", "ops", "parse_module", "post_order",
-    "rebuild", "scalar_computation", "set_current_builder", "shape_of", "verify",
+    "array_leaves", "as_dtype", "broadcast_in_dim", "compatible", "component_type", "computation", "conjugate",
+    "current_builder", "element_type_of", "emit", "eq", "evaluate", "evaluate_operation", "full", "full_like", "function_name",
+    "ge", "gt", "in_preferred_type", "le", "leaves", "lt", "make_instruction", "module_text", "ne", "ops", "parse_module",
+    "post_order", "rebuild", "scalar_computation", "set_current_builder", "shape_of", "verify",
 ]  # fmt: skip

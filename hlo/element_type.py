@@ -7,6 +7,7 @@ bfloat16 and the float8 and float4 families) are stored in the dtypes of ``ml_dt
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -109,16 +110,25 @@ def element_type_named(name: str) -> ElementType:
     return ELEMENT_TYPES[name]
 
 
-def element_type_of(dtype: np.dtype) -> ElementType:
-    """The element type that this dtype stores.
+def as_dtype(dtype: Any) -> np.dtype:
+    """`np.dtype` that takes classes of dtypes as NumPy's functions do; itself it takes them for types of objects.
+
+    >>> as_dtype(np.dtypes.Float32DType), as_dtype("i2")
+    (dtype('float32'), dtype('int16'))
+    """
+    return dtype() if isinstance(dtype, type) and issubclass(dtype, np.dtype) else np.dtype(dtype)
+
+
+def element_type_of(dtype: np.dtype | type[np.dtype]) -> ElementType:
+    """The element type that this dtype, or the only one of this class of dtypes, stores.
 
     Raises TypeError for dtypes that XLA has no type for (object, string, datetime, longdouble, structured); byte order
     does not matter.
 
-    >>> element_type_of(np.dtype(">i4"))
-    s32
+    >>> element_type_of(np.dtype(">i4")), element_type_of(np.dtypes.Int32DType)
+    (s32, s32)
     """
-    dtype = np.dtype(dtype)
+    dtype = as_dtype(dtype)
     found = _BY_DTYPE.get(dtype) or _BY_DTYPE.get(dtype.newbyteorder("="))
     if found is None:
         raise TypeError(f"dtype {dtype} has no XLA element type; supported are {', '.join(str(d) for d in _BY_DTYPE)}")

@@ -109,6 +109,26 @@ def test_python_integers_out_of_range():
                 np.testing.assert_array_equal(jit(call, backend="reference")(x), call(x))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, dtype: np.add(x, 1, dtype=dtype),
+        lambda x, dtype: x.sum(dtype=dtype),
+        lambda x, dtype: x.mean(0, dtype),
+        lambda x, dtype: x.astype(dtype),
+        lambda x, dtype: np.zeros_like(x, dtype) + x,
+        lambda x, dtype: np.full(3, 2, dtype) * x,
+        lambda x, dtype: np.asarray(x[x > 1], dtype),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.dtypes.Float32DType, np.dtypes.Complex64DType, "f4", np.dtype("f4"), np.float32])
+def test_a_dtype_in_every_spelling(function, dtype):
+    x = np.array([1.0, 2.0, 3.0])
+    expected, found = function(x, dtype), jit(function, static_argnames="dtype")(x, dtype)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_in_place_arithmetic_keeps_the_dtype_or_refuses():
     for dtype in DTYPES:
         for number in (1, 2.5, 1j, np.float64(2), np.arange(2, dtype=np.int64)):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ..functions.array_attributes import Flat
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
@@ -47,7 +48,7 @@ def _is_of_numbers(args: tuple, kwargs: dict) -> bool:
     for one in (kwargs.get("dtype"), kwargs.get("fill_value"), *args[1:]):
         if isinstance(one, (type, np.dtype, str, list)):
             try:
-                if np.dtype(one).kind not in "biufc":
+                if hlo.as_dtype(one).kind not in "biufc":
                     return False
             except TypeError:
                 if isinstance(one, str):
@@ -115,7 +116,7 @@ def _of_dynamic(
             f"a conversion with {', '.join(unknown or ['order'])} of an array whose size is known at run time only is not "
             "implemented"
         )
-    if refuses_copies and dtype is not None and np.dtype(dtype) != array.dtype:
+    if refuses_copies and dtype is not None and hlo.as_dtype(dtype) != array.dtype:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     found = array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
     return found[(None,) * (ndmin - found.ndim)] if ndmin > found.ndim else found

@@ -191,7 +191,7 @@ def copy(array, order="C"):
 
 @implements_dynamic(np.ndarray.astype)
 def astype(array, dtype, order="K", casting="unsafe", subok=True, copy=True):
-    if not copy and np.dtype(dtype) == array.dtype:
+    if not copy and hlo.as_dtype(dtype) == array.dtype:
         return array
     trace = require_trace(array)
     return dynamic(trace, array.padded(trace).astype(dtype, casting=casting), array.sizes(trace))

@@ -1,6 +1,6 @@
 """Sorting, searching and order statistics where sizes are known at run time only.
 
-What lies behind a size is the greatest value, and comes last; or NaN, where functions leave NaN out.
+What lies behind a size is a value that comes last in the order; or NaN, where functions leave NaN out.
 """
 
 from __future__ import annotations
@@ -21,40 +21,37 @@ from .reshaping import ravel
 
 
 @implements_dynamic(np.sort)
-def sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    """What lies behind the size is the greatest value, and comes last."""
-    if axis is None:
-        return sort(ravel(a), -1, kind, order, stable=stable)
-    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.sort](padded, axis, kind, order, stable=stable))
+def sort(a, axis=-1, kind=None, order=None, **choices):
+    return _along(np.sort, a, axis, kind, order, **choices)
 
 
 @implements_dynamic(np.argsort)
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
-    if axis is None:
-        return argsort(ravel(a), -1, kind, order, stable=stable)
-    return _along(a, axis, lambda padded, axis: FUNCTIONS[np.argsort](padded, axis, "stable", order))
+def argsort(a, axis=-1, kind=None, order=None, **choices):
+    return _along(np.argsort, a, axis, kind, order, **choices)
 
 
-def _along(a, axis, function):
+def _along(function: Callable, a: Any, axis: int | None, kind: Any, order: Any, stable: Any = None, descending: Any = None):
     """What the function makes of the array of the bounds, in which what lies behind the size comes last along the axis."""
+    if axis is None:
+        a, axis = ravel(a), -1
     trace = require_trace(a)
     axis, sizes = normalize_axis(axis, a.ndim), a.sizes(trace)
-    padded = greatest_behind(trace, a) if axis in sizes else a.padded(trace)
-    return dynamic(trace, function(padded, axis), sizes)
+    padded = last_behind(trace, a, descending) if axis in sizes else a.padded(trace)
+    return dynamic(trace, FUNCTIONS[function](padded, axis, kind, order, stable=stable, descending=descending), sizes)
 
 
 @implements_dynamic(np.ndarray.sort)
-def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
-    a[...] = sort(a, axis, kind, order, stable=stable)
+def sort_in_place(a, axis=-1, kind=None, order=None, **choices):
+    a[...] = sort(a, axis, kind, order, **choices)
 
 
-def greatest_behind(trace, a: DynamicArray):
+def last_behind(trace, a: DynamicArray, descending: bool | None = None):
     """The array of the bounds with a value behind the sizes that sorts behind all others: NaN, where there are any."""
     kind = a.dtype.kind
-    greatest = {"f": np.nan, "c": complex(np.nan, np.nan), "b": True}.get(kind)
-    if kind == "V":  # ml_dtypes
-        greatest = np.nan
-    return a.filled(trace, np.iinfo(a.dtype).max if greatest is None else greatest)
+    last = {"f": np.nan, "V": np.nan, "c": complex(np.nan, np.nan), "b": not descending}.get(kind)  # V: ml_dtypes
+    if last is None:
+        last = np.iinfo(a.dtype).min if descending else np.iinfo(a.dtype).max
+    return a.filled(trace, last)
 
 
 @implements_dynamic(np.partition)
@@ -104,7 +101,7 @@ def searchsorted(a, v, side="left", sorter=None):
     if not isinstance(a, DynamicArray):
         return dynamic(trace, FUNCTIONS[np.searchsorted](a, wanted, side), sizes)
     count = TracedArray.from_instruction(trace, hlo.convert(a.sizes(trace)[0], hlo.S64))
-    found = FUNCTIONS[np.searchsorted](greatest_behind(trace, a), wanted, side)
+    found = FUNCTIONS[np.searchsorted](last_behind(trace, a), wanted, side)
     return dynamic(trace, np.minimum(found, count), sizes)
 
 

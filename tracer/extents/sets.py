@@ -13,7 +13,7 @@ from ..recording.function_tables import FUNCTIONS, implements, implements_dynami
 from ..recording.operands import normalize_axis
 from ..recording.trace import Trace
 from .broadcasting import as_array
-from .order import greatest_behind
+from .order import last_behind
 
 
 class Sorted(NamedTuple):
@@ -31,7 +31,7 @@ def _line(a: Any) -> TracedArray:
 
 
 def _padded(trace: Trace, line: TracedArray) -> TracedArray:
-    return greatest_behind(trace, line) if isinstance(line, DynamicArray) else line
+    return last_behind(trace, line) if isinstance(line, DynamicArray) else line
 
 
 def _sizes(trace: Trace, line: TracedArray) -> Sizes:

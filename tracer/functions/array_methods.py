@@ -186,9 +186,9 @@ def _fields(array, dtype, offset):
 
 
 @implements_method(np.ndarray.sort)
-def sort(self, axis=-1, kind=None, order=None, *, stable=None):
+def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     """Sort in place."""
-    self[...] = implementation(np.sort)(self, axis, kind, order, stable=stable)
+    self[...] = implementation(np.sort)(self, axis, kind, order, stable=stable, descending=descending)
 
 
 @implements_method(np.ndarray.partition)

@@ -1,7 +1,7 @@
 """Sorting: NumPy's order of elements as comparators of HLO's sort, and the functions that put elements in order.
 
-NumPy's order has NaN behind all numbers, and -0 equal to +0; complex numbers are ordered by their real parts first. All sorts
-here are stable, which every ``kind`` of NumPy's allows.
+NumPy's order has NaN behind all numbers, descending too, and -0 equal to +0; complex numbers are ordered by their real parts
+first. All sorts here are stable, which every ``kind`` of NumPy's allows.
 """
 
 from __future__ import annotations
@@ -20,70 +20,76 @@ from ..recording.trace import Trace
 from .kernel_parts import is_nan
 
 Instruction = hlo.Instruction
-_NO_VALUE = np._NoValue
 
 
-def precedes(x: Instruction, y: Instruction) -> Instruction:
+def precedes(x: Instruction, y: Instruction, descending: bool = False) -> Instruction:
     """Whether x comes before y in NumPy's order, element by element."""
     element_type = x.shape.element_type
     if element_type.is_complex:
-        return _complex_precedes(x, y)
-    less = hlo.lt(x, y)
+        return _complex_precedes(x, y, descending)
+    decided = hlo.gt(x, y) if descending else hlo.lt(x, y)
     if not element_type.is_float:
-        return less
-    return hlo.or_(less, hlo.and_(hlo.ne(y, y), hlo.eq(x, x)))
+        return decided
+    return hlo.or_(decided, hlo.and_(hlo.ne(y, y), hlo.eq(x, x)))
 
 
-def _complex_precedes(x: Instruction, y: Instruction) -> Instruction:
+def _complex_precedes(x: Instruction, y: Instruction, descending: bool) -> Instruction:
     """The order of NumPy's ``sort``: numbers, then those with a NaN as imaginary part, as real part, as both."""
     x_real, x_imag, y_real, y_imag = hlo.real(x), hlo.imag(x), hlo.real(y), hlo.imag(y)
-    real_less, real_greater = precedes(x_real, y_real), precedes(y_real, x_real)
+    real_less, real_greater = precedes(x_real, y_real, descending), precedes(y_real, x_real, descending)
     real_same = hlo.not_(hlo.or_(real_less, real_greater))
     # A NaN in one of the imaginary parts decides before the real parts do, if these are numbers.
     numbers = hlo.and_(hlo.eq(x_real, x_real), hlo.eq(y_real, y_real))
     x_last, y_last = is_nan(x_imag), is_nan(y_imag)
     differ = hlo.and_(numbers, hlo.xor(x_last, y_last))
-    by_parts = hlo.or_(real_less, hlo.and_(real_same, precedes(x_imag, y_imag)))
+    by_parts = hlo.or_(real_less, hlo.and_(real_same, precedes(x_imag, y_imag, descending)))
     return hlo.select(differ, y_last, by_parts)
 
 
 @cache
-def comparator(keys: tuple[hlo.ElementType, ...], others: tuple[hlo.ElementType, ...] = ()) -> hlo.Computation:
+def comparator(
+    keys: tuple[hlo.ElementType, ...], others: tuple[hlo.ElementType, ...] = (), descending: bool = False
+) -> hlo.Computation:
     """Compares elements in NumPy's order by the first key, those that are equal by the second one, and so on."""
 
     def comes_before(*parameters: Instruction) -> Instruction:
         pairs = [parameters[2 * number : 2 * number + 2] for number in range(len(keys))]
         (first, second), *rest = pairs
-        before = precedes(first, second)
+        before = precedes(first, second, descending)
         if rest:
-            undecided = hlo.not_(hlo.or_(before, precedes(second, first)))
+            undecided = hlo.not_(hlo.or_(before, precedes(second, first, descending)))
             for x, y in rest:
-                before = hlo.or_(before, hlo.and_(undecided, precedes(x, y)))
-                undecided = hlo.and_(undecided, hlo.not_(hlo.or_(precedes(x, y), precedes(y, x))))
+                precede, succeed = precedes(x, y, descending), precedes(y, x, descending)
+                before = hlo.or_(before, hlo.and_(undecided, precede))
+                undecided = hlo.and_(undecided, hlo.not_(hlo.or_(precede, succeed)))
         return before
 
     shapes = [hlo.Shape(kind) for kind in (*keys, *others) for _ in range(2)]
-    return hlo.computation(f"before_{'_'.join(key.name for key in keys)}", shapes, comes_before)
+    name = "after" if descending else "before"
+    return hlo.computation(f"{name}_{'_'.join(key.name for key in keys)}", shapes, comes_before)
 
 
-def sorted_instruction(trace: Trace, operand: Instruction, axis: int, is_stable: bool = False) -> Instruction:
+def sorted_instruction(
+    trace: Trace, operand: Instruction, axis: int, is_stable: bool = False, descending: bool = False
+) -> Instruction:
     """The operand sorted along a dimension; only zeros and NaN show whether it is stable."""
-    order = comparator((operand.shape.element_type,))
+    order = comparator((operand.shape.element_type,), (), descending)
     return hlo.sort(operand, dimensions=(axis,), is_stable=is_stable, to_apply=order)
 
 
-def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int) -> Instruction:
+def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int, descending: bool = False) -> Instruction:
     """The s64 positions of the elements in sorted order, the first key counting most."""
     shape = keys[0].shape.without_layout()
     positions = hlo.iota(shape.with_element_type(hlo.S64), axis)
-    order = comparator(tuple(key.shape.element_type for key in keys), (hlo.S64,))
+    order = comparator(tuple(key.shape.element_type for key in keys), (hlo.S64,), descending)
     together = hlo.sort(*keys, positions, dimensions=(axis,), is_stable=True, to_apply=order)
     return hlo.get_tuple_element(together, len(keys))
 
 
-def _check_kind(kind: Any, order: Any, stable: Any) -> None:
-    if kind is not None and stable is not None and stable is not _NO_VALUE:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+def _check_kind(kind: Any, order: Any, stable: Any = None, descending: Any = None) -> None:
+    for name, given in (("stable", stable), ("descending", descending)):
+        if kind is not None and given is not None:
+            raise ValueError(f"`kind` and `{name}` parameters can't be provided at the same time. Use only one of them.")
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is not None:
@@ -103,21 +109,21 @@ def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
 
 
 @implements(np.sort)
-def sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    """``kind`` decides alone whether equal elements keep their order."""
-    _check_kind(kind, order, stable)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
+    """``kind`` and ``stable`` decide whether equal elements keep their order."""
+    _check_kind(kind, order, stable, descending)
     trace, operand, axis = _operand(a, axis)
-    return result(trace, sorted_instruction(trace, operand, axis, bool(stable) or kind in ("stable", "mergesort")))
+    is_stable = bool(stable) or kind in ("stable", "mergesort")
+    return result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending)))
 
 
 @implements(np.argsort)
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     """Stable, whatever kind is asked for."""
-    _check_kind(kind, order, stable)
+    _check_kind(kind, order, stable, descending)
     a = as_strong(prepare(a))
     trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
-    positions = sorting_positions(trace, [operand], axis)
-    return result(trace, positions)
+    return result(trace, sorting_positions(trace, [operand], axis, bool(descending)))
 
 
 @implements(np.sort_complex)

@@ -32,7 +32,7 @@ def _count(a: TracedArray, axis: Any, where: Any, keepdims: Any) -> Any:
 def _mean_types(a: TracedArray, dtype: Any) -> tuple[np.dtype, np.dtype]:
     """In which dtype a mean is computed, and which it returns: float64 of integers, float32 inside of float16."""
     if dtype is not None:
-        return np.dtype(dtype), np.dtype(dtype)
+        return hlo.as_dtype(dtype), hlo.as_dtype(dtype)
     if a.dtype.kind in "iub":
         return np.dtype(np.float64), np.dtype(np.float64)
     if a.dtype == np.float16:
@@ -247,7 +247,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     others = [] if y is None else [as_traced(y).dtype]
-    kind = np.result_type(m.dtype, *others, np.float64) if dtype is None else np.dtype(dtype)
+    kind = np.result_type(m.dtype, *others, np.float64) if dtype is None else hlo.as_dtype(dtype)
     rows = np.atleast_2d(m).astype(kind)
     rows = rows.T if not rowvar and m.ndim != 1 else rows
     if rows.shape[0] == 0:

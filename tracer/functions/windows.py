@@ -93,8 +93,11 @@ def _windows_along(operand: Instruction, axis: int, size: int) -> Instruction:
 # --- strides ---
 
 
-def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> TracedArray:
-    """Of an array that is row-major, and elements inside of it; the result cannot be written to."""
+def as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, *,
+    check_bounds: bool | None = None,
+) -> TracedArray:  # fmt: skip
+    """Of an array that is row-major, and elements inside of it, checked or not; the result cannot be written to."""
     x = as_traced(x)
     if isinstance(x, DynamicArray):
         raise NotImplementedError("as_strided of an array whose size is known at run time only is not implemented")

@@ -210,7 +210,7 @@ class MaskedSelection(DynamicArray):
 def _astype(
     array: MaskedSelection, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ):
-    if array.whole is None or not copy and np.dtype(dtype) == array.dtype:
+    if array.whole is None or not copy and hlo.as_dtype(dtype) == array.dtype:
         return DynamicArray.implementation_of(array, np.ndarray.astype, np.ndarray.astype)(
             array, dtype, order, casting, subok, copy
         )

@@ -112,10 +112,10 @@ def _signature(ufunc: np.ufunc, dtype: Any) -> tuple | None:
     if dtype is None:
         return None
     if isinstance(dtype, (tuple, list)):
-        return tuple(None if part is None else np.dtype(part) for part in dtype)
+        return tuple(None if part is None else hlo.as_dtype(part) for part in dtype)
     if isinstance(dtype, str) and "->" in dtype:
         return tuple(np.dtype(character) for character in dtype.replace("->", ""))
-    return (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    return (None,) * ufunc.nin + (hlo.as_dtype(dtype),) * ufunc.nout
 
 
 def resolve_reduction(ufunc: np.ufunc, operand: np.dtype, dtype: Any = None) -> np.dtype:
@@ -128,7 +128,7 @@ def resolve_reduction(ufunc: np.ufunc, operand: np.dtype, dtype: Any = None) -> 
     found = _resolved.get(key)
     if found is None:
         if dtype is not None:
-            signature: tuple | None = (np.dtype(dtype), None, None)
+            signature: tuple | None = (hlo.as_dtype(dtype), None, None)
             dtypes = ufunc.resolve_dtypes((None, operand, None), signature=signature, reduction=True, casting="unsafe")
         else:
             dtypes = ufunc.resolve_dtypes((None, operand, None), reduction=True)

@@ -27,7 +27,7 @@ _FOLLOWED_IF_FIXED: tuple[Callable, ...] = (np.diag_indices_from, np.tril_indice
 _FOLLOWED: tuple[Callable, ...] = (
     np.apply_over_axes, np.geomspace, np.i0, np.ix_, np.linalg.matrix_rank, np.linalg.tensorinv,
     np.polyfit, np.polyint, np.roots, polynomial.polygrid2d, polynomial.polygrid3d,
-    polynomial.polyval2d, polynomial.polyval3d,
+    polynomial.polyval2d, polynomial.polyval3d, *filter(None, [getattr(polynomial, "polyvalnd", None)]),
 )  # fmt: skip
 _FOLLOWED_IF_DYNAMIC: tuple[Callable, ...] = (
     np.astype, np.fft.fftshift, np.fft.ifftshift, np.linalg.matmul, np.linalg.matrix_norm, np.linalg.matrix_transpose,
