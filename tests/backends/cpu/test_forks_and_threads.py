@@ -104,7 +104,7 @@ BODIES = {
     def f(y):
         in_child(compiles)
         return y * 2
-    np.testing.assert_array_equal(jit(f)(x), 2 * x)
+    np.testing.assert_array_equal(jit(f, control_flow="trace")(x), 2 * x)  # captured, the fork would be refused
 """,
     "while a loop runs in another thread": """
     f = jit(lambda x, n: fori_loop(0, n, lambda i, v: v * 1.5 % 7, x))
