@@ -1,4 +1,7 @@
-"""Programs as people write them do the same with the decorator: `programs` has them, and how they are compared."""
+"""Programs as people write them do the same with the decorator: `programs` has them, and how they are compared.
+
+The ordinary run takes every third of them, ``pytest -m slow`` the others.
+"""
 
 import numpy as np
 import phlox
@@ -7,8 +10,10 @@ from programs.comparison import LOUD, call, compare, differences, kind, outcome_
 from programs.not_yet import NOT_YET
 from programs.registry import PROGRAMS, Program
 
+EVERY_PROGRAM = [pytest.param(name, marks=[pytest.mark.slow] if place % 3 else []) for place, name in enumerate(PROGRAMS)]
 
-@pytest.mark.parametrize("name", PROGRAMS)
+
+@pytest.mark.parametrize("name", EVERY_PROGRAM)
 def test_the_decorator_changes_nothing(name):
     verdict = compare(PROGRAMS[name]).verdict
     if name not in NOT_YET:
@@ -46,7 +51,7 @@ def last_place_changed(value):
     return value
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY_PROGRAM)
 def test_rounding_does_not_decide_what_a_program_does(name):
     """Or else a difference says nothing."""
 
