@@ -21,7 +21,8 @@ _CHANGING = {
     "reverse", "rotate", "setdefault", "sort", "update",
 }  # fmt: skip
 _MAY_BE_LISTS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
-_NO_LISTS = (ast.Constant, ast.BinOp, ast.UnaryOp)
+_LISTS, _NO_LISTS = frozenset({ast.List, ast.ListComp}), frozenset({ast.Constant, ast.BinOp, ast.UnaryOp})
+_OF_LISTS = frozenset({ast.Add, ast.Mult})
 # Sets, tuples, lists and objects, whose order is none of numbers.
 _MAY_BE_CONTAINERS = (
     ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp, ast.Tuple, ast.List, ast.NamedExpr,
@@ -31,12 +32,15 @@ _MAY_BE_CONTAINERS = (
 def helper(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
     """A call of a helper, at this place in the source."""
     position = _position(place)
-    of_helpers = _node(ast.Name, {"id": HELPERS, "ctx": _LOAD, **position})
-    function = _node(ast.Attribute, {"value": of_helpers, "attr": name, "ctx": _LOAD, **position})
     for argument in arguments:
         if "lineno" not in vars(argument):
             _locate(argument, position)
-    return _node(ast.Call, {"func": function, "args": list(arguments), "keywords": [], **position})
+    return _node(ast.Call, {"func": _of_helpers(name, position), "args": list(arguments), "keywords": [], **position})
+
+
+def _of_helpers(name: str, position: dict[str, int]) -> ast.Attribute:
+    holder = _node(ast.Name, {"id": HELPERS, "ctx": _LOAD, **position})
+    return _node(ast.Attribute, {"value": holder, "attr": name, "ctx": _LOAD, **position})
 
 
 _LOAD = ast.Load()
@@ -72,10 +76,15 @@ def _locate(node: ast.AST, position: dict[str, int]) -> None:
                 _locate(child, position)
 
 
+def _constant(value: Any) -> ast.Constant:
+    return _node(ast.Constant, {"value": value, "kind": None})
+
+
 def later(expression: ast.expr) -> ast.Lambda:
     """The expression as a function without parameters."""
     position = _position(expression)
-    arguments = ast.arguments([], [], _node(ast.arg, {"arg": PART, **position}), [], [], None, [])
+    given = {"posonlyargs": [], "args": [], "kwonlyargs": [], "kw_defaults": [], "kwarg": None, "defaults": []}
+    arguments = _node(ast.arguments, {"vararg": _node(ast.arg, {"arg": PART, **position}), **given})
     return _node(ast.Lambda, {"args": arguments, "body": expression, **position})
 
 
@@ -135,8 +144,9 @@ class Expressions:
         if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL and len(node.args) == 1 and not node.keywords:
             if isinstance(node.args[0], ast.Starred):
                 return helper("zipped", node, node.func, node.args[0].value)
-        function = ast.Attribute(ast.Name(HELPERS, ast.Load()), "call", ast.Load())
-        return located(_spread(ast.Call(function, [node.func, *node.args], node.keywords), node.args), node)
+        position = _position(node)
+        given = [node.func, *_starred(node.args, "spread")]
+        return _node(ast.Call, {"func": _of_helpers("call", position), "args": given, "keywords": node.keywords, **position})
 
     def visit_changed(self, node: ast.expr) -> ast.expr:
         """An expression whose value is changed in place: an item is the object itself, and no copy."""
@@ -164,15 +174,16 @@ class Expressions:
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
-        may_be_a_list = isinstance(node.op, (ast.Add, ast.Mult)) and _may_be_a_list(node)
-        may_be_a_text = isinstance(node.op, ast.Mult) and (may_be_a_list or _is_text(node.left) or _is_text(node.right))
-        self.visit_parts(node)
-        if isinstance(node.op, ast.Mod):
+        kind = type(node.op)
+        may_be_a_list = kind in _OF_LISTS and _may_be_a_list(node)
+        may_be_a_text = kind is ast.Mult and (may_be_a_list or _is_text(node.left) or _is_text(node.right))
+        node.left, node.right = self.visit(node.left), self.visit(node.right)
+        if kind is ast.Mod:
             return helper("mod", node, node.left, node.right)
         if may_be_a_text:
             return helper("times", node, node.left, node.right)
-        if type(node.op) in SET_OPERATORS and not isinstance(node.right, ast.Constant):
-            return helper("combined", node, ast.Constant(SET_OPERATORS[type(node.op)]), node.left, node.right)
+        if kind in SET_OPERATORS and type(node.right) is not ast.Constant:
+            return helper("combined", node, _constant(SET_OPERATORS[kind]), node.left, node.right)
         return helper("made", node, node) if may_be_a_list else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -210,8 +221,8 @@ class Expressions:
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.visit_parts(node)
-        if not isinstance(node.ctx, ast.Load):
+        node.value, node.slice = self.visit(node.value), self.visit(node.slice)
+        if type(node.ctx) is not ast.Load:
             return node
         return helper("getitem", node, node.value, index_expression(node.slice))
 
@@ -229,7 +240,7 @@ class Expressions:
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         node.value = self.visit(node.value)
-        return helper("getattr", node, node.value, ast.Constant(node.attr)) if isinstance(node.ctx, ast.Load) else node
+        return helper("getattr", node, node.value, _constant(node.attr)) if type(node.ctx) is ast.Load else node
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.visit_parts(node)
@@ -252,7 +263,7 @@ class Expressions:
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.visit_parts(node)
-        return helper("set_of", node, _spread(ast.Tuple(node.elts, ast.Load()), node.elts))
+        return helper("set_of", node, ast.Tuple(_starred(node.elts, "spread"), ast.Load()))
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
         self.visit_parts(node)
@@ -304,19 +315,11 @@ class _Methods(dict[type, Callable[[Expressions, Any], Any]]):
 _METHODS = _Methods()
 
 
-def _spread(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
-    """The tuple or the call whose elements or arguments these are: those with a star by way of a helper."""
+def _starred(elements: list[ast.expr], name: str = "starred") -> list[ast.expr]:
+    """Elements or arguments: those with a star by way of a helper."""
     for element in elements:
-        if isinstance(element, ast.Starred):
-            element.value = helper("spread", element.value, element.value)
-    return node
-
-
-def _starred(elements: list[ast.expr]) -> list[ast.expr]:
-    """The elements of a list: those with a star by way of a helper."""
-    for element in elements:
-        if isinstance(element, ast.Starred):
-            element.value = helper("starred", element.value, element.value)
+        if type(element) is ast.Starred:
+            element.value = helper(name, element.value, element.value)
     return elements
 
 
@@ -326,11 +329,10 @@ def _all_of(tests: list[ast.expr]) -> ast.expr:
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
     sides = node.left, node.right
-    if isinstance(node.op, ast.Mult):  # a list may be repeated a known number of times
-        sides = tuple([side for side in sides if not (isinstance(side, ast.Constant) and type(side.value) is int)])
-    return any(isinstance(side, ast.List | ast.ListComp) for side in sides) or not any(
-        isinstance(side, _NO_LISTS) for side in sides
-    )
+    if type(node.op) is ast.Mult:  # a list may be repeated a known number of times
+        sides = tuple([side for side in sides if not (type(side) is ast.Constant and type(side.value) is int)])
+    kinds = set(map(type, sides))
+    return not _LISTS.isdisjoint(kinds) or _NO_LISTS.isdisjoint(kinds)
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -45,8 +45,25 @@ class _Fields(dict[type, tuple[str, ...]]):
 FIELDS = _Fields({ast.Constant: (), ast.Global: (), ast.Nonlocal: ()})
 
 
+# Most nodes are of these kinds.
+_CHILDREN: dict[type, Callable[[Any], list[ast.AST]]] = {
+    **dict.fromkeys((ast.Constant, ast.Name), lambda node: []),
+    **dict.fromkeys((ast.Attribute, ast.Expr, ast.Starred, ast.keyword), lambda node: [node.value]),
+    **dict.fromkeys((ast.Tuple, ast.List), lambda node: node.elts),
+    ast.Assign: lambda node: [*node.targets, node.value],
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.Call: lambda node: [node.func, *node.args, *node.keywords],
+    ast.Compare: lambda node: [node.left, *node.comparators],
+    ast.Subscript: lambda node: [node.value, node.slice],
+    ast.UnaryOp: lambda node: [node.operand],
+}
+
+
 def children(node: ast.AST) -> list[ast.AST]:
-    """As `ast.iter_child_nodes`, but for contexts and operators, in a fraction of the time."""
+    """As `ast.iter_child_nodes`, but for contexts and operators, in a fraction of the time. Not to be changed."""
+    known = _CHILDREN.get(type(node))
+    if known is not None:
+        return known(node)
     found: list[ast.AST] = []
     held = vars(node)
     for name in FIELDS[type(node)]:
@@ -165,6 +182,8 @@ def _search(root: ast.AST, found: Found) -> None:
         kind = type(node)
         if kind is ast.Name:
             (found.read if type(node.ctx) is ast.Load else found.bound).add(node.id)
+        elif kind is ast.Constant:
+            continue
         elif kind not in _SPECIAL:
             pending += children(node)
         elif kind in _STATEMENTS and node is not root:
