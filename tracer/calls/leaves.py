@@ -224,6 +224,19 @@ def is_known_by_identity(value: Any) -> bool:
     return kind in _IMMUTABLE_TYPES or kind is type or issubclass(kind, np.generic) and kind.__module__ == "numpy"
 
 
+def is_one_object(value: Any) -> bool:
+    """Whether a static value that is another object is another value.
+
+    >>> is_one_object(True), is_one_object(np.sin), is_one_object((1, 2))
+    (True, True, False)
+    """
+    return isinstance(value, _TYPES_OF_ONE_OBJECT)
+
+
+_TYPES_OF_ONE_OBJECT = (
+    bool, types.NoneType, types.EllipsisType, types.NotImplementedType, types.FunctionType, types.ModuleType, type, np.ufunc,
+    enum.Enum,
+)  # fmt: skip
 _ENUM_HASHES = (enum.Enum.__hash__, int.__hash__, str.__hash__)
 
 

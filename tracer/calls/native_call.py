@@ -27,7 +27,7 @@ from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges
 from ..recording.ndarrays import array_form
 from .arguments import Call
-from .leaves import PackedLeaf
+from .leaves import PackedLeaf, is_one_object
 from .native_places import Around, NotNative
 from .native_results import results_and_steps
 from .specialization import Specialization
@@ -174,7 +174,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
         return facts
     found = path.read(around.objects)
     if found is MISSING:
-        raise NotNative
+        around.require_place(around.read_by_python(path), types.CheckedGuard(guard.holds))
+        return []
     match guard:
         case outside.Readable():
             if path.key not in around.slots:
@@ -193,7 +194,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
         case outside.SameObject(value=value):
             around.require(path, types.IdentityGuard(value))
         case outside.SameValue(value=value):
-            around.require(path, _value_guard(types, value))
+            around.require(path, around.value(value, guard.holds))
             if facts is not None:
                 around.expect(path, facts, found)
         case outside.SameType(kind=kind):
@@ -205,7 +206,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
         case outside.SameLength() if type(found) is list or isinstance(found, tuple):
             around.require(path, types.SizeGuard(type(found), len(found)))
         case _:
-            raise NotNative
+            around.require(path, types.CheckedGuard(guard.holds))
     return []
 
 
@@ -213,12 +214,8 @@ def _may_be_made_anew(guard: outside.Guard) -> bool:
     """Whether other objects are as good: equal numbers, containers with the same elements."""
     if isinstance(guard, outside.SameType):
         return True
-    if not isinstance(guard, outside.SameValue) or type(guard.value) not in (int, float):
+    if not isinstance(guard, outside.SameValue) or is_one_object(guard.value):
         return False
-    return type(guard.value) is float or not -5 <= guard.value <= 256  # CPython has one object of each of these
-
-
-def _value_guard(types: Any, value: Any) -> Any:
-    if type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63:
-        return types.ValueGuard(value)
-    return types.IdentityGuard(value)
+    if type(guard.value) is not int:
+        return True
+    return not -5 <= guard.value <= 256  # CPython has one object of each of these

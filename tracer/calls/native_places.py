@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..outside import paths
 from ..outside.entries import Entries, EntryForm, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
-from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity
+from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity, is_one_object, static_key
 
 # Whose entries are Python's own to read and to change.
 _AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})
@@ -62,7 +62,11 @@ class Around:
             leaf = leaves.get(name)
             if isinstance(leaf, ObjectLeaf):
                 self._leaves[name] = self._add("argument", index=position)
-            return self._leaf(leaf, value), self.slots.get(name)
+            guard = self._leaf(leaf, value)
+            if isinstance(guard, self.types.CheckedGuard):
+                self.require_place(self.place_of_leaf(name, position), guard)
+                guard = self.types.TypeGuard(type(value))
+            return guard, self.slots.get(name)
         guard = self._container(structure, value)
         place = self._leaves[name] = self._add("argument", index=position)
         self._parts(place, name, structure, value, leaves)
@@ -90,11 +94,24 @@ class Around:
             if leaf.convert is not None:
                 raise NotNative
             return self.array(leaf.shape, self.slots[leaf.path] in self.changed)
-        if type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63:
+        if _is_number_of_64_bits(value):
             return types.ValueGuard(value)
+        return self._static(value)
+
+    def value(self, value: Any, holds: Callable[[Any], bool]) -> Any:
+        """The guard of a value that is read from outside, of which ``holds`` tells others that are as good."""
+        if _is_number_of_64_bits(value):
+            return self.types.ValueGuard(value)
         if not is_known_by_identity(value):
-            raise NotNative
-        return types.StaticGuard()
+            return self.types.CheckedGuard(holds)
+        return self.types.IdentityGuard(value, _is_as_good(value, holds))
+
+    def _static(self, value: Any) -> Any:
+        """The guard of a static object: equal ones are as good, where they may be made anew."""
+        holds = _has_key(static_key(value))
+        if not is_known_by_identity(value):  # it may have changed since it was seen
+            return self.types.CheckedGuard(holds)
+        return self.types.StaticGuard(_is_as_good(value, holds))
 
     def array(self, shape: Shape, writeable: bool) -> Any:
         """The guard of an array."""
@@ -146,15 +163,14 @@ class Around:
 
     def _identity(self, guard: Any, value: Any) -> Any:
         """Places have their static objects themselves."""
-        return self.types.IdentityGuard(value) if isinstance(guard, self.types.StaticGuard) else guard
+        return self.types.IdentityGuard(value, guard.is_as_good) if isinstance(guard, self.types.StaticGuard) else guard
 
     def _static_fields(self, holder: int, value: Any) -> None:
         for field in dataclasses.fields(value):
             if field.metadata.get("static", False):
                 part = getattr(value, field.name)
-                if not is_known_by_identity(part):
-                    raise NotNative
-                self._add("attribute", holder=holder, key=field.name, guard=self.types.IdentityGuard(part))
+                guard = self._identity(self._static(part), part)
+                self._add("attribute", holder=holder, key=field.name, guard=guard)
 
     # --- outside ---
 
@@ -191,7 +207,14 @@ class Around:
                 return self._add("new list")
             case paths.Length(holder=holder):
                 return self._add("length", holder=self.typed(holder, list))
-        raise NotNative
+        return self.read_by_python(path)
+
+    def read_by_python(self, path: paths.Path) -> int:
+        """A place that Python reads: there is no native way to it, or nothing at its end."""
+        match path.root:
+            case paths.Argument(name=name):
+                return self._add("read", holder=self.place_of_leaf(name, None), key=lambda found: path.read({name: found}))
+        return self._add("read", holder=self._add("object", key=None), key=lambda nothing: path.read(paths.NO_OBJECTS))
 
     def _namespace(self, namespace: dict) -> int:
         key = ("namespace", id(namespace))
@@ -263,3 +286,27 @@ class Around:
         else:
             guard = self._numpy_scalar(shape.dtype)
         self.require(path, guard, slot)
+
+
+def _is_number_of_64_bits(value: Any) -> bool:
+    return type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _has_key(key: Any) -> Callable[[Any], bool]:
+    number = hash(key)
+
+    def holds(found: Any) -> bool:
+        try:
+            other = static_key(found)
+        except TypeError:
+            return False
+        return hash(other) == number and other == key
+
+    return holds
+
+
+def _is_as_good(value: Any, holds: Callable[[Any], bool]) -> Callable[[Any], bool] | None:
+    """What tells, of another object of the type of a value that cannot change, whether it is as good; None where none is."""
+    if is_one_object(value):
+        return None
+    return value.__eq__ if type(value) in (str, bytes) else holds

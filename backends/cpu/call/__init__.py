@@ -24,7 +24,7 @@ from .finishing import Step
 from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
-from .places import FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
+from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
 from .rows import MOST_LEAVES, RowLeaf, Rows
 from .vectorcall_type import make_vectorcall_type
 
@@ -34,6 +34,7 @@ __all__ = [
     "ArrayGuard",
     "BoundEntry",
     "CallSignature",
+    "CheckedGuard",
     "EntryColumns",
     "Fact",
     "FunctionGuard",

@@ -7,8 +7,10 @@ captured arrays, are given when the entry is bound.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +81,12 @@ class NumPyScalarGuard:
 
 @dataclass(frozen=True, slots=True)
 class StaticGuard:
-    """One given object, by identity. The kernel does not see it. The objects are given to `bind_entry`, in this order."""
+    """One given object, by identity; with ``is_as_good`` another one of its type for which that function says True, too.
+
+    The kernel does not see it. The objects are given to `bind_entry`, in this order.
+    """
+
+    is_as_good: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def bind_entry(
     # Another object could come to stand where they did.
     builder.references.extend([*facts, *variables])
     apart = _kept_apart(signature, around)
-    places = [builder.place(place, words) for place in around]
+    places = [builder.place(place) for place in around]
     packed_count = sum(isinstance(place.guard, PackedGuard) for place in around)
     record = builder.entry(
         signature, kernel, arguments, places, apart, results, steps, words, variables, packed_count, put_back

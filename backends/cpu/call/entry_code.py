@@ -80,7 +80,7 @@ hash_call:
   br label %next
 next:
   ; The number of a slot, or a position among the items.
-  %at = phi i64 [ %last, %search ], [ %hash, %hash_call ], [ %at_after, %tried ]
+  %at = phi i64 [ %last, %search ], [ %hash, %hash_call ], [ %at_after, %look_for_exception ]
   br i1 %has_slots, label %read_slot, label %check_position
 read_slot:
   %slot = and i64 %at, %mask
@@ -109,18 +109,25 @@ on_heap:
 tried:
   %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_on_heap, %on_heap ]
   %does_not_fit = icmp eq ptr %result, @does_not_fit
-  br i1 %does_not_fit, label %next, label %done
+  br i1 %does_not_fit, label %look_for_exception, label %done
+look_for_exception:
+  ; Of Python code that has looked at an object.
+  %get_exception = load ptr, ptr @PyErr_Occurred
+  %exception = call ptr %get_exception()
+  %is_clear = icmp eq ptr %exception, null
+  br i1 %is_clear, label %next, label %done
 done:
+  %returned = phi ptr [ %result, %tried ], [ null, %look_for_exception ]
   %references_after = load i32, ptr %entries
   %is_last = icmp eq i32 %references_after, 1
   br i1 %is_last, label %drop_entries, label %keep_entries
 keep_entries:
   %less_references = sub i32 %references_after, 1
   store i32 %less_references, ptr %entries
-  ret ptr %result
+  ret ptr %returned
 drop_entries:
   call void @drop(ptr %entries)
-  ret ptr %result
+  ret ptr %returned
 none_fits:
   call void @drop(ptr %entries)
   br label %miss

@@ -7,7 +7,7 @@ there. The call holds references to all of it until it is over.
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,19 +17,28 @@ from .outside import Fact
 # How the object of a place is found.
 SOURCES = (
     "argument", "object", "place", "tuple item", "list item", "dict item", "item", "attribute", "cell", "length", "new list",
-    "entries",
+    "entries", "read",
 )  # fmt: skip
 (
     SOURCE_ARGUMENT, SOURCE_OBJECT, SOURCE_PLACE, SOURCE_TUPLE_ITEM, SOURCE_LIST_ITEM, SOURCE_DICT_ITEM, SOURCE_ITEM,
     SOURCE_ATTRIBUTE, SOURCE_CELL, SOURCE_LENGTH, SOURCE_NEW_LIST, SOURCE_ENTRIES,
+    SOURCE_READ,
 ) = range(len(SOURCES))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentityGuard:
-    """One object, by identity."""
+    """One object, by identity; with ``is_as_good`` another one of exactly its type for which that function says True, too."""
 
     value: object
+    is_as_good: Callable[[Any], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedGuard:
+    """An object for which a Python function says True."""
+
+    holds: Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +78,7 @@ class PackedGuard:
     greatest: int = 0
 
 
-PlaceGuard = ArgumentGuard | IdentityGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard
+PlaceGuard = ArgumentGuard | IdentityGuard | CheckedGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +89,7 @@ class Place:
         ``holder``), "tuple item" and "list item" (number ``index`` of what stands there), "dict item", "item" and "attribute"
         (``key`` of what stands there), "cell" (the contents of the cell ``key``), "length" (of the list that stands there),
         "new list" (an empty one for each call), "entries" (the columns of the container that stands there, as `EntryColumns`,
-        the ``key``, says).
+        the ``key``, says), "read" (what the Python function ``key`` returns of what stands there).
     guard: None lets everything pass. What items of tuples, lists and dicts, and lengths, are taken of must have passed a guard
         of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
@@ -127,6 +136,8 @@ start:
   switch i64 %kind, label %check_type [ i64 ARGUMENT_STATIC, label %identity
                                         i64 ARGUMENT_SAME, label %other_place
                                         i64 ARGUMENT_OTHER, label %other_place
+                                        i64 ARGUMENT_AS_GOOD, label %as_good
+                                        i64 ARGUMENT_CHECKED, label %ask
                                         i64 ARGUMENT_ANY, label %yes ]
 identity:
   %is_identical = icmp eq ptr %object, %expected
@@ -138,6 +149,23 @@ other_place:
   %wants_other = icmp eq i64 %kind, ARGUMENT_OTHER
   %is_as_wanted = xor i1 %is_same, %wants_other
   ret i1 %is_as_wanted
+as_good:
+  %is_the_one = icmp eq ptr %object, %expected
+  br i1 %is_the_one, label %yes, label %compare_types
+compare_types:
+  %expected_type = field ptr %expected, OBJECT_TYPE
+  %object_type = field ptr %object, OBJECT_TYPE
+  %is_of_type = icmp eq ptr %object_type, %expected_type
+  br i1 %is_of_type, label %ask, label %no
+ask:
+  ; What Python raises stands, and is what the call raises.
+  %asked = field ptr %guard, Argument_shape
+  %ask_function = load ptr, ptr @PyObject_CallOneArg
+  %answer = call ptr %ask_function(ptr %asked, ptr %object)
+  %affirmative = load ptr, ptr @true
+  %is_affirmed = icmp eq ptr %answer, %affirmative
+  call void @drop(ptr %answer)
+  ret i1 %is_affirmed
 check_type:
   %type = field ptr %object, OBJECT_TYPE
   %same_type = icmp eq ptr %type, %expected
@@ -360,7 +388,8 @@ held:
                                         i64 SOURCE_ITEM, label %any_item
                                         i64 SOURCE_ATTRIBUTE, label %attribute
                                         i64 SOURCE_LENGTH, label %length
-                                        i64 SOURCE_ENTRIES, label %entries ]
+                                        i64 SOURCE_ENTRIES, label %entries
+                                        i64 SOURCE_READ, label %read_by_python ]
 tuple_item:
   %tuple_size = field i64 %holder, TUPLE_SIZE
   %in_tuple = icmp slt i64 %index, %tuple_size
@@ -393,6 +422,10 @@ length:
   %make_integer = load ptr, ptr @PyLong_FromSsize_t
   %made_length = call ptr %make_integer(i64 %list_length)
   br label %owned
+read_by_python:
+  %read_function = load ptr, ptr @PyObject_CallOneArg
+  %read_object = call ptr %read_function(ptr %key, ptr %holder)
+  br label %owned
 entries:
   %columns = call ptr @read_entries(ptr %key, ptr %holder, ptr %data)
   br label %owned
@@ -403,7 +436,8 @@ borrowed:
   br label %owned
 owned:
   %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ],
-                    [ %made_length, %length ], [ %made_list, %new_list ], [ %columns, %entries ]
+                    [ %made_length, %length ], [ %made_list, %new_list ], [ %columns, %entries ],
+                    [ %read_object, %read_by_python ]
   %nothing = icmp eq ptr %object, null
   br i1 %nothing, label %absent, label %check
 check:
@@ -415,11 +449,15 @@ check:
   %fits = call i1 @fits(ptr %guard, ptr %object, ptr %data, i64 %cells_distance, ptr %places)
   br i1 %fits, label %next, label %does_not_fit
 absent:
+  ; What Python functions of a signature raise stands.
+  %is_of_python = icmp eq i64 %source, SOURCE_READ
+  br i1 %is_of_python, label %does_not_fit, label %clear_error
+clear_error:
   %clear = load ptr, ptr @PyErr_Clear
   call void %clear()
   br label %does_not_fit
 does_not_fit:
-  %taken = phi i64 [ %number, %absent ], [ %number_after, %check ]
+  %taken = phi i64 [ %number, %absent ], [ %number, %clear_error ], [ %number_after, %check ]
   call void @drop_all(ptr %places, i64 %taken)
   br label %no
 yes:

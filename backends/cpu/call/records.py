@@ -6,7 +6,7 @@ import ctypes
 import struct
 import sys
 import types
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
 from functools import partial
 from math import prod
@@ -286,10 +286,12 @@ class Builder:
                 kinds = {int: attempt.ARGUMENT_INTEGER, bool: attempt.ARGUMENT_BOOL}
                 code = kinds.get(kind, attempt.ARGUMENT_INLINE)
                 return Argument(kind=code, expected=self.object(kind), least=least, greatest=greatest)
-            case StaticGuard():
-                return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(static))
-            case places.IdentityGuard(value=value):
-                return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(value))
+            case StaticGuard(is_as_good=is_as_good):
+                return self._identity(static, is_as_good)
+            case places.IdentityGuard(value=value, is_as_good=is_as_good):
+                return self._identity(value, is_as_good)
+            case places.CheckedGuard(holds=holds):
+                return Argument(kind=attempt.ARGUMENT_CHECKED, shape=self.object(holds))
             case TypeGuard(type=kind):
                 return Argument(kind=attempt.ARGUMENT_TYPE, expected=self.object(kind))
             case AddressGuard(type=kind, offset=offset):
@@ -321,6 +323,11 @@ class Builder:
                 return Argument(kind=attempt.ARGUMENT_OTHER if differs else attempt.ARGUMENT_SAME, size=place)
         return Argument(kind=attempt.ARGUMENT_ANY)
 
+    def _identity(self, value: object, is_as_good: Callable[[Any], bool] | None) -> Argument:
+        if is_as_good is None:
+            return Argument(kind=attempt.ARGUMENT_STATIC, expected=self.object(value))
+        return Argument(kind=attempt.ARGUMENT_AS_GOOD, expected=self.object(value), shape=self.object(is_as_good))
+
     def _array(self, guard: ArrayGuard) -> Argument:
         order = layout.C_CONTIGUOUS if guard.order == "C" else layout.F_CONTIGUOUS
         return Argument(
@@ -332,14 +339,14 @@ class Builder:
             shape=self.shape(guard.shape),
         )
 
-    def place(self, place: places.Place, words_of_call: Collection[outside.Word]) -> Place:
-        """The record of a place; the words of the call have been compared before."""
+    def place(self, place: places.Place) -> Place:
+        """The record of a place; its words are complete, as Python code may run between them and those of the call."""
         source = places.SOURCES.index(place.source)
         if place.source == "entries":
             key = column_records.container(self, place.key)
         else:
             key = None if place.source in ("argument", "place") else self.object(place.key)
-        words = [word for word in outside.words_of(place.facts) or () if word not in words_of_call]
+        words = outside.words_of(place.facts) or []
         self.references.extend(place.facts)
         words_at, known, guard = self._pairs(words), self.object(place.known), self.argument(place.guard, None, place.slot)
         return Place(source, place.holder, place.index, key, words_at, words_at + 16 * len(words), known, guard)

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from phlox.backends.cpu.call import (
     ArrayGuard,
     CallSignature,
+    CheckedGuard,
     FunctionGuard,
     IdentityGuard,
     KeysGuard,
@@ -452,6 +453,7 @@ READINGS = {
     "dict item": ([Place("dict item", 0, key="x")], {"x": HOLDER}, {"y": HOLDER}, TypeGuard(dict)),
     "item": ([Place("item", 0, key="x")], {"x": HOLDER}, {"y": HOLDER}, None),
     "attribute": ([Place("attribute", 0, key="value")], Holder(HOLDER), Holder, None),
+    "read": ([Place("read", 0, key=lambda holder: vars(holder)["value"])], Holder(HOLDER), Holder(2), None),
     "nested": (
         [Place("attribute", 0, key="value"), Place("tuple item", 1, 0)], Holder((HOLDER,)), Holder(()), None,
     ),
@@ -513,6 +515,10 @@ def made(default=2):
 DEFAULTS = {2: (2,), 3: (3,)}
 
 
+class Text(str):
+    pass
+
+
 @native
 def test_guards_of_places():
     method = HOLDER.method
@@ -523,6 +529,9 @@ def test_guards_of_places():
         "method": (MethodGuard(Holder.method), method, (Holder.method, print, Holder(1).__init__)),
         "function": (FunctionGuard(made()), made(), (made(3), lambda: 1, method, print)),
         "identity": (IdentityGuard(HOLDER), HOLDER, (Holder(2.5), None)),
+        "as good": (IdentityGuard("ab", "ab".__eq__), "".join("ab"), (Text("ab"), "abc", 1)),
+        "checked": (CheckedGuard(lambda found: found == [1, 2]), [1, 2], ([1], None)),
+        "checked, not by truth": (CheckedGuard(lambda found: found is HOLDER or 1), HOLDER, (2,)),
         "same": (SameGuard(0), NAMESPACE, (dict(NAMESPACE), None)),
         "other": (SameGuard(0, differs=True), None, (NAMESPACE,)),
     }
@@ -532,6 +541,19 @@ def test_guards_of_places():
         for other, expected in [(value, value), *[(other, "missed") for other in others]]:
             f = function(signature, SUCCESS, statics=(other,), around=around, steps=[Step("place", 1)])
             assert f(other) is expected or f(other) == expected == "missed"
+
+
+@native
+def test_what_python_raises_about_a_place_is_what_the_call_raises():
+    def holds(found):
+        raise OSError("unreadable")
+
+    for last in (Place("read", 0, key=holds), Place("place", 0, guard=CheckedGuard(holds))):
+        f = function(CallSignature((), result_structure="none"), SUCCESS, around=[Place("object", key=HOLDER), last])
+        before = sys.getrefcount(HOLDER)
+        with pytest.raises(OSError, match="unreadable"):
+            f()
+        assert sys.getrefcount(HOLDER) == before
 
 
 @native
