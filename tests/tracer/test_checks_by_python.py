@@ -228,3 +228,13 @@ def test_threads_that_change_what_is_compared():
     assert not wrong
     state["mode"] = "".join(["th", "rice"])
     assert f(X) == 45.0
+
+
+def test_keys_outside_that_are_equal():
+    table = {1: 2.0, 2: 3.0}
+    f = jit(lambda x: (x.sum(), list(map(type, table)), 1 in table))
+    for keys in ((1, 2), (1, 2), (True, 2), (1.0, 2), (1, np.int64(2)), (1, 2)):
+        table.clear()
+        table.update(zip(keys, (2.0, 3.0)))
+        for _ in range(3):
+            assert f(X) == (15.0, list(map(type, keys)), True)

@@ -151,7 +151,7 @@ class ArgumentReader:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
                 if path in self.intervals:
                     keys[index] = self.leaf_part(leaves[index], path)
-        return structure, tuple(keys), name in self.taken_apart
+        return structure, pytree.types_within(structure), tuple(keys), name in self.taken_apart
 
     def interval_of(self, value: int, name: str) -> Interval | None:
         """The interval that a Python integer is traced for; None where it is static."""

@@ -143,7 +143,9 @@ class SameKeys(Guard):
     keys: list
 
     def holds(self, found: Any) -> bool:
-        return isinstance(found, dict) and list(dict.keys(found)) == self.keys
+        if not isinstance(found, dict) or (keys := list(dict.keys(found))) != self.keys:
+            return False
+        return all([one is other or are_equal(one, other) for one, other in zip(keys, self.keys)])
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other keys"

@@ -208,6 +208,23 @@ def unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
     return node.put_together(auxiliary, parts)
 
 
+def types_within(structure: Structure) -> tuple[Any, ...]:
+    """The types of what a structure holds besides leaves, as keys: what is equal may be of several.
+
+    >>> types_within(flatten({1: 3, (True,): [4]})[1])
+    (<class 'int'>, (<class 'bool'>,))
+    """
+    if structure is LEAF:
+        return ()
+    _, auxiliary, children = structure
+    own = () if auxiliary is None else _types(auxiliary) if type(auxiliary) is tuple else (type(auxiliary),)
+    return (*own, *[one for child in children if child is not LEAF for one in types_within(child)])
+
+
+def _types(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([_types(value) if type(value) is tuple else type(value) for value in values])
+
+
 def leaf_count(structure: Structure) -> int:
     """How many leaves a value of this structure has.
 

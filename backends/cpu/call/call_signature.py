@@ -110,7 +110,7 @@ class SizeGuard:
 
 @dataclass(frozen=True, slots=True)
 class KeysGuard:
-    """A dict, by exact type, with these keys in this order: the very objects. The kernel does not see it."""
+    """A dict, by exact type, with these keys in this order: the very objects, or equal texts. The kernel does not see it."""
 
     keys: tuple
 

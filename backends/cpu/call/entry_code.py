@@ -43,7 +43,7 @@ FUNCTIONS = (
     "PyArray_Scalar",
 )
 # The objects it names, likewise.
-OBJECTS = ("call_in_python", "none", "true", "system_error")
+OBJECTS = ("call_in_python", "none", "true", "text_type", "system_error")
 
 _ENTRY = """
 ; What the instances of a vectorcall type point to: an entry that the call fits takes it, else call_in_python is called.

@@ -96,4 +96,53 @@ yes:
 no:
   ret i1 false
 }
+
+; Whether a dict has the very keys of a guard, or equal texts, in their order.
+define internal i1 @keys_fit(ptr %guard, ptr %dict) {
+start:
+  %position_at = alloca i64
+  %key_at = alloca ptr
+  %value_at = alloca ptr
+  store i64 0, ptr %position_at
+  %wanted_count = field i64 %guard, Argument_size
+  %wanted = field ptr %guard, Argument_shape
+  %get_size = load ptr, ptr @PyDict_Size
+  %count = call i64 %get_size(ptr %dict)
+  %same_count = icmp eq i64 %count, %wanted_count
+  br i1 %same_count, label %next, label %no
+next:
+  %number = phi i64 [ 0, %start ], [ %number_after, %compare ], [ %number_after, %compare_letters ]
+  %done = icmp eq i64 %number, %wanted_count
+  br i1 %done, label %yes, label %look
+look:
+  %step = load ptr, ptr @PyDict_Next
+  %found = call i32 %step(ptr %dict, ptr %position_at, ptr %key_at, ptr %value_at)
+  %is_over = icmp eq i32 %found, 0
+  br i1 %is_over, label %no, label %compare
+compare:
+  %key = load ptr, ptr %key_at
+  %wanted_at = getelementptr ptr, ptr %wanted, i64 %number
+  %wanted_key = load ptr, ptr %wanted_at
+  %same = icmp eq ptr %key, %wanted_key
+  %number_after = add i64 %number, 1
+  br i1 %same, label %next, label %compare_texts
+compare_texts:
+  ; Of exact type, so no Python code runs that could change the dict.
+  %text_type = load ptr, ptr @text_type
+  %key_type = field ptr %key, OBJECT_TYPE
+  %wanted_type = field ptr %wanted_key, OBJECT_TYPE
+  %is_text = icmp eq ptr %key_type, %text_type
+  %is_wanted_text = icmp eq ptr %wanted_type, %text_type
+  %are_texts = and i1 %is_text, %is_wanted_text
+  br i1 %are_texts, label %compare_letters, label %no
+compare_letters:
+  %compare_text = load ptr, ptr @PyUnicode_Compare
+  %order = call i32 %compare_text(ptr %key, ptr %wanted_key)
+  %is_equal = icmp eq i32 %order, 0
+  br i1 %is_equal, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
 """

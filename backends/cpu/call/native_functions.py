@@ -81,7 +81,7 @@ def _function_addresses() -> dict[str, int]:
                 functions = (*entry_code.FUNCTIONS, *python_calls.FUNCTIONS)
                 pointers = {name: object_layout.function_address(name) for name in functions} | python_calls.variables()
                 pointers |= {"call_in_python": id(_CALL_IN_PYTHON)}
-                pointers |= {"none": id(None), "true": id(True), "system_error": id(SystemError)}
+                pointers |= {"none": id(None), "true": id(True), "text_type": id(str), "system_error": id(SystemError)}
                 _addresses = load_for_good(code, pointers, ("entry", *python_calls.NAMES))
     return _addresses
 
