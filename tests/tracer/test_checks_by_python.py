@@ -59,7 +59,7 @@ VALUES = {
     "bytes": (lambda: bytes([1, 2]), [b"\1", bytearray(b"\1\2")]),
     "date": (lambda: datetime.date(2024, 1, 2), [datetime.date(2024, 1, 3), datetime.datetime(2024, 1, 2)]),  # noqa: DTZ001
     "moment": (
-        lambda: datetime.datetime(2024, 1, 2, 12, tzinfo=datetime.timezone.utc),
+        lambda: datetime.datetime(2024, 1, 2, 12, tzinfo=datetime.UTC),
         [datetime.datetime(2024, 1, 2, 13, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))],
     ),
     "decimal": (lambda: Decimal("1.0"), [Decimal("1.00"), Decimal(2)]),
