@@ -83,9 +83,13 @@ def getattr_(holder: Any, name: str) -> Any:
     if read is not None:
         return read(holder, name)
     surroundings = current_surroundings()
-    if surroundings is None or isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
+    if surroundings is None:
         return getattr(holder, name)
     path = surroundings.path_of(holder)
+    if path is None and (kind, name) in surroundings.methods:
+        return getattr(holder, name)
+    if isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
+        return getattr(holder, name)
     is_instance = kind is not types.ModuleType and not isinstance(holder, type)
     if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:
         return getattr(holder, name)
@@ -171,6 +175,8 @@ def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, fo
             return surroundings.attribute(kind, surroundings.path_of(kind), name)
         same = SameFunction if type(found) is types.FunctionType else SameObject
         surroundings.guard(same(Item(Attribute(path, "__dict__"), name), found))
+        if same is SameFunction and base is kind:
+            surroundings.methods.add((kind, name))
     return getattr(holder, name)
 
 
@@ -218,7 +224,8 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         call(method, found, holder, value)
         return
     if path is None:
-        places.note(places.Attribute(holder, name))
+        if places.is_journaling():
+            places.note(places.Attribute(holder, name))
         setattr(holder, name, value)
         return
     _require_settable(holder, kind, name, found, path)

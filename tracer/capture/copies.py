@@ -77,11 +77,14 @@ def require_identity(*values: Any) -> None:
 def require_own(holder: Any) -> None:
     """To be called with a container that is about to be changed."""
     trace = current_trace()
-    if trace is not None and id(holder) in trace.program.copied:
-        for copy in trace.program.copied[id(holder)][1]:
+    if trace is None:
+        return
+    key, program = id(holder), trace.program
+    if key in program.copied:
+        for copy in program.copied[key][1]:
             places.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
-    if trace is not None and id(holder) in trace.program.copies:
+    if key in program.copies:
         _require_rows(trace, holder)
         raise TracerError(
             f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "

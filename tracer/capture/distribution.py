@@ -72,8 +72,13 @@ def each_within(function: Callable[[Any], Any], value: Any) -> Any:
     return each_within(with_part, parts[place])
 
 
+_DECIDING = frozenset({TracedArray, bool, int, float, str, type(None), np.bool_, np.float64, np.int64})
+
+
 def condition(value: Any) -> Any:
     """What decides in the place of a value: one that may be None counts as false where it is."""
+    if type(value) in _DECIDING:
+        return value
     if type(value) is Maybe:
         return choose(value.is_there, lambda: truth_of(value.value), lambda: False)
     if type(value) is Choice:

@@ -45,12 +45,7 @@ _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
-    kind, kind_of_index = type(holder), type(index)
-    if kind is TracedArray and (
-        kind_of_index in _PLAIN or kind_of_index in _PARTS and _PLAIN.issuperset(_PARTS[kind_of_index](index))
-    ):
-        return holder[index]
-    if kind_of_index in _KEYS and kind in _CONTAINERS and not _CONTAINERS[kind](holder):
+    if _is_plain(holder, index):
         return holder[index]
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, index)
@@ -76,6 +71,14 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def _is_plain(holder: Any, index: Any) -> bool:
+    """Whether an array, or a container, has an item that nothing has to be known of."""
+    kind, kind_of_index = type(holder), type(index)
+    if kind is TracedArray:
+        return kind_of_index in _PLAIN or kind_of_index in _PARTS and _PLAIN.issuperset(_PARTS[kind_of_index](index))
+    return kind_of_index in _KEYS and kind in _CONTAINERS and not _CONTAINERS[kind](holder)
 
 
 def changed(holder: Any, index: Any) -> Any:
@@ -192,6 +195,9 @@ def _needs_values(index: Any) -> bool:
 
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
+    if _is_plain(holder, index):
+        _set_plain_item(value, holder, index)
+        return
     if type(holder) is Choice:
         each(lambda one: setitem(value, one, index), holder)
         return
@@ -215,6 +221,21 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         list_access.set_(holder, index, value)
     else:
         holder[index] = value
+
+
+def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
+    if type(holder) is TracedArray:
+        require_own(holder)
+        value = without_maybes(value)
+    elif type(holder) is dict:
+        require_own(holder)
+        if places.is_journaling():
+            places.note(places.Item(holder, index) if index in holder else places.Contents(holder))
+    else:
+        note_contents(holder)
+    if type(holder) is not TracedArray and (surroundings := current_surroundings()) is not None:
+        surroundings.require_followed(holder)
+    holder[index] = value
 
 
 def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import sysconfig
@@ -28,24 +29,23 @@ _FOLLOWED = (
     *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
     str(_PACKAGE / "tracer" / "capture" / "library" / ""),
 )
-_stays: dict[str, bool] = {}
-_is_followed: dict[str, bool] = {}
 
 
+@functools.cache
 def stays_as_it_is(file: str) -> bool:
     """Whether a file is the standard library's, an installed package's or phlox's."""
-    found = _stays.get(file)
-    if found is None:
-        path = os.path.realpath(file) if os.path.exists(file) else file
-        inside = path.startswith((*_LIBRARIES, *_OWN_FOLDERS)) or "site-packages" in path or path.startswith("<frozen")
-        found = _stays[file] = inside
-        _is_followed[file] = path.startswith(_FOLLOWED)
-    return found
+    path = _real_path(file)
+    return path.startswith((*_LIBRARIES, *_OWN_FOLDERS, "<frozen")) or "site-packages" in path
 
 
+@functools.cache
 def is_of_the_user(file: str) -> bool:
     """Whether a file is neither of these, or is followed as those of the user."""
-    return not stays_as_it_is(file) or _is_followed[file]
+    return not stays_as_it_is(file) or _real_path(file).startswith(_FOLLOWED)
+
+
+def _real_path(file: str) -> str:
+    return os.path.realpath(file) if os.path.exists(file) else file
 
 
 def belongs_to_the_user(holder: types.ModuleType | type) -> bool:

@@ -10,12 +10,17 @@ from ...hlo import set_current_builder
 if TYPE_CHECKING:
     from .trace import Trace
 
-_active = threading.local()
+
+class _Active(threading.local):
+    trace: Trace | None = None
+
+
+_active = _Active()
 
 
 def current_trace() -> Trace | None:
     """The innermost trace that this thread is recording, None outside of tracing."""
-    trace = getattr(_active, "trace", None)
+    trace = _active.trace
     while trace is not None and not trace.running.locked():  # an interrupt has kept it from being left in order
         trace = trace.enclosing
         set_current_trace(trace)

@@ -102,10 +102,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return repeated(function, captured(function), args, kwargs)
     elif kind is types.MethodType and _is_users_own(function):
         return captured(function.__func__)(function.__self__, *args, **kwargs)
-    elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)) and _PLAIN.issuperset(map(type, kwargs.values())):
-        ordinary = _ordinary(function, kind, args)
-        if ordinary is not None:
-            return ordinary(*args, **kwargs)
+    elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)):
+        if not kwargs or _PLAIN.issuperset(map(type, kwargs.values())):
+            ordinary = _ORDINARY[kind](function, args)
+            if ordinary is not None:
+                return ordinary(*args, **kwargs)
     if kind is Maybe:
         return call(function.required(), *args, **kwargs)
     if kind is Choice:
@@ -267,8 +268,6 @@ def _as_arrays(value: Any) -> Any:
 
 
 # Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
-_OF_ARRAYS = frozenset({np.ufunc, _FUNCTION_OF_ARRAYS})
-_ORDINARY = _OF_ARRAYS | {types.BuiltinFunctionType, types.MethodType, type}
 _PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float64, np.int64})
 
 
@@ -276,15 +275,29 @@ _PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float
 _GIVE_ITERATORS = frozenset({type, iter, *[one for one in vars(itertools).values() if isinstance(one, type)]})
 
 
-def _ordinary(function: Any, kind: type, args: tuple) -> Callable[..., Any] | None:
-    """What to call where arguments are plain: a method of an array, or a function with one; None if there is more to it."""
-    if kind is types.MethodType:
-        return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
-    if kind is types.BuiltinFunctionType and type(function.__self__) is list:
+# What to call where arguments are plain, by the type of the function; None if there is more to it.
+def _of_arrays(function: Any, args: tuple) -> Callable[..., Any] | None:
+    return MEANINGS.get(function, function) if TracedArray in map(type, args) else None
+
+
+def _of_array(function: types.MethodType, args: tuple) -> Callable[..., Any] | None:
+    return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
+
+
+def _built_in(function: types.BuiltinFunctionType, args: tuple) -> Callable[..., Any] | None:
+    if type(function.__self__) is list:
         return function if function.__name__ == "append" and _is_own_list(function.__self__) else None
-    if TracedArray not in map(type, args) or function in _GIVE_ITERATORS:
-        return None
-    return MEANINGS.get(function, function if kind in _OF_ARRAYS else None)
+    return _with_meaning(function, args)
+
+
+def _with_meaning(function: Any, args: tuple) -> Callable[..., Any] | None:
+    return MEANINGS.get(function) if TracedArray in map(type, args) and function not in _GIVE_ITERATORS else None
+
+
+_ORDINARY: dict[type, Callable[[Any, tuple], Callable[..., Any] | None]] = {
+    np.ufunc: _of_arrays, _FUNCTION_OF_ARRAYS: _of_arrays, types.MethodType: _of_array, types.BuiltinFunctionType: _built_in,
+    type: _with_meaning,
+}  # fmt: skip
 
 
 def _is_users_own(method: types.MethodType) -> bool:
@@ -297,13 +310,14 @@ def _is_users_own(method: types.MethodType) -> bool:
 
 def _is_own_list(holder: list) -> bool:
     """Whether a list, which is about to be changed, is one whose elements the program knows."""
-    if is_open_list(holder):
+    program = current_trace().program
+    if program.has_open_lists and is_open_list(holder):
         return False
     require_own(holder)
     if places.is_journaling():
         places.note(places.Contents(holder))
-    elif (surroundings := current_surroundings()) is not None:
-        surroundings.require_followed(holder)
+    elif program.surroundings is not None:
+        program.surroundings.require_followed(holder)
     return True
 
 

@@ -290,7 +290,7 @@ def put(holder: dict, key: Any, value: Any) -> None:
         set_item(holder, key, value)
         return
     key = concrete(key)
-    if not isinstance(holder, OutsideDict):
+    if places.is_journaling() and not isinstance(holder, OutsideDict):
         places.note(places.Item(holder, key) if type(holder) is dict and key in holder else places.Contents(holder))
     holder[key] = value
 

@@ -57,11 +57,12 @@ def note_list(value: list) -> None:
     places.note_made(value)
     if (trace := current_trace()) is None or type(value) is not list:
         return
-    if any(type(item) is Row for item in value):  # what is made of other lists holds what these hold now
+    if Row in map(type, value):  # what is made of other lists holds what these hold now
         value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
     program = trace.program
     program.list_makers[id(value)] = maker = user_instruction()
-    needs = rows_made(program).get(maker)
+    makers = rows_made(program)
+    needs = makers.get(maker) if makers else None
     if needs is None or needs.is_refused:
         return
     kind = tables.kind_of([value], needs)

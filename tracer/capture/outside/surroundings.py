@@ -53,6 +53,7 @@ NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, compl
 _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
 _LIBRARIES = frozenset({"collections", "numpy"})  # whose classes hold what their methods read
 _NUMPY_FUNCTIONS = (np.ufunc, type(np.sum))
+_FOLLOWED = (TracedArray, *OUTSIDE_CONTAINERS, set)
 _HELPERS = "_phlox"
 
 
@@ -81,6 +82,7 @@ class Surroundings:
         self._handles: dict[int, TracedArray] = {}
         self._functions: dict[int, tuple[types.FunctionType, types.FunctionType]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
+        self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
         self._attributes: dict[tuple[int, str], Any] = {}
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}
@@ -409,6 +411,8 @@ class Surroundings:
 
     def set_attribute(self, holder: Any, path: Path, name: str, value: Any) -> None:
         """MISSING deletes it."""
+        if isinstance(holder, type):
+            self.methods.clear()
         key = id(self.original(holder)), name
         self._attributes_set[key] = Attribute(path, name)
         self._attributes[key] = value
@@ -467,9 +471,8 @@ class Surroundings:
 
     def require_followed(self, holder: Any) -> None:
         """Raises TracerError for a container from outside that is about to be changed, if its kind is not followed."""
-        is_followed = isinstance(holder, (TracedArray, *OUTSIDE_CONTAINERS, set)) or id(holder) in self._originals
-        path = None if is_followed else self.path_of(holder)
-        if path is not None:
+        path = self.path_of(holder)
+        if path is not None and not isinstance(holder, _FOLLOWED) and id(holder) not in self._originals:
             raise TracerError(
                 f"{path.text}, a {type(holder).__name__}, is changed by the traced function: that is followed for lists, "
                 "dicts, sets and deques alone. Use one of these, or return the new value and change it outside"
