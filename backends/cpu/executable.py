@@ -58,7 +58,8 @@ class NativeExecutable:
         facts: Sequence[native_call.Fact] = (),
         steps: Sequence[Step] = (),
         raise_found: Callable[[int], Any] | None = None,
-        left_to_python: type[Exception] | None = None,
+        left_to_python: tuple[type[Exception], ...] = (),
+        noting: Callable[[], Callable[[bool | None], None]] | None = None,
         put_back: Sequence[tuple[int, int]] = (),
     ) -> bool:
         """Let calls of the instance that fit the signature run this code directly.
@@ -79,6 +80,7 @@ class NativeExecutable:
             raise_error=self._raise_error,
             raise_found=raise_found,
             left_to_python=left_to_python,
+            noting=noting,
             put_back=put_back,
         )
         native_call.install_entry(instance, entry)

@@ -23,9 +23,32 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.noted: list[Done] | None = None
         self.remaining: deque[Done] = deque()
+        self.made_again: Beginning | None = None
 
 
 _thread = _Thread()
+
+
+def noting() -> Callable[[bool | None], None]:
+    """From now on `once` takes down what a native call does, until what is returned is called: with True, Python makes it again.
+
+    That is the next call that `made_again` is asked about in this thread.
+    """
+    beginning = Beginning(())
+    outer, _thread.noted = _thread.noted, beginning.done
+
+    def end(is_made_again: bool | None) -> None:
+        _thread.noted = outer
+        if is_made_again:
+            _thread.made_again = beginning
+
+    return end
+
+
+def made_again() -> Beginning | None:
+    """How it was outside when the native call began that Python makes again now; None where it makes a new one."""
+    beginning, _thread.made_again = _thread.made_again, None
+    return beginning
 
 
 class Beginning:

@@ -16,7 +16,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace
-from ..recording.errors import LeftToPython, RaisedBehindChanges
+from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture
 from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
@@ -123,7 +123,7 @@ def call_when_run(
             if is_caught and isinstance(error, Exception):
                 return (*[np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results], np.bool_(True))
             raised_at(error, *lines)
-            if host.raises_behind_changes:
+            if host.raises_behind_changes and not isinstance(error, (StaleCapture, KeyboardInterrupt)):
                 raise RaisedBehindChanges(lambda error=error: error) from None
             raise
 

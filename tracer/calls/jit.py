@@ -33,6 +33,7 @@ from ..recording.errors import (
 )
 from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
+from .again import made_again
 from .arguments import ArgumentReader, Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .concretization import make_known
@@ -122,11 +123,13 @@ class JittedFunctionBase:
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        beginning = made_again()
         if current_trace() is not None:
             return call_in_trace(self._traced_function, self.__name__, args, kwargs)
         way = current_way() or JittedFunctionBase.run_compiled
         try:
-            return way(self, args, kwargs)
+            with beginning.repeating() if beginning is not None else nullcontext():
+                return way(self, args, kwargs)
         except RaisedBehindChanges as raised:
             behind_changes = raised
         except BaseException as error:

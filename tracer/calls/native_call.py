@@ -24,8 +24,9 @@ from ..outside.entries import SameEntries
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING, Path
 from ..recording import pytree
-from ..recording.errors import RaisedBehindChanges
+from ..recording.errors import RaisedBehindChanges, StaleCapture
 from ..recording.ndarrays import array_form
+from .again import noting
 from .arguments import Call
 from .leaves import PackedLeaf, is_one_object
 from .native_places import Around, NotNative
@@ -33,6 +34,7 @@ from .native_results import results_and_steps
 from .specialization import Specialization
 from .traced_function import CallForm, Recording
 
+_LEFT_TO_PYTHON = (RaisedBehindChanges, StaleCapture)
 # An argument, or an array from outside, and the argument that is the same array.
 Same = tuple[str | Path, str]
 
@@ -68,7 +70,8 @@ def install(
             if capture.convert is not None and isinstance(capture.array, np.ndarray):
                 raise NotNative
             around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
-        put_back = _drawn_from(recording, around) if raise_found is None and _may_fail(specialization) else []
+        is_made_again = raise_found is None and _may_fail(specialization)
+        put_back = _drawn_from(recording, around) if is_made_again else []
         facts = [fact for guard in recording.guards for fact in _facts(guard, around)]
         results, errors, structure, steps = results_and_steps(recording, around, call)
     except NotNative:
@@ -80,27 +83,24 @@ def install(
         tuple(guards), call.keywords, tuple(results), structure, slots=of_arguments, errors=tuple(errors)
     )
     given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
-    return installer(instance, signature, **given, left_to_python=RaisedBehindChanges, put_back=put_back)
+    given["noting"] = noting if is_made_again and _effects_of(recording)[1] else None
+    return installer(instance, signature, **given, left_to_python=_LEFT_TO_PYTHON, put_back=put_back)
 
 
 def _raise_found(specialization: Specialization) -> Callable[[int], None] | None:
     """What raises an error that the program has found; None where the call is made again, by way of Python.
 
-    That sees what is raised behind changes. What has effects cannot be run again, unless all that it does is to draw.
+    That sees what is raised behind changes, and does nothing outside twice.
     """
     recording = specialization.recording
     is_drawing, has_others = _effects_of(recording)
     if recording.host_functions and specialization.changes_anything:
-        if has_others:
-            raise NotNative
         for host in recording.host_functions:  # which only raise
             host.raises_behind_changes = True
     is_dynamic = has_dynamic_shapes(recording.module)
     if not recording.error_messages and not is_dynamic or not is_drawing and not has_others:
         return None
     if is_dynamic or specialization.needs_python:
-        if has_others:
-            raise NotNative
         return None
 
     def raise_found(code: int) -> None:

@@ -56,7 +56,7 @@ class Specialization:
         is_made_again = self.changes_anything or any(kind in errors for kind in (SizeBeyondBound, OtherKind, LeftToPython))
         # Whether such a call goes back to Python in any case; with effects integers that are too large are errors.
         self.needs_python = is_made_again or StaleCapture in errors
-        self._is_repeated = is_made_again and bool(recording.host_functions or recording.generators and errors)
+        self._is_repeated = self.needs_python and bool(recording.host_functions or recording.generators and errors)
         roots = [effect.path.root for effect in recording.effects]
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1

@@ -21,6 +21,7 @@ ASSEMBLY = """
 ; the results, runs the kernel, and returns the results as one object. Returns @does_not_fit if it does not fit.
 define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame) {
 start:
+  %ending_at = alloca ptr
   %data_offset = field i64 %entry, Entry_data_offset
   %data = getelementptr i8, ptr %frame, i64 %data_offset
   %cells_distance = field i64 %entry, Entry_cells_distance
@@ -181,6 +182,9 @@ result_done:
   br label %next_result
 
 run:
+  %is_begun = call i1 @begin_noting(ptr %entry, ptr %ending_at)
+  br i1 %is_begun, label %run_kernel, label %failed
+run_kernel:
   %kernel = field ptr %entry, Entry_kernel
   %release_gil = field i64 %entry, Entry_release_gil
   %keeps_gil = icmp eq i64 %release_gil, 0
@@ -207,39 +211,49 @@ error:
   %raised = call ptr @raise(ptr %error_function, i64 %wide_status)
   %left_to_python = field ptr %entry, Entry_left_to_python
   %raises_all = icmp eq ptr %left_to_python, null
-  br i1 %raises_all, label %leave, label %compare_error
+  br i1 %raises_all, label %leave_with_error, label %compare_error
 compare_error:
   %matches = load ptr, ptr @PyErr_ExceptionMatches
   %match = call i32 %matches(ptr %left_to_python)
   %is_other = icmp eq i32 %match, 0
-  br i1 %is_other, label %leave, label %leave_to_python
+  br i1 %is_other, label %leave_with_error, label %leave_to_python
+leave_with_error:
+  %is_ended_by_error = call i1 @end_noting(ptr %ending_at, i1 false)
+  br label %leave
 leave_to_python:
   %clear_error = load ptr, ptr @PyErr_Clear
   call void %clear_error()
+  br label %make_again
+make_again:
+  ; No other entry is tried where Python is told that it makes the call again.
   call void @copy_saved(ptr %entry, ptr %frame, i1 false)
+  %ending = load ptr, ptr %ending_at
+  %was_not_noted = icmp eq ptr %ending, null
+  %is_told = call i1 @end_noting(ptr %ending_at, i1 true)
+  %left = select i1 %was_not_noted, ptr @does_not_fit, ptr @is_pythons
   br label %leave
 ask_for_errors:
   %first_error = field ptr %entry, Entry_errors
   %errors_end = field ptr %entry, Entry_errors_end
   %raises_nothing = icmp eq ptr %first_error, %errors_end
-  br i1 %raises_nothing, label %finish, label %check_errors
+  br i1 %raises_nothing, label %end, label %check_errors
 check_errors:
   ; Nothing has been changed yet: Python takes the call, and finds the same error, unless what was done must not be done twice.
   %code = call i64 @first_error(ptr %entry, ptr %frame)
   %is_without_error = icmp eq i64 %code, 0
-  br i1 %is_without_error, label %finish, label %found_error
+  br i1 %is_without_error, label %end, label %found_error
 found_error:
   call void @drop_all(ptr %objects, i64 %result_count)
   %raising = field ptr %entry, Entry_found_error
   %is_repeated = icmp eq ptr %raising, null
-  br i1 %is_repeated, label %repeat, label %raise_found
-repeat:
-  call void @copy_saved(ptr %entry, ptr %frame, i1 false)
-  br label %leave
+  br i1 %is_repeated, label %make_again, label %raise_found
 raise_found:
   %raised_found = call ptr @raise(ptr %raising, i64 %code)
   br label %leave
 
+end:
+  %is_ended = call i1 @end_noting(ptr %ending_at, i1 false)
+  br i1 %is_ended, label %finish, label %failed
 finish:
   ; The first form of result needs no more than this.
   %is_array_alone = field i64 %entry, Entry_is_array_alone
@@ -321,12 +335,12 @@ steps:
   br label %leave
 
 failed:
-  %existing = phi i64 [ %result, %new_array ], [ %result_count, %store_object ], [ %result_count, %tuple ]
+  %existing = phi i64 [ %result, %new_array ], [ %result_count, %run ], [ %result_count, %end ],
+                      [ %result_count, %store_object ], [ %result_count, %tuple ]
   call void @drop_all(ptr %objects, i64 %existing)
   br label %leave
 leave:
-  %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %error ], [ %raised, %compare_error ],
-                      [ @does_not_fit, %leave_to_python ], [ @does_not_fit, %repeat ],
+  %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %leave_with_error ], [ %left, %make_again ],
                       [ %raised_found, %raise_found ],
                       [ %none_object, %none ], [ %single_object, %single ], [ %packed, %fill ], [ %made, %steps ],
                       [ null, %failed ]
@@ -336,33 +350,5 @@ drop_places:
   br label %done
 done:
   ret ptr %returned
-}
-
-; Copies the memory that is to be as it was where Python takes the call to the frame, or from there.
-define internal void @copy_saved(ptr %entry, ptr %frame, i1 %is_to_frame) {
-start:
-  %first = field ptr %entry, Entry_put_back
-  %end = field ptr %entry, Entry_put_back_end
-  %offset = field i64 %entry, Entry_saved_offset
-  br label %next
-next:
-  %record = phi ptr [ %first, %start ], [ %record_after, %copy ]
-  %at = phi i64 [ %offset, %start ], [ %at_after, %copy ]
-  %done = icmp eq ptr %record, %end
-  br i1 %done, label %all, label %copy
-copy:
-  %address = field ptr %record, Saved_address
-  %size = field i64 %record, Saved_size
-  %in_frame = getelementptr i8, ptr %frame, i64 %at
-  %to = select i1 %is_to_frame, ptr %in_frame, ptr %address
-  %from = select i1 %is_to_frame, ptr %address, ptr %in_frame
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
-  %padded = add i64 %size, 7
-  %whole = and i64 %padded, -8
-  %at_after = add i64 %at, %whole
-  %record_after = getelementptr i8, ptr %record, i64 Saved_SIZE
-  br label %next
-all:
-  ret void
 }
 """

@@ -41,7 +41,8 @@ def bind_entry(
     steps: Sequence[Step] = (),
     raise_error: Callable[[int], Any] | None = None,
     raise_found: Callable[[int], Any] | None = None,
-    left_to_python: type[Exception] | None = None,
+    left_to_python: tuple[type[Exception], ...] = (),
+    noting: Callable[[], Callable[[bool | None], None]] | None = None,
     put_back: Sequence[tuple[int, int]] = (),
 ) -> BoundEntry:
     """Binds a signature to a compiled kernel.
@@ -58,7 +59,9 @@ def bind_entry(
         Where the kernel has set a Python exception itself, that one stands and raise_error is not called.
     raise_found: called with the code of an error that the signature's ``errors`` tell of, an s64; it must raise. Without it
         Python takes such a call.
-    left_to_python: where the kernel has set an exception of this class Python takes the call, too.
+    left_to_python: where the kernel has set an exception of one of these classes Python takes the call, too.
+    noting: called before the kernel is run. What it returns is called behind it, with True where Python takes the call, else
+        with None. In the first case no other entry is tried.
     put_back: the addresses and sizes of memory outside that has its contents from before the call again where Python takes it.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
@@ -101,7 +104,8 @@ def bind_entry(
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)
-    record.left_to_python = None if left_to_python is None else builder.object(left_to_python)
+    record.left_to_python = builder.object(left_to_python) if left_to_python else None
+    record.noting = None if noting is None else builder.object(noting)
     return BoundEntry(signature, record, (owner, *builder.references))
 
 

@@ -8,9 +8,9 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, rows
+from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, repetition, rows
 
-_PARTS = (lookup, guards, places, attempt, finishing, rows, entries, new_entries, python_calls)
+_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, entries, new_entries, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -18,6 +18,7 @@ SMALL_FRAME = 1 << 11
 # The functions of CPython and NumPy that the code calls, through a global of the same name that is filled at load.
 FUNCTIONS = (
     *places.FUNCTIONS,
+    *repetition.FUNCTIONS,
     *finishing.FUNCTIONS,
     *rows.FUNCTIONS,
     *entries.FUNCTIONS,
@@ -109,15 +110,18 @@ on_heap:
 tried:
   %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_on_heap, %on_heap ]
   %does_not_fit = icmp eq ptr %result, @does_not_fit
-  br i1 %does_not_fit, label %look_for_exception, label %done
+  br i1 %does_not_fit, label %look_for_exception, label %look_for_python
 look_for_exception:
   ; Of Python code that has looked at an object.
   %get_exception = load ptr, ptr @PyErr_Occurred
   %exception = call ptr %get_exception()
   %is_clear = icmp eq ptr %exception, null
   br i1 %is_clear, label %next, label %done
+look_for_python:
+  %is_pythons = icmp eq ptr %result, @is_pythons
+  br i1 %is_pythons, label %none_fits, label %done
 done:
-  %returned = phi ptr [ %result, %tried ], [ null, %look_for_exception ]
+  %returned = phi ptr [ %result, %look_for_python ], [ null, %look_for_exception ]
   %references_after = load i32, ptr %entries
   %is_last = icmp eq i32 %references_after, 1
   br i1 %is_last, label %drop_entries, label %keep_entries
@@ -155,6 +159,7 @@ failed:
 }
 
 @does_not_fit = internal constant i8 0
+@is_pythons = internal constant i8 0
 
 ; self.call_in_python(*args, **kwargs)
 define internal ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names) noinline optnone {

@@ -165,7 +165,8 @@ class Entry(ctypes.Structure):
     if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
     `outside` tells; variables: context variables, and what they have to be. apart: what must not share memory. errors: where
     the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call;
-    left_to_python: the class of exceptions of the kernel where it does, too; put_back: the memory that is as it was then, and
+    left_to_python: the classes of exceptions of the kernel where it does, too; noting: what is called before the kernel is run,
+    and returns what is called behind it, with True where Python takes the call; put_back: the memory that is as it was then, and
     is saved in the frame.
     """
 
@@ -198,6 +199,7 @@ class Entry(ctypes.Structure):
         ("error", c_void_p),
         ("found_error", c_void_p),
         ("left_to_python", c_void_p),
+        ("noting", c_void_p),
         ("put_back", c_void_p),
         ("put_back_end", c_void_p),
         ("saved_offset", c_int64),
@@ -423,7 +425,7 @@ class Builder:
         packed_count: int,
         put_back: Sequence[tuple[int, int]],
     ) -> Entry:
-        """The record of the whole; its fields hash, error, found_error and left_to_python are left empty."""
+        """The record of the whole; its fields hash, error, found_error, left_to_python and noting are left empty."""
         words_at = self._pairs(words)
         variables_at = self._pairs([(id(variable), id(value)) for variable, value in variables])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
