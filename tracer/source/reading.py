@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
+import time
 import types
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -12,12 +15,22 @@ from .names import NotCapturable, all_arguments, copied
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
+# A file that is older than this process is taken to be what its modules were imported from.
+_START = time.time()
+
 
 def definition_of(code: types.CodeType, module_globals: dict) -> Definition:
     """The definition that this code was compiled from, for the caller to change. Raises NotCapturable."""
     lines = linecache.getlines(code.co_filename, module_globals)
     if not lines:
         raise NotCapturable(f"its source, {code.co_filename}, cannot be read")
+    if _has_been_written(code.co_filename):
+        linecache.checkcache(code.co_filename)
+        texts = ["".join(lines), "".join(linecache.getlines(code.co_filename, module_globals))]
+        text = next((one for one in texts if code in _codes(one, code.co_filename)), None)
+        if text is None:
+            raise NotCapturable(f"{code.co_filename} has changed since it was imported")
+        lines = text.splitlines(keepends=True)
     if (own := _in_own_lines(code, lines)) is not None:
         return own
     try:
@@ -29,6 +42,29 @@ def definition_of(code: types.CodeType, module_globals: dict) -> Definition:
         what = "has changed since" if not found else f"has {len(found)} functions that look like it in one place"
         raise NotCapturable(f"{code.co_filename}:{code.co_firstlineno} {what}")
     return copied(found[0])
+
+
+def _has_been_written(file: str) -> bool:
+    """Whether a file that has been read is another one now, or may have been when its modules were imported."""
+    _, read, *_ = linecache.cache.get(file, (0, None))
+    try:
+        return read is not None and (os.stat(file).st_mtime != read or read > _START)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=16)
+def _codes(source: str, file: str) -> frozenset[types.CodeType]:
+    """The code objects of all functions in a file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [compile(source, file, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    for code in found:
+        found += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(found)
 
 
 def _in_own_lines(code: types.CodeType, lines: list[str]) -> Definition | None:

@@ -1,7 +1,10 @@
 """Rewritten functions do what their originals do, with their lines, names and cells; what cannot be rewritten says why."""
 
 import ast
+import itertools
 import linecache
+import os
+import time
 import traceback
 import types
 
@@ -12,6 +15,9 @@ from phlox.tracer.source.reading import definition_of
 from phlox.tracer.source.rewriting import reason_against, rewritten
 
 from . import constructs
+
+# Files that are written one after the other are of different times, however coarse the clock.
+SECONDS = itertools.count(1)
 
 
 def outcome(function, arguments):
@@ -121,6 +127,52 @@ def test_a_source_that_has_changed(tmp_path):
     linecache.checkcache(str(path))
     assert rewritten(space["f"], helpers) is space["f"]
     assert "changed" in reason_against(space["f"])
+
+
+def imported(path, text):
+    """The functions of a file with this text, imported anew."""
+    path.write_text(text)
+    os.utime(path, (later := time.time() + next(SECONDS), later))
+    space = {}
+    exec(compile(text, str(path), "exec"), space)
+    return space
+
+
+FIRST = "def f(x):\n    return x if x else 0\n\ndef g(x):\n    return x or 10\n"
+SECOND = "def f(x):\n    return x if x else 1\n\ndef g(x):\n    return x or 11\n"
+
+
+def test_a_module_that_is_imported_again(tmp_path):
+    path = tmp_path / "again.py"
+    old = imported(path, FIRST)
+    assert anew(old["f"])(0) == 0
+    new = imported(path, SECOND)
+    assert anew(new["f"])(0) == 1 and anew(new["g"])(0) == 11
+    assert rewritten(old["g"], helpers) is old["g"] and "changed since" in reason_against(old["g"])
+
+
+def test_a_file_that_has_changed_since_it_was_read(tmp_path):
+    path = tmp_path / "changed.py"
+    old = imported(path, FIRST)
+    assert anew(old["f"])(0) == 0
+    imported(path, SECOND)
+    assert anew(old["g"])(0) == 10
+
+
+def test_a_file_that_has_changed_before_it_was_read(tmp_path):
+    path = tmp_path / "changed.py"
+    old = imported(path, FIRST)
+    imported(path, SECOND)
+    assert rewritten(old["f"], helpers) is old["f"] and "changed since" in reason_against(old["f"])
+
+
+def test_a_file_that_is_saved_again_or_deleted(tmp_path):
+    path = tmp_path / "saved.py"
+    old = imported(path, FIRST)
+    imported(path, FIRST)
+    assert anew(old["f"])(0) == 0
+    path.unlink()
+    assert anew(old["g"])(0) == 10
 
 
 def test_notebook_cells():
