@@ -30,7 +30,8 @@ _thread = _Thread()
 
 
 def noting() -> Callable[[bool | None], None]:
-    """From now on `once` takes down what a native call does, until what is returned is called: with True, Python makes it again.
+    """From now on `once` takes down what a native call does, until what is returned is called: with True where Python makes it
+    again.
 
     That is the next call that `made_again` is asked about in this thread.
     """

@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,8 +50,6 @@ def install(
     recording = specialization.recording
     try:
         raise_found = _raise_found(specialization)
-        if specialization.changes_containers:  # which may stand at two places
-            raise NotNative
         if recording.compares_arrays and specialization.may_meet_aliases:
             raise NotNative
         containers = {one.name: one.value for one in call.arguments if one.structure is not pytree.LEAF}
@@ -62,14 +61,18 @@ def install(
         arguments = [
             around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)
         ]
+        if specialization.changes_containers:
+            around.require_distinct()
         positions = {one.name: position for position, one in enumerate(call.arguments)}
         for one, first in same_arrays:
             place = around.place_of_leaf(one, positions.get(one)) if isinstance(one, str) else around.place_of(one)
             around.require_same(place, around.place_of_leaf(first, positions.get(first)))
         for capture in recording.captures:
             if capture.convert is not None and isinstance(capture.array, np.ndarray):
-                raise NotNative
-            around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
+                place, slot = around.place_of(capture.path), slots[capture.path.key]
+                around.converted(place, capture.parameter.shape, capture.convert, capture.array, slot)
+            else:
+                around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
         is_made_again = raise_found is None and _may_fail(specialization)
         put_back = _drawn_from(recording, around) if is_made_again else []
         facts = [fact for guard in recording.guards for fact in _facts(guard, around)]
@@ -203,8 +206,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
             around.entries(path, form, rows + 1)
         case outside.SameKeys() if type(found) is dict:
             around.require(path, types.KeysGuard(tuple(found)))
-        case outside.SameLength() if type(found) is list or isinstance(found, tuple):
-            around.require(path, types.SizeGuard(type(found), len(found)))
+        case outside.SameLength() if type(found) in (list, deque) or isinstance(found, tuple):
+            around.require_length(path, type(found), len(found))
         case _:
             around.require(path, types.CheckedGuard(guard.holds))
     return []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, defaultdict
+import itertools
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,15 @@ from ..outside import paths
 from ..outside.entries import Entries, EntryForm, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
+from ..recording.ndarrays import array_form_key
 from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity, is_one_object, static_key
 
 # Whose entries are Python's own to read and to change.
 _AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})
+
+
+# Of containers of one type, of which each call sees that they are not the same.
+_MOST_PAIRS = 100
 
 
 class NotNative(Exception):
@@ -45,6 +51,7 @@ class Around:
         self.places: list[dict[str, Any]] = []
         self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
+        self._containers: list[tuple[int, type]] = []  # those that can be changed, with their types
         self._known: dict[tuple, int] = {}  # by the keys of paths
 
     def finished(self) -> list[Any]:
@@ -65,7 +72,10 @@ class Around:
             guard = self._leaf(leaf, value)
             if isinstance(guard, self.types.CheckedGuard):
                 self.require_place(self.place_of_leaf(name, position), guard)
-                guard = self.types.TypeGuard(type(value))
+                return self.types.TypeGuard(type(value)), None
+            if _is_converted(leaf):
+                self.converted(self.place_of_leaf(name, position), leaf.shape, leaf.convert, value, self.slots[name])
+                return guard, None
             return guard, self.slots.get(name)
         guard = self._container(structure, value)
         place = self._leaves[name] = self._add("argument", index=position)
@@ -80,6 +90,17 @@ class Around:
             self._leaves[name] = self._add("argument", index=position)
         return self._leaves[name]
 
+    def converted(self, holder: int, shape: Shape, convert: Callable[[Any], Any], value: np.ndarray, slot: int) -> None:
+        """A place for the copy of an array that the kernel gets. Where arrays are changed a copy would not see that."""
+        if self.changed:
+            raise NotNative
+        form = array_form_key(value)
+
+        def converted(found: Any) -> Any:
+            return convert(found) if array_form_key(found) == form else paths.MISSING
+
+        self._add("read", holder=holder, key=converted, guard=self.array(shape, False), slot=slot)
+
     def _leaf(self, leaf: Leaf | None, value: Any) -> Any:
         types = self.types
         if isinstance(leaf, ObjectLeaf):
@@ -91,8 +112,8 @@ class Around:
                 return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
             if leaf.kind == "numpy scalar":
                 return self._numpy_scalar(leaf.shape.dtype)
-            if leaf.convert is not None:
-                raise NotNative
+            if _is_converted(leaf):
+                return types.TypeGuard(type(value))
             return self.array(leaf.shape, self.slots[leaf.path] in self.changed)
         if _is_number_of_64_bits(value):
             return types.ValueGuard(value)
@@ -132,16 +153,20 @@ class Around:
             return types.SizeGuard(kind, len(children))
         if kind is dict:
             return types.KeysGuard(tuple(value))
-        if dataclasses.is_dataclass(kind):
-            return types.TypeGuard(kind)
-        raise NotNative
+        return types.TypeGuard(kind)
 
     def _parts(self, holder: int, name: str, structure: pytree.Structure, value: Any, leaves: dict[str, Leaf]) -> None:
         """Places for the elements of a container; ``name`` is what they are called after."""
-        kind, _, children = structure
+        kind, auxiliary, children = structure
         labels = pytree.child_labels(structure)
+        if not issubclass(kind, (tuple, NoneType)):
+            self._containers.append((holder, kind))
         if dataclasses.is_dataclass(kind):
             self._static_fields(holder, value)
+        elif kind not in (list, dict) and not issubclass(kind, tuple):
+            guard = self.types.SizeGuard(tuple, len(children))
+            holder = self._add("read", holder=holder, key=_parts_beside(auxiliary), guard=guard)
+            kind, value = tuple, pytree.taken_apart(value)[1]
         for number, (child, label) in enumerate(zip(children, labels)):
             place: dict[str, Any]
             if kind is dict:
@@ -155,11 +180,23 @@ class Around:
             at = self._add(holder=holder, **place)
             if child is pytree.LEAF:
                 self._leaves[path] = at
-                guard = self._leaf(leaves[path], part)
-                self.places[at] |= {"guard": self._identity(guard, part), "slot": self.slots.get(path)}
+                guard, is_converted = self._leaf(leaves[path], part), _is_converted(leaves[path])
+                slot = None if is_converted else self.slots.get(path)
+                self.places[at] |= {"guard": self._identity(guard, part), "slot": slot}
+                if is_converted:
+                    self.converted(at, leaves[path].shape, leaves[path].convert, part, self.slots[path])
             else:
                 self.places[at]["guard"] = self._identity(self._container(child, part), part)
                 self._parts(at, path, child, part, leaves)
+
+    def require_distinct(self) -> None:
+        """No list, dict or other container that can be changed stands at two places among the arguments."""
+        pairs = itertools.combinations(self._containers, 2)
+        places = [(one, other) for (one, kind), (other, other_kind) in pairs if kind is other_kind]
+        if len(places) > _MOST_PAIRS:
+            raise NotNative
+        for one, other in places:
+            self.require_same(one, other, differs=True)
 
     def _identity(self, guard: Any, value: Any) -> Any:
         """Places have their static objects themselves."""
@@ -200,6 +237,8 @@ class Around:
                     return self._add("item", holder=self.place_of(holder), key=index)
                 if type(found) is dict:
                     return self._add("dict item", holder=self._typed(holder, dict), key=index)
+                if type(found) is deque:
+                    return self._add("item", holder=self._typed(holder, deque), key=index)
                 if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:
                     source = "list item" if isinstance(found, list) else "tuple item"
                     return self._add(source, holder=self._typed(holder, type(found)), index=index)
@@ -211,10 +250,14 @@ class Around:
 
     def read_by_python(self, path: paths.Path) -> int:
         """A place that Python reads: there is no native way to it, or nothing at its end."""
-        match path.root:
-            case paths.Argument(name=name):
-                return self._add("read", holder=self.place_of_leaf(name, None), key=lambda found: path.read({name: found}))
-        return self._add("read", holder=self._add("object", key=None), key=lambda nothing: path.read(paths.NO_OBJECTS))
+        name = path.root.name if isinstance(path.root, paths.Argument) else ""
+        return self._add("read", holder=self.root(path), key=lambda root: path.read({name: root}))
+
+    def root(self, path: paths.Path) -> int:
+        """The place of the argument that the way to a path begins at, of None where it begins outside."""
+        if isinstance(path.root, paths.Argument):
+            return self.place_of_leaf(path.root.name, None)
+        return self._add("object", key=None)
 
     def _namespace(self, namespace: dict) -> int:
         key = ("namespace", id(namespace))
@@ -249,6 +292,13 @@ class Around:
         """While the facts hold this object stands at the path; it need not be looked for."""
         self.places[self.place_of(path)] |= {"facts": facts, "known": known}
 
+    def require_length(self, path: paths.Path, kind: type, length: int) -> None:
+        """What stands at the path has to be of exactly this type, and of this length."""
+        if kind is list or issubclass(kind, tuple):
+            self.require(path, self.types.SizeGuard(kind, length))
+        else:
+            self._add("read", holder=self._typed(path, kind), key=len, guard=self.types.ValueGuard(length))
+
     def require_same(self, place: int, other: int, differs: bool = False) -> None:
         """The same object has to stand at both places, or not."""
         first, second = sorted((place, other))
@@ -265,6 +315,10 @@ class Around:
             columns = self.types.EntryColumns(form.kind, rows, parts)
             self._known[key] = self._add("entries", holder=self._typed(holder, kind), key=columns)
         return self._known[key]
+
+    def has_entries(self, holder: paths.Path) -> bool:
+        """Whether the columns of a container's entries are a place."""
+        return entries_key(holder) in self._known
 
     def known_entries(self, holder: paths.Path) -> int:
         """As `entries`, of a container whose columns are a place already."""
@@ -290,6 +344,23 @@ class Around:
 
 def _is_number_of_64_bits(value: Any) -> bool:
     return type(value) is float or type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _is_converted(leaf: Leaf) -> bool:
+    return isinstance(leaf, TracedLeaf) and leaf.kind == "array" and leaf.convert is not None
+
+
+def _parts_beside(auxiliary: Any) -> Callable[[Any], Any]:
+    """What gives the parts of a container of which this is known besides."""
+
+    kinds = pytree.types_within((object, auxiliary, ()))
+
+    def parts(found: Any) -> Any:
+        known, parts = pytree.taken_apart(found)
+        is_same = known == auxiliary and pytree.types_within((object, known, ())) == kinds
+        return tuple(parts) if is_same else paths.MISSING
+
+    return parts
 
 
 def _has_key(key: Any) -> Callable[[Any], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ... import hlo
 from ..capture.choices import Choice, Maybe
 from ..capture.lists.results import ContainerResult, Making
 from ..outside import paths
+from ..outside.effects import take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, function_of_leaves, is_written, maker
 from .arguments import Call
@@ -212,19 +213,24 @@ class _Steps:
                 holder, key, function = self.step("place", self.around.place_of(path)), name, setattr
             case "write", paths.Item(holder=path, index=index):
                 holder, key, function = self.step("place", self.around.place_of(path)), index, operator.setitem
-            case "append", path:
+            case "append", path if type(path.read(self.around.objects)) is list:
                 yield self.step("place", self.around.typed(path, list))
                 yield from self._structure(effect.structure, outputs)
                 yield self.step("call", 2, list.extend)
                 yield self.step("drop")
                 return
-            case "entries", path:
+            case "entries", path if self.around.has_entries(path):
                 yield self.step("place", self.around.place_of(path))
                 yield self._entries(path, effect.structure, list(outputs))
                 yield self.step("drop")
                 return
-            case _:
-                raise NotNative
+            case how, path:
+                yield self.step("place", self.around.root(path))
+                if effect.structure is not None:
+                    yield from self._structure(effect.structure, outputs)
+                yield self.step("call", 1 if effect.structure is None else 2, _taking(how, path))
+                yield self.step("drop")
+                return
         yield holder
         yield self.step("object", object=key)
         yield from self._structure(effect.structure, outputs)
@@ -254,6 +260,12 @@ def _is_plain(structure: pytree.Structure) -> bool:
 
 
 _PLAIN = (type(None), tuple, list, dict)
+
+
+def _taking(how: str, path: paths.Path) -> Callable[..., None]:
+    """What takes an effect, given what stands at the root of the path, and the value."""
+    name = path.root.name if isinstance(path.root, paths.Argument) else ""
+    return lambda root, value=paths.MISSING: take_effect(how, path, {name: root}, value)
 
 
 def _extended(first: list[Any], others: list[Any]) -> list[Any]:

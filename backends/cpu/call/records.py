@@ -166,8 +166,8 @@ class Entry(ctypes.Structure):
     `outside` tells; variables: context variables, and what they have to be. apart: what must not share memory. errors: where
     the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call;
     left_to_python: the classes of exceptions of the kernel where it does, too; noting: what is called before the kernel is run,
-    and returns what is called behind it, with True where Python takes the call; put_back: the memory that is as it was then, and
-    is saved in the frame.
+    and returns what is called behind it, with True where Python takes the call; put_back: the memory that is as it was then,
+    and is saved in the frame.
     """
 
     _fields_ = [
