@@ -122,9 +122,10 @@ def _of_objects(instruction: Instruction, function: Callable[..., tuple[Any, ...
         except BaseException as error:
             _is_raised_by(instruction, error)
             raise
-        results.store(found, _pointers(table, results.count))
+        results.store(found, pointers.from_address(table))
 
     results = _Results(instruction)
+    pointers = ctypes.c_void_p * results.count
     return call_and_store if results.count else call
 
 
@@ -135,11 +136,12 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
     is_flat = all([list(array_leaves(shape)) == [shape] for shape in shapes])
     results = _Results(instruction)
     shape = instruction.shape
+    pointers = ctypes.c_void_p * (len(arrays) + results.count)
     gives_arrays = shape.is_tuple and array_leaves(shape) == list(shape.elements)
 
     def call_and_store(table: int) -> None:
-        pointers = _pointers(table, len(arrays) + results.count)
-        operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(pointers, arrays)]
+        given = pointers.from_address(table)[:]
+        operands = [place.array(pointer).copy("C")[()] for pointer, place in zip(given, arrays)]
         if not is_flat:
             remaining = iter(operands)
             operands = [pack(shape, remaining) for shape in shapes]
@@ -148,7 +150,7 @@ def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], An
         except BaseException as error:
             _is_raised_by(instruction, error)
             raise
-        results.store(found if gives_arrays else flatten(found), pointers[len(arrays) :])
+        results.store(found if gives_arrays else flatten(found), given[len(arrays) :])
 
     return call_and_store
 
@@ -167,16 +169,15 @@ class _Results:
 
     def store(self, results: Iterable[Any], pointers: Iterable[int | None]) -> None:
         for pointer, place, result in zip(pointers, self._places, results, strict=True):
+            if type(result) is place.scalar_type:
+                place.number.from_address(pointer).value = result
+                continue
             target = place.array(pointer)
             array = result if isinstance(result, (np.ndarray, np.generic)) else np.asarray(result)
             if array.shape != target.shape or array.dtype != target.dtype:
                 required = f"{target.dtype} of shape {target.shape}"
                 raise TypeError(f"{self._opcode}: {required} is required, got {array.dtype} of shape {array.shape}")
             target[...] = array
-
-
-def _pointers(table: int, count: int) -> list[int | None]:
-    return list((ctypes.c_void_p * count).from_address(table))
 
 
 def _are_made_natively(kinds: Sequence[str], shapes: Sequence[Shape]) -> bool:
@@ -204,6 +205,10 @@ def _evaluation(instruction: Instruction, target: Any) -> Callable[[tuple[Any, .
     return evaluate
 
 
+# What takes NumPy's scalars as they are.
+_NUMBERS: dict[np.dtype, Any] = {np.dtype(np.bool_): ctypes.c_bool, np.dtype(np.float64): ctypes.c_double}
+
+
 class _Place:
     """How an array of a shape lies in memory."""
 
@@ -215,6 +220,9 @@ class _Place:
             strides[dimension] = stride
             stride *= shape.dimensions[dimension]
         self._strides = tuple(strides)
+        self.number = None if shape.rank else _NUMBERS.get(self._dtype)
+        # Of results that are stored in one go.
+        self.scalar_type = None if self.number is None else self._dtype.type
         self._last: tuple[int | None, Any] = (-1, None)
 
     def array(self, pointer: int | None) -> np.ndarray:

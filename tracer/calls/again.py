@@ -23,7 +23,7 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.noted: list[Done] | None = None
         self.remaining: deque[Done] = deque()
-        self.made_again: Beginning | None = None
+        self.made_again: list[Done] | None = None
 
 
 _thread = _Thread()
@@ -35,20 +35,25 @@ def noting() -> Callable[[bool | None], None]:
 
     That is the next call that `made_again` is asked about in this thread.
     """
-    beginning = Beginning(())
-    outer, _thread.noted = _thread.noted, beginning.done
+    done: list[Done] = []
+    thread = _thread
+    outer, thread.noted = thread.noted, done
 
     def end(is_made_again: bool | None) -> None:
-        _thread.noted = outer
+        thread.noted = outer
         if is_made_again:
-            _thread.made_again = beginning
+            thread.made_again = done
 
     return end
 
 
 def made_again() -> Beginning | None:
     """How it was outside when the native call began that Python makes again now; None where it makes a new one."""
-    beginning, _thread.made_again = _thread.made_again, None
+    done = _thread.made_again
+    if done is None:
+        return None
+    _thread.made_again, beginning = None, Beginning(())
+    beginning.done = done
     return beginning
 
 
@@ -83,25 +88,26 @@ class Beginning:
 def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, unless Python makes a call again in which this has been called already."""
     subject = args[0] if function is next else None
-    if _thread.remaining and _thread.remaining[0][0] is subject:
-        done = _thread.remaining.popleft()
-        if _thread.noted is not None:
-            _thread.noted.append(done)
+    thread = _thread
+    noted = thread.noted
+    if thread.remaining and thread.remaining[0][0] is subject:
+        done = thread.remaining.popleft()
+        if noted is not None:
+            noted.append(done)
         _, value, error = done
         if error is not None:
             raise error
         return value
-    noted = _thread.noted
     if noted is None:
         return function(*args, **kwargs)
-    _thread.noted = None  # what the function calls is part of it
+    thread.noted = None  # what the function calls is part of it
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
         noted.append((subject, None, error))
         raise
     finally:
-        _thread.noted = noted
+        thread.noted = noted
     noted.append((subject, value, None))
     return value
 

@@ -23,6 +23,7 @@ from .again import once
 from .leaves import PYTHON_SCALARS
 from .random_generators import is_traced_generator, method_of_generator
 
+_FALSE = np.bool_(False)
 _PYTHON_TYPES = {**PYTHON_SCALARS, bool: np.bool_}
 
 
@@ -118,7 +119,7 @@ def call_when_run(
         try:
             value = function(*own_args, **own_kwargs)
             found = _checked(name, value, structure, results) if results or value is not None else ()
-            return (*found, np.bool_(False)) if is_caught else found
+            return (*found, _FALSE) if is_caught else found
         except BaseException as error:
             if is_caught and isinstance(error, Exception):
                 return (*[np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results], np.bool_(True))
