@@ -27,7 +27,9 @@ def can_be_captured(node: Comprehension) -> bool:
     late = {inner for inner in marked_nodes(parts) if type(inner) in _LATER}
     late = late and late - _used_at_once(parts)
     targets = nodes_of_scope([one.target for one in node.generators])
-    plain = all(isinstance(inner, ast.Name | ast.Tuple) for inner in targets)
+    starred = [inner for inner in targets if isinstance(inner, ast.Starred)]
+    plain = all(isinstance(inner, ast.Name | ast.Tuple | ast.Starred) for inner in targets)
+    plain = plain and all(isinstance(inner.value, ast.Name) for inner in starred)
     names = [name for one in node.generators for name in _names(one.target)]
     return plain and not late and not any(one.is_async for one in node.generators) and len(set(names)) == len(names)
 
@@ -82,11 +84,12 @@ def _names(target: ast.expr) -> list[str]:
 def _all_names(target: ast.expr) -> list[str]:
     if isinstance(target, ast.Tuple):
         return [name for part in target.elts for name in _all_names(part)]
+    target = target.value if isinstance(target, ast.Starred) else target
     return [target.id] if isinstance(target, ast.Name) else []
 
 
 def _pattern(target: ast.expr) -> ast.expr:
-    """How an element is unpacked: None for a name, a tuple for several."""
+    """How an element is unpacked: None for a name, a tuple for several, among which an ellipsis is a name behind a star."""
     if isinstance(target, ast.Tuple):
         return ast.Tuple([_pattern(part) for part in target.elts], ast.Load())
-    return ast.Constant(None)
+    return ast.Constant(... if isinstance(target, ast.Starred) else None)

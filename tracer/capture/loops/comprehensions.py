@@ -189,13 +189,26 @@ def _elements(iterable: Any) -> Iterable[Any]:
 
 
 def _unpacked(item: Any, pattern: Any) -> list[Any]:
-    if pattern is None:
+    if pattern is None or pattern is ...:
         return [item]
-    parts = unpacked(item, len(pattern), None) if is_open_list(item) else list(item)
+    if ... in pattern:
+        parts = _around_star(item, pattern.index(...), len(pattern) - 1)
+    else:
+        parts = unpacked(item, len(pattern), None) if is_open_list(item) else list(item)
     if len(parts) != len(pattern):
         few = "not enough" if len(parts) < len(pattern) else "too many"
         raise ValueError(f"{few} values to unpack (expected {len(pattern)})")
     return [found for part, one in zip(parts, pattern) for found in _unpacked(part, one)]
+
+
+def _around_star(item: Any, before: int, count: int) -> list[Any]:
+    """What is unpacked to so many names, ``before`` of them in front of one more with a star, which gets a list."""
+    behind = count - before
+    parts = unpacked(item, before, behind) if is_open_list(item) else list(item)
+    if len(parts) < count:
+        raise ValueError(f"not enough values to unpack (expected at least {count}, got {len(parts)})")
+    end = len(parts) - behind
+    return [*parts[:before], parts[before:end], *parts[end:]]
 
 
 def if_holds(test: Any, body: Callable[[], Any]) -> Any:
