@@ -84,6 +84,8 @@ _REFUSED = {
 # Functions of np.random that are no methods, but call these of the generator behind it.
 _OF_NUMPY = {np.random.seed: "seed", np.random.ranf: "random_sample", np.random.sample: "random_sample"}
 _IN_MEMORY = (io.StringIO, io.BytesIO)
+_FUNCTIONS = frozenset({types.FunctionType, types.MethodType, types.BuiltinFunctionType})
+_WITHOUT_STATE = frozenset({type(None), types.ModuleType, list, dict, set, str, tuple, TracedArray})  # whose methods have none
 
 
 def meaning(function: Any) -> Callable[..., Any] | None:
@@ -94,28 +96,15 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     """
     if method_of_generator(function) is not None:
         return function
+    if type(function) in _FUNCTIONS:
+        for name in ("stdout", "stderr"):
+            if is_method_of_stream(function, name, "write"):
+                return functools.partial(_write, name)
+            if is_method_of_stream(function, name, "flush"):
+                return functools.partial(_flush, name)
     holder = getattr(function, "__self__", None)
-    if isinstance(holder, RANDOM_GENERATORS):
-        trace = current_trace()
-        return trace and getattr(from_outside(trace, holder, Fixed(holder, type(holder).__name__)), function.__name__)
-    for kind, (looked_at, refused) in _LOOKED_AT_METHODS.items():
-        if isinstance(holder, kind):
-            if function.__name__ in looked_at:
-                return functools.partial(look, function)
-            if kind is pathlib.Path and function.__name__ == "open":
-                return functools.partial(_open, holder)
-            return functools.partial(_refuse, function) if refused is None or function.__name__ in refused else None
-    if isinstance(holder, type) and issubclass(holder, datetime.date) and function.__name__ in ("now", "utcnow", "today"):
-        return functools.partial(_refuse, function)
-    if isinstance(holder, np.random.BitGenerator):
-        return functools.partial(_refuse, function)
-    for name in ("stdout", "stderr"):
-        if is_method_of_stream(function, name, "write"):
-            return functools.partial(_write, name)
-        if is_method_of_stream(function, name, "flush"):
-            return functools.partial(_flush, name)
-    if isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY):
-        return functools.partial(_refuse, function)
+    if type(holder) not in _WITHOUT_STATE and (found := _meaning_of_method(function, holder)) is not None:
+        return found
     try:
         hash(function)
     except TypeError:
@@ -137,11 +126,26 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     return functools.partial(_refuse, function) if function in _REFUSED else None
 
 
+def _meaning_of_method(function: Any, holder: Any) -> Callable[..., Any] | None:
+    if isinstance(holder, RANDOM_GENERATORS):
+        trace = current_trace()
+        return trace and getattr(from_outside(trace, holder, Fixed(holder, type(holder).__name__)), function.__name__)
+    for kind, (looked_at, refused) in _LOOKED_AT_METHODS.items():
+        if isinstance(holder, kind):
+            if function.__name__ in looked_at:
+                return functools.partial(look, function)
+            if kind is pathlib.Path and function.__name__ == "open":
+                return functools.partial(_open, holder)
+            return functools.partial(_refuse, function) if refused is None or function.__name__ in refused else None
+    is_date = isinstance(holder, type) and issubclass(holder, datetime.date) and function.__name__ in ("now", "utcnow", "today")
+    is_file = isinstance(holder, io.IOBase) and not isinstance(holder, _IN_MEMORY)
+    is_refused = is_date or is_file or isinstance(holder, np.random.BitGenerator)
+    return functools.partial(_refuse, function) if is_refused else None
+
+
 def is_method_of_stream(function: Any, name: str, method: str) -> bool:
     """Whether this is the method of ``sys.stdout`` or ``sys.stderr``; in notebooks that is a function."""
-    kind = type(function)
-    is_one = kind is types.FunctionType or kind is types.MethodType or kind is types.BuiltinFunctionType
-    return is_one and getattr(getattr(sys, name), method, None) == function
+    return type(function) in _FUNCTIONS and getattr(getattr(sys, name), method, None) == function
 
 
 def writes_to_standard_stream(function: Any) -> bool:

@@ -237,7 +237,7 @@ def where_made(value: Any) -> Trace | None:
 
 
 def _is_iterator(value: Any) -> bool:
-    return type(value).__module__ in ("builtins", "itertools") and isinstance(value, Iterator)
+    return type(value).__module__ in ("builtins", "itertools") and hasattr(type(value), "__next__")
 
 
 def note_iterator(value: Any) -> Any:

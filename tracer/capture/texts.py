@@ -316,8 +316,17 @@ def is_text(value: Any) -> bool:
     return all(map(is_text, value.values)) if type(value) is Choice else isinstance(value, str) or type(value) is Deferred
 
 
+_SHOWN_BY_PYTHON = frozenset({int, float, complex, bool, str, type(None)})
+
+
+def _shown(value: Any, conversion: int, specification: str) -> str:
+    return format(value if conversion == -1 else _CONVERSIONS[conversion](value), specification)
+
+
 def text(*parts: Any) -> Any:
     """An f-string: its texts, and its values as (value, conversion, format)."""
+    if all([type(part) is str or type(part[0]) in _SHOWN_BY_PYTHON and type(part[2]) is str for part in parts]):
+        return "".join([part if type(part) is str else _shown(*part) for part in parts])
     parts = tuple([part if type(part) is str else _told_part(*part) for part in parts])
     open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
     known = [

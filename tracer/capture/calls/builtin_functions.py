@@ -46,6 +46,8 @@ from .dispatch import call, implements
 
 @implements(len)
 def len_(value: Any) -> Any:
+    if type(value) is TracedArray:
+        return len(value)
     if isinstance(value, OutsideList):
         before, others = value.parts_of_length()
         return before + length_of(others)

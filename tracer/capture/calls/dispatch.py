@@ -7,7 +7,7 @@ import itertools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -29,15 +29,13 @@ from .. import places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
-from ..entries import has_open_keys
-from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
-from ..loops.iteration import is_captured
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .cached_functions import recorded_call
 from .harmless import leaves_no_traces, only_keeps
+from .methods_of_containers import holds_open_list, is_keyed_call, is_open_call
 from .numpy_calls import call_numpy, of_numpy
 from .repeated_calls import repeated
 
@@ -107,6 +105,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             ordinary = _ORDINARY[kind](function, args)
             if ordinary is not None:
                 return ordinary(*args, **kwargs)
+    if kind is type and _is_written_anew(function) and function not in MEANINGS:
+        return _made(function, args, kwargs)
     if kind is Maybe:
         return call(function.required(), *args, **kwargs)
     if kind is Choice:
@@ -125,7 +125,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
         return SPECIAL_METHODS[function.__name__](function.__self__, *args)
     if kind is types.MethodType and isinstance(function.__self__, OutsideDict) and function.__name__ in DICT_METHODS:
-        if _is_keyed_call(function, function.__self__, args):
+        if is_keyed_call(function, function.__self__, args):
             return DICT_METHODS[function.__name__](function.__self__, *args, **kwargs)
     if kind is types.MethodType and isinstance(function.__self__, OutsideList) and function.__name__ in LIST_METHODS:
         if function.__self__.entries is not None:
@@ -169,11 +169,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
-        if isinstance(holder, list) and function.__name__ in LIST_METHODS and _is_open_call(function, holder, args):
+        if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
-        if isinstance(holder, dict) and function.__name__ in DICT_METHODS and _is_keyed_call(function, holder, args):
+        if isinstance(holder, dict) and function.__name__ in DICT_METHODS and is_keyed_call(function, holder, args):
             return DICT_METHODS[function.__name__](holder, *args, **kwargs)
-        if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and _is_keyed_call(function, holder, args):
+        if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and is_keyed_call(function, holder, args):
             return SET_METHODS[function.__name__](holder, *args, **kwargs)
         is_change = isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING
         if is_change and (places.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
@@ -188,7 +188,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    if any(map(_holds_open_list, args)) or kwargs and any(map(_holds_open_list, kwargs.values())):
+    if any(map(holds_open_list, args)) or kwargs and any(map(holds_open_list, kwargs.values())):
         if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
@@ -273,6 +273,8 @@ _PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float
 
 # What these give is noted; `type` is asked for a class.
 _GIVE_ITERATORS = frozenset({type, iter, *[one for one in vars(itertools).values() if isinstance(one, type)]})
+# What these do with numbers that are known Python does.
+_OF_NUMBERS = frozenset({abs, bool, complex, divmod, float, int, max, min, pow, range, round})
 
 
 # What to call where arguments are plain, by the type of the function; None if there is more to it.
@@ -291,7 +293,9 @@ def _built_in(function: types.BuiltinFunctionType, args: tuple) -> Callable[...,
 
 
 def _with_meaning(function: Any, args: tuple) -> Callable[..., Any] | None:
-    return MEANINGS.get(function) if TracedArray in map(type, args) and function not in _GIVE_ITERATORS else None
+    if TracedArray not in map(type, args):
+        return function if function in _OF_NUMBERS else None
+    return MEANINGS.get(function) if function not in _GIVE_ITERATORS else None
 
 
 _ORDINARY: dict[type, Callable[[Any, tuple], Callable[..., Any] | None]] = {
@@ -335,47 +339,6 @@ def _is_written_anew(function: Any) -> bool:
     elif not isinstance(function, types.BuiltinFunctionType):
         function = _call_method(type(function))
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
-
-
-def _is_open_call(method: Any, holder: list, args: tuple) -> bool:
-    """Whether a method of a list needs what the program knows when it runs."""
-    if is_open_list(holder):
-        return True
-    if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
-        return True
-    if method.__name__ == "extend":
-        return any(map(is_open_list, args))
-    if method.__name__ == "append":
-        return False
-    return any(isinstance(value, TracedArray) and value.known_value is None for value in args)
-
-
-_OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
-
-
-def _is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
-    """Whether a method of a dict or a set meets keys that the program computes."""
-    if has_open_keys(holder):
-        return True
-    if method.__name__ in _OF_ONE_KEY:
-        return holds_unknown(args[0]) if args else False
-    return any(may_give_keys(value) for value in args)
-
-
-def listed_iterator(value: Any) -> Any:
-    """A list of what an iterator gives, in its place; anything else as it is."""
-    return list(value) if isinstance(value, Iterator) and not is_captured(value) else value
-
-
-def may_give_keys(value: Any) -> bool:
-    """Whether what is gone over may give keys, or pairs with keys, that the program computes."""
-    if isinstance(value, (list, tuple)) and not is_open_list(value):
-        return any(map(holds_unknown, value))
-    return is_captured(value)
-
-
-def _holds_open_list(value: Any) -> bool:
-    return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
 
 
 _DISPATCHING = functools.singledispatch(len).__code__

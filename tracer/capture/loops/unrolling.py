@@ -160,7 +160,7 @@ def _note_unrolled(body: Block, what: str) -> None:
 
 def code_of(body: Block) -> CodeType:
     """The user's code of which a block is made."""
-    user = inspect.unwrap(body)
+    user = inspect.unwrap(body) if hasattr(body, "__wrapped__") else body
     return user.__code__ if isinstance(user, FunctionType) else body.__code__
 
 

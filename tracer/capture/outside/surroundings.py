@@ -124,11 +124,9 @@ class Surroundings:
         names = function.__code__.co_freevars
         cells = [self._cell(name, cell) for name, cell in zip(names, function.__closure__ or ())]
         path = Fixed(function, function.__name__)
+        place = Attribute(path, "__defaults__")
         defaults = function.__defaults__ and tuple(
-            [
-                self.convert(value, Item(Attribute(path, "__defaults__"), position))
-                for position, value in enumerate(function.__defaults__)
-            ]
+            [self.convert(value, Item(place, position)) for position, value in enumerate(function.__defaults__)]
         )
         made = types.FunctionType(
             function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)

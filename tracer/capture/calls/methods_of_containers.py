@@ -1,0 +1,54 @@
+"""Which calls of methods of lists, dicts and sets meet what the program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...recording.array import TracedArray
+from ...recording.operands import has_traced
+from ..entries import has_open_keys
+from ..keys.lookup import holds_unknown
+from ..lists.runs import is_open_list
+from ..loops.iteration import is_captured
+
+
+def is_open_call(method: Any, holder: list, args: tuple) -> bool:
+    """Whether a method of a list needs what the program knows when it runs."""
+    if is_open_list(holder):
+        return True
+    if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
+        return True
+    if method.__name__ == "extend":
+        return any(map(is_open_list, args))
+    if method.__name__ == "append":
+        return False
+    return any(isinstance(value, TracedArray) and value.known_value is None for value in args)
+
+
+_OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
+
+
+def is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
+    """Whether a method of a dict or a set meets keys that the program computes."""
+    if has_open_keys(holder):
+        return True
+    if method.__name__ in _OF_ONE_KEY:
+        return holds_unknown(args[0]) if args else False
+    return any(may_give_keys(value) for value in args)
+
+
+def listed_iterator(value: Any) -> Any:
+    """A list of what an iterator gives, in its place; anything else as it is."""
+    return list(value) if isinstance(value, Iterator) and not is_captured(value) else value
+
+
+def may_give_keys(value: Any) -> bool:
+    """Whether what is gone over may give keys, or pairs with keys, that the program computes."""
+    if isinstance(value, (list, tuple)) and not is_open_list(value):
+        return any(map(holds_unknown, value))
+    return is_captured(value)
+
+
+def holds_open_list(value: Any) -> bool:
+    return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
