@@ -35,7 +35,7 @@ from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment, find_target
 from ...runtime.host_functions import HostFunction
 from ..arguments import flatten, pack
-from .call import records, unsupported_reason
+from .call import made_records, records, unsupported_reason
 from .call.call_signature import PYTHON_RESULTS
 
 
@@ -98,10 +98,11 @@ class HostCall:
         builder, shapes = records.Builder(), [operand.shape for operand in instruction.operands]
         if isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
             operands = [(kind, shape.dtype, shape.dimensions) for kind, shape in zip(target.kinds, shapes)]
-            record = builder.call(_of_objects(instruction, target.function), operands, bool(array_leaves(instruction.shape)))
+            function, has_arrays = _of_objects(instruction, target.function), bool(array_leaves(instruction.shape))
+            record = made_records.call_of(builder, function, operands, has_arrays)
         else:
-            record = builder.call(_of_table(instruction, _evaluation(instruction, target)), (), True)
-        self.address = builder.memory((records.Call * 1)(record))
+            record = made_records.call_of(builder, _of_table(instruction, _evaluation(instruction, target)), (), True)
+        self.address = builder.memory((made_records.Call * 1)(record))
         self._references = builder.references
 
 

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ... import hlo
+from ..capture.choices import Choice, Maybe
+from ..capture.entries import OPEN
+from ..capture.forms import Parts
+from ..capture.lists import number_types
+from ..capture.lists.deques import TracedDeque
 from ..capture.lists.elements import LeafForm, constant_of
-from ..capture.lists.parts import Elements
+from ..capture.lists.parts import Elements, from_entries
+from ..capture.lists.references import Row
 from ..capture.lists.results import Making
+from ..capture.lists.runs import Form, Run
 from ..recording import pytree
+from ..recording.makers import maker
+from .native_places import NotNative
 from .traced_function import Output
 
 # The kinds of outputs that are made of a result.
 OF_RESULTS = ("result", "python scalar", "0-d array")
+# The types of results that become Python's numbers.
+PYTHON_NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_, np.complex128, np.int32)))
 
 
 def pieces_of(
@@ -26,58 +42,126 @@ def pieces_of(
         yield elements, parts, list(itertools.islice(outputs, sum(map(pytree.leaf_count, parts))))
 
 
-def is_made_of_rows(types: Any, elements: Elements, outputs: Sequence[Output]) -> bool:
-    """Whether native code makes such elements: numbers, constants, and tuples of them."""
-    structure = elements.form.structure
-    is_flat = structure is pytree.LEAF or structure[0] is tuple and all(child is pytree.LEAF for child in structure[2])
-    if not is_flat or len(elements.form.leaves) > types.MOST_LEAVES or any(output.kind not in OF_RESULTS for output in outputs):
-        return False
-    if any(form.types for form in elements.form.leaves):
-        return False
-    return all(form.is_scalar or is_weak or not form.is_number for form, _, _, is_weak in _columns(elements))
+class _Column(NamedTuple):
+    """A result by its number; whether its numbers are Python's; its type."""
+
+    number: int
+    is_weak: bool
+    shape: hlo.Shape
 
 
-def _columns(elements: Elements) -> Iterator[tuple[LeafForm, int | None, int | None, bool]]:
-    """For each leaf the places of its codes and its numbers among the columns, if any; whether the numbers are Python's."""
-    place = 0
-    for form in elements.form.leaves:
-        codes = place if form.is_coded else None
-        place += form.is_coded
-        numbers = place if form.is_number else None
-        place += form.is_number
-        yield form, codes, numbers, form.is_number and elements.weak[place - 1]
+def rows_of(types: Any, elements: Elements, outputs: Sequence[Output], shapes: Sequence[hlo.Shape]) -> Any:
+    """The elements as a native call has them; None where Python makes them. shapes: of all results."""
+    if any(output.kind not in OF_RESULTS for output in outputs):
+        return None
+    weak = [*elements.weak, *[True] * (len(outputs) - len(elements.weak))]
+    columns = [_Column(output.index, is_weak, shapes[output.index]) for output, is_weak in zip(outputs, weak)]
+    try:
+        return _Made(types).rows(elements.form, elements.length, elements.is_ring, columns, int(elements.form.capacity > 1))
+    except NotNative:
+        return None
 
 
-def rows_of(types: Any, elements: Elements, outputs: Sequence[Output]) -> Any:
-    """The elements as a native call has them."""
-    leaves, is_tuple = _leaves(types, elements, outputs), elements.form.structure is not pytree.LEAF
-    return types.Rows(leaves, is_tuple, *_extent(elements, outputs), elements.form.capacity)
-
-
-def entries_of(types: Any, columns: Any, elements: Elements, outputs: Sequence[Output]) -> Any:
+def entries_of(types: Any, columns: Any, elements: Elements, outputs: Sequence[Output], shapes: Sequence[hlo.Shape]) -> Any:
     """The entries that a container from outside gets, of which these columns are read; they have the same ones."""
-    leaves = tuple([leaf for leaf in _leaves(types, elements, outputs) if leaf.numbers is not None])
-    return types.NewEntries(columns, leaves, *_extent(elements, outputs), elements.form.capacity)
+    rows = rows_of(types, elements, outputs, shapes)
+    if rows is None:
+        raise NotNative
+    numbers = tuple(_numbers_in(types, rows.part))
+    return types.NewEntries(columns, numbers, rows.length, rows.known_length, rows.start, rows.capacity)
 
 
-def _leaves(types: Any, elements: Elements, outputs: Sequence[Output]) -> tuple[Any, ...]:
-    return tuple(
-        [
-            types.RowLeaf(
-                _result(outputs, numbers), "number" if is_weak else "scalar", _result(outputs, codes),
-                tuple(map(constant_of, form.constants)),
-            )
-            for form, codes, numbers, is_weak in _columns(elements)
-        ]
-    )  # fmt: skip
+def _numbers_in(types: Any, part: Any) -> Iterator[Any]:
+    """The columns of the numbers that a part is made of."""
+    if isinstance(part, types.Leaf):
+        yield from part.numbers
+        return
+    for one in part.parts:
+        yield from _numbers_in(types, one)
 
 
-def _extent(elements: Elements, outputs: Sequence[Output]) -> tuple[int | None, int, int | None]:
-    """The results that say how many elements there are, or how many there are, and which row is the first."""
-    length = len(elements.weak) if elements.length is None else None
-    start = len(outputs) - 1 if elements.is_ring else None
-    return _result(outputs, length), elements.length or 0, _result(outputs, start)
+class _Made:
+    """What is made of columns, which have so many dimensions of rows. Raises NotNative for what is not."""
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
+
+    def rows(self, form: Form, length: int | None, is_ring: bool, columns: Sequence[_Column], depth: int) -> Any:
+        """The elements of a run; behind its columns stand its length and its start, where it has these."""
+        remaining = list(columns)
+        start = remaining.pop() if is_ring else None
+        count = remaining.pop() if length is None else None
+        if any(one is not None and one.shape.dtype != np.int64 for one in (start, count)):
+            raise NotNative
+        numbers = [None if one is None else one.number for one in (count, start)]
+        part = self.part(form.structure, iter(form.leaves), iter(remaining), depth)
+        return self.types.Rows(part, numbers[0], length or 0, numbers[1], form.capacity)
+
+    def part(self, structure: Any, leaves: Iterator[LeafForm], columns: Iterator[_Column], depth: int) -> Any:
+        container = self.types.Container
+        if structure is pytree.LEAF:
+            return self.leaf(next(leaves), columns, depth)
+        kind, auxiliary, children = structure
+        if kind in _LEFT_TO_PYTHON:
+            raise NotNative
+        if (make := _maker_of_entries(kind, auxiliary)) is not None:
+            (entries,) = children
+            return container("call", (self.part(entries, leaves, columns, depth),), make)
+        parts = tuple([self.part_of_container(child, leaves, columns, depth) for child in children])
+        if kind in (list, tuple, TracedDeque) and any(isinstance(part, self.types.Rows) for part in parts):
+            pieces = container("pieces", parts)
+            return pieces if kind is list else container("call", (pieces,), _maker_of_list(kind, auxiliary))
+        if kind in (list, tuple, dict):
+            return container(kind.__name__, parts, auxiliary)
+        if kind is TracedDeque:
+            return container("call", (container("list", parts),), _maker_of_list(kind, auxiliary))
+        return container("call", parts, maker(kind, auxiliary))
+
+    def part_of_container(self, structure: Any, leaves: Iterator[LeafForm], columns: Iterator[_Column], depth: int) -> Any:
+        """As `part`; several elements of a list are one part."""
+        if structure is pytree.LEAF or structure[0] is not Run:
+            return self.part(structure, leaves, columns, depth)
+        _, form, children = structure
+        forms = list(itertools.islice(leaves, len(children)))
+        if any(one.is_coded or one.types or not one.is_number for one in forms):
+            raise NotNative
+        own = list(itertools.islice(columns, len(children)))
+        if form.key_columns is not None:  # the table to find entries by
+            del own[sum(len(leaf.columns(None)) for leaf in form.leaves)]
+        return self.rows(form, form.length, form.is_ring, own, depth + 1)
+
+    def leaf(self, form: LeafForm, columns: Iterator[_Column], depth: int) -> Any:
+        codes = next(columns).number if form.is_coded else None
+        numbers: list[Any] = []
+        if form.types:
+            held = {holder: next(columns) for holder in number_types.holders(form.types)}
+            for kind in form.types:
+                column = held[number_types.holder_of(kind)]
+                numbers.append(self.numbers(column.number, kind.weak_type, True, kind.shape.dtype, ()))
+        elif form.is_number:
+            number, is_weak, shape = next(columns)
+            numbers.append(self.numbers(number, is_weak, form.is_scalar, shape.dtype, shape.dimensions[depth:]))
+        return self.types.Leaf(tuple(numbers), codes, tuple(map(constant_of, form.constants)))
+
+    def numbers(self, number: int, is_weak: bool, is_scalar: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        if is_weak and (shape or dtype not in PYTHON_NUMBERS) or is_scalar and shape or dtype == np.float16:
+            raise NotNative
+        return self.types.Numbers(number, "number" if is_weak else "scalar" if is_scalar else "array", dtype, shape)
 
 
-def _result(outputs: Sequence[Output], place: int | None) -> int | None:
-    return None if place is None else outputs[place].index
+_LEFT_TO_PYTHON = frozenset({Run, Row, Maybe, Choice})
+
+
+def _maker_of_entries(kind: type, auxiliary: Any) -> Any:
+    """What makes a dict or a set of its entries, where the program decides on the keys; None elsewhere."""
+    if kind is Parts and issubclass(auxiliary[0], (set, frozenset)):
+        return partial(from_entries, auxiliary[0])
+    if not issubclass(kind, dict):
+        return None
+    if kind is defaultdict:
+        return partial(defaultdict, auxiliary[0]) if OPEN in auxiliary[1] else None
+    return partial(from_entries, kind) if OPEN in (auxiliary or ()) else None
+
+
+def _maker_of_list(kind: type, auxiliary: Any) -> Any:
+    return tuple if kind is tuple else partial(deque, maxlen=auxiliary)

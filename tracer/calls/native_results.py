@@ -17,12 +17,9 @@ from ..outside.effects import take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, function_of_leaves, is_written, maker
 from .arguments import Call
-from .native_lists import OF_RESULTS, entries_of, is_made_of_rows, pieces_of, rows_of
+from .native_lists import OF_RESULTS, PYTHON_NUMBERS, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
-
-# The types of results that become Python's numbers.
-_PYTHON_NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_, np.complex128, np.int32)))
 
 
 def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple[list[Any], list[int], str, list[Any]]:
@@ -44,7 +41,7 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     structure = _plain_structure(recording) if is_plain else None
     if structure is not None:
         return results, errors, structure, []
-    return results, errors, "steps", list(_Steps(recording, around, call, forms).steps())
+    return results, errors, "steps", list(_Steps(recording, around, call, forms, shapes).steps())
 
 
 def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
@@ -52,7 +49,7 @@ def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[st
     kinds: list[set[str]] = [set() for _ in shapes]
     structures = [recording.out_structure, *[effect.structure for effect in recording.effects if effect.how != "delete"]]
     outputs = iter(recording.outputs)
-    unseen = {id(output) for structure in structures for output in _unseen(types, structure, outputs)}
+    unseen = {id(output) for structure in structures for output in _unseen(types, structure, outputs, shapes)}
     for effect in recording.effects:
         unseen |= set(map(id, recording.outputs[effect.outputs] if effect.how == "entries" else ()))
     for output in recording.outputs:
@@ -60,14 +57,16 @@ def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[st
             kinds[output.index].add(output.kind)
     forms = ["new"] * len(shapes)
     for number, shape in enumerate(shapes[: recording.result_count]):
-        if kinds[number] == {"python scalar"} and shape.dtype in _PYTHON_NUMBERS:
+        if kinds[number] == {"python scalar"} and shape.dtype in PYTHON_NUMBERS:
             forms[number] = "python"
         elif not kinds[number] and not shape.rank:
             forms[number] = "hidden"
     return forms
 
 
-def _unseen(types: Any, structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Output]:
+def _unseen(
+    types: Any, structure: pytree.Structure, outputs: Iterator[Output], shapes: Sequence[hlo.Shape]
+) -> Iterator[Output]:
     """Those of the outputs that no objects are made of: they say whether a value is there, or are elements of lists."""
     if structure is pytree.LEAF:
         next(outputs)
@@ -75,9 +74,10 @@ def _unseen(types: Any, structure: pytree.Structure, outputs: Iterator[Output]) 
     kind, auxiliary, children = structure
     if kind is ContainerResult:
         for elements, parts, own in pieces_of(auxiliary, children, outputs):
-            yield from own if elements is not None and is_made_of_rows(types, elements, own) else ()
             if elements is None:
-                yield from _unseen(types, parts[0], iter(own))
+                yield from _unseen(types, parts[0], iter(own), shapes)
+            elif rows_of(types, elements, own, shapes) is not None:
+                yield from own
         return
     if _is_left_to_python(structure):
         list(itertools.islice(outputs, pytree.leaf_count(structure)))
@@ -87,7 +87,7 @@ def _unseen(types: Any, structure: pytree.Structure, outputs: Iterator[Output]) 
         if auxiliary is None and flag.kind == "result":
             yield flag
     for child in children[kind is Maybe :]:
-        yield from _unseen(types, child, outputs)
+        yield from _unseen(types, child, outputs, shapes)
 
 
 def _contents(types: Any, recording: Recording, shape: hlo.Shape, slot: int) -> Any:
@@ -119,8 +119,8 @@ def _is_given(output: Output) -> bool:
 
 
 class _Steps:
-    def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str]) -> None:
-        self.recording, self.around, self.forms = recording, around, forms
+    def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str], shapes: Sequence[hlo.Shape]) -> None:
+        self.recording, self.around, self.forms, self.shapes = recording, around, forms, shapes
         self.step = around.types.Step
         self.positions = {one.name: position for position, one in enumerate(call.arguments)}
 
@@ -173,8 +173,8 @@ class _Steps:
             if elements is None:
                 yield from self._structure(parts[0], iter(own))
                 yield self.step("append")
-            elif is_made_of_rows(self.around.types, elements, own):
-                yield self.step("rows", object=rows_of(self.around.types, elements, own))
+            elif (rows := rows_of(self.around.types, elements, own, self.shapes)) is not None:
+                yield self.step("rows", object=rows)
             else:
                 for output in own:
                     yield from self._output(output)
@@ -245,7 +245,7 @@ class _Steps:
             raise NotNative
         place = self.around.known_entries(path)
         columns = self.around.places[place]["key"]
-        made = entries_of(self.around.types, columns, structure[1].pieces[0], outputs)
+        made = entries_of(self.around.types, columns, structure[1].pieces[0], outputs, self.shapes)
         return self.step("entries", place, made)
 
 

@@ -25,7 +25,7 @@ from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
-from .rows import MOST_LEAVES, RowLeaf, Rows
+from .rows import Container, Leaf, Numbers, Rows
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -35,21 +35,22 @@ __all__ = [
     "BoundEntry",
     "CallSignature",
     "CheckedGuard",
+    "Container",
     "EntryColumns",
     "Fact",
     "FunctionGuard",
     "IdentityGuard",
     "KeysGuard",
-    "MOST_LEAVES",
+    "Leaf",
     "MOST_NUMBERS",
     "MethodGuard",
     "NewEntries",
     "NumPyScalarGuard",
+    "Numbers",
     "PackedGuard",
     "Place",
     "PythonScalarGuard",
     "ResultSpec",
-    "RowLeaf",
     "Rows",
     "SameGuard",
     "SizeGuard",

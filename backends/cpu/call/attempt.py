@@ -273,15 +273,9 @@ finish_one:
                                                   i64 RESULT_SIZED_ARRAY, label %sized_array
                                                   i64 RESULT_ARRAY_CONTENTS, label %contents
                                                   i64 RESULT_SCALAR_CONTENTS, label %contents
-                                                  i64 RESULT_HIDDEN, label %finish_done
-                                                  i64 RESULT_SCALAR, label %new_scalar ]
-new_scalar:
-  %scalar_dtype = field ptr %record, Result_dtype
-  %make_scalar = load ptr, ptr @PyArray_Scalar
-  %scalar = call ptr %make_scalar(ptr %result_value_at, ptr %scalar_dtype, ptr null)
-  br label %store_object
+                                                  i64 RESULT_HIDDEN, label %finish_done ]
 new_number:
-  %number = call ptr @python_number(i64 %kind_to_finish, ptr %result_value_at)
+  %number = call ptr @object_of(ptr %record, ptr %result_value_at)
   br label %store_object
 sized_array:
   %whole = load ptr, ptr %object_to_finish_at
@@ -297,7 +291,7 @@ contents:
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %new_contents, i64 %bytes, i1 false)
   br label %finish_done
 store_object:
-  %finished_object = phi ptr [ %scalar, %new_scalar ], [ %number, %new_number ], [ %of_size, %sized_array ]
+  %finished_object = phi ptr [ %number, %new_number ], [ %of_size, %sized_array ]
   store ptr %finished_object, ptr %object_to_finish_at
   %has_no_object = icmp eq ptr %finished_object, null
   br i1 %has_no_object, label %failed, label %finish_done
@@ -320,15 +314,9 @@ single:
   br label %leave
 tuple:
   ; The tuple is made last: the collector, and by it other threads, must not see one with empty places.
-  %new_tuple = load ptr, ptr @PyTuple_New
-  %packed = call ptr %new_tuple(i64 %result_count)
+  %packed = call ptr @tuple_of(ptr %objects, i64 %result_count)
   %no_tuple = icmp eq ptr %packed, null
-  br i1 %no_tuple, label %failed, label %fill
-fill:
-  %items = getelementptr i8, ptr %packed, i64 TUPLE_ITEMS
-  %items_size = shl i64 %result_count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %items_size, i1 false)
-  br label %leave
+  br i1 %no_tuple, label %failed, label %leave
 steps:
   %made = call ptr @take_steps(ptr %entry, ptr %frame, ptr %objects, ptr %places)
   call void @drop_all(ptr %objects, i64 %result_count)
@@ -342,7 +330,7 @@ failed:
 leave:
   %returned = phi ptr [ @does_not_fit, %compare_memory ], [ %raised, %leave_with_error ], [ %left, %make_again ],
                       [ %raised_found, %raise_found ],
-                      [ %none_object, %none ], [ %single_object, %single ], [ %packed, %fill ], [ %made, %steps ],
+                      [ %none_object, %none ], [ %single_object, %single ], [ %packed, %tuple ], [ %made, %steps ],
                       [ null, %failed ]
   br i1 %no_places, label %done, label %drop_places
 drop_places:

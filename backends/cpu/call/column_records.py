@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import c_int64, c_void_p
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from . import entries, new_entries
 from . import object_layout as layout
 from .call_signature import ResultSpec
+from .made_records import numbers_of, offset_of, part_of
 
 if TYPE_CHECKING:
     from .records import Builder
@@ -63,16 +65,18 @@ class Container(ctypes.Structure):
 
 
 class Contents(ctypes.Structure):
-    """What `new_entries.NewEntries` says. keys: how many of the columns; old_leaves: leaves of the columns that were read."""
+    """What `new_entries.NewEntries` says. keys: how many of the columns; key, value: parts, of which old_key is the one of the
+    columns that were read.
+    """
 
     _fields_ = [
         ("kind", c_int64),
         ("count", c_int64),
         ("keys", c_int64),
-        ("key_is_tuple", c_int64),
-        ("value_is_tuple", c_int64),
-        ("leaves", c_void_p),
-        ("old_leaves", c_void_p),
+        ("columns", c_void_p),
+        ("key", c_void_p),
+        ("value", c_void_p),
+        ("old_key", c_void_p),
         ("length", c_int64),
         ("known_length", c_int64),
         ("start", c_int64),
@@ -120,19 +124,17 @@ def _kept(builder: Builder, columns: entries.EntryColumns, size: int) -> int:
 
 def contents(builder: Builder, new: new_entries.NewEntries, results: Sequence[ResultSpec]) -> int:
     """The address of the record of what a container gets."""
-    leaves = [builder.leaf(leaf, results) for leaf in new.leaves]
-    old = [type(leaf).from_buffer_copy(leaf) for leaf in leaves]
-    for number, leaf in enumerate(old):
-        leaf.numbers = 8 * number
-    parts = [*new.columns.parts, ((), False)]
+    parts = [part_of(builder, part, results) for part in new.parts(new.numbers)]
+    read = tuple([replace(one, result=number) for number, one in enumerate(new.numbers)])
+    dtypes = [results[one.result] for one in new.numbers]
     record = Contents(
         kind=entries.KINDS.index(new.columns.kind),
-        count=len(leaves),
-        keys=len(parts[0][0]),
-        key_is_tuple=parts[0][1],
-        value_is_tuple=parts[1][1],
-        leaves=builder.table(leaves)[0],
-        old_leaves=builder.table(old)[0],
+        count=len(new.numbers),
+        keys=len(new.columns.parts[0][0]),
+        columns=builder.table([numbers_of(builder, one, results) for one in new.numbers])[0],
+        key=builder.table(parts[:1])[0],
+        value=builder.table(parts[1:])[0],
+        old_key=builder.table([part_of(builder, new.parts(read)[0], dtypes)])[0],
         length=offset_of(new.length),
         known_length=new.known_length,
         start=offset_of(new.start),
@@ -140,11 +142,6 @@ def contents(builder: Builder, new: new_entries.NewEntries, results: Sequence[Re
         kept=builder.kept.get(id(new.columns)),
     )
     return builder.memory((Contents * 1)(record))
-
-
-def offset_of(number: int | None) -> int:
-    """Where the address of a result, or of data, stands."""
-    return -8 if number is None else 8 * number
 
 
 def _aligned(size: int) -> int:

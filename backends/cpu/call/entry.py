@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....runtime.locks import new_lock
-from . import lookup, native_functions, object_layout, outside, records, result_pool
+from . import lookup, made_records, native_functions, object_layout, outside, records, result_pool
 from .call_signature import ArrayGuard, CallSignature, ResultSpec, StaticGuard
 from .finishing import Step
 from .places import PackedGuard, Place
@@ -88,7 +88,7 @@ def bind_entry(
         builder.argument(guard, next(static_objects) if isinstance(guard, StaticGuard) else None, slot)
         for guard, slot in zip(signature.arguments, slots)
     ]
-    results = [builder.result(result, _allocator(result)) for result in signature.results]
+    results = [made_records.result_of(builder, result, _allocator(result)) for result in signature.results]
     words = outside.words_of(facts)
     if words is None:
         raise ValueError("bind_entry requires facts that memory can tell")

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .new_entries import NewEntries
+from .rows import Rows, room
+
 # What a step does to the stack, and by how much it grows; None where it takes away as many as the step says and puts one on it.
 STEPS = {
     "result": 1,  # puts the object of a result on it
@@ -45,10 +48,14 @@ def stack_size(steps: Iterable[Step]) -> int:
         if depth < (step.number if change is None else int(change < 1)):
             raise ValueError(f"the step {step.kind!r} takes more objects than there are")
         depth += 1 - step.number if change is None else change
-        largest = max(largest, depth)
+        largest = max(largest, depth + _room(step.object))
     if depth != 1:
         raise ValueError(f"steps must leave one object; they leave {depth}")
     return largest
+
+
+def _room(given: Any) -> int:
+    return room(given) if isinstance(given, Rows) else given.room if isinstance(given, NewEntries) else 0
 
 
 # In the form of `entry_code`'s.
@@ -126,6 +133,37 @@ truth:
   ret ptr %made_truth
 }
 
+; The object that is made of memory which a kernel fills, as a `Result` says: a number, a scalar, or a new array. NULL with an
+; exception set.
+define internal ptr @object_of(ptr %record, ptr %data) {
+  %kind = field i64 %record, Result_kind
+  %dtype = field ptr %record, Result_dtype
+  switch i64 %kind, label %number [ i64 RESULT_ARRAY, label %array
+                                    i64 RESULT_SCALAR, label %scalar ]
+number:
+  %made_number = call ptr @python_number(i64 %kind, ptr %data)
+  ret ptr %made_number
+scalar:
+  %make_scalar = load ptr, ptr @PyArray_Scalar
+  %made_scalar = call ptr %make_scalar(ptr %data, ptr %dtype, ptr null)
+  ret ptr %made_scalar
+array:
+  %rank = field i32 %record, Result_rank
+  %shape = field ptr %record, Result_shape
+  %bytes = field i64 %record, Result_bytes
+  call void @retain(ptr %dtype)
+  %allocate = load ptr, ptr @PyArray_Empty
+  %new = call ptr %allocate(i32 %rank, ptr %shape, ptr %dtype, i32 0)
+  %no_array = icmp eq ptr %new, null
+  br i1 %no_array, label %done, label %fill
+fill:
+  %to = field ptr %new, ARRAY_DATA
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %data, i64 %bytes, i1 false)
+  br label %done
+done:
+  ret ptr %new
+}
+
 ; The array that was made for a result, of the size along its first dimension that it turned out to have; if that is less than
 ; half of the bound a new array in its place, so that no more memory is kept. NULL with an exception set if there is no memory.
 define internal ptr @of_size(ptr %record, ptr %array, ptr %frame) {
@@ -175,11 +213,91 @@ done:
   ret ptr %new
 }
 
+; A tuple of objects, whose references it takes over, or NULL with an exception set; they are the caller's then.
+define internal ptr @tuple_of(ptr %objects, i64 %count) {
+start:
+  ; The collector must not see one with empty places: nothing is called before it is filled.
+  %new_tuple = load ptr, ptr @PyTuple_New
+  %tuple = call ptr %new_tuple(i64 %count)
+  %no_tuple = icmp eq ptr %tuple, null
+  %is_empty = icmp eq i64 %count, 0
+  %is_done = or i1 %no_tuple, %is_empty
+  br i1 %is_done, label %done, label %fill
+fill:
+  %items = getelementptr i8, ptr %tuple, i64 TUPLE_ITEMS
+  %size = shl i64 %count, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %size, i1 false)
+  br label %done
+done:
+  ret ptr %tuple
+}
+
+; What a step of this kind makes of objects, a tuple, a list, a dict, or what a function returns; as @tuple_of.
+define internal ptr @put_together(i64 %kind, ptr %constant, ptr %objects, i64 %count) {
+start:
+  %size = shl i64 %count, 3
+  switch i64 %kind, label %tuple [ i64 STEP_LIST, label %list
+                                   i64 STEP_DICT, label %dict
+                                   i64 STEP_CALL, label %call ]
+tuple:
+  %tuple_of = call ptr @tuple_of(ptr %objects, i64 %count)
+  ret ptr %tuple_of
+list:
+  %new_list = load ptr, ptr @PyList_New
+  %list_of = call ptr %new_list(i64 %count)
+  %no_list = icmp eq ptr %list_of, null
+  %is_empty = icmp eq i64 %count, 0
+  %is_done = or i1 %no_list, %is_empty
+  br i1 %is_done, label %return_list, label %fill_list
+fill_list:
+  %items = field ptr %list_of, LIST_ITEMS
+  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %size, i1 false)
+  br label %return_list
+return_list:
+  ret ptr %list_of
+dict:
+  %new_dict = load ptr, ptr @PyDict_New
+  %made_dict = call ptr %new_dict()
+  %no_dict = icmp eq ptr %made_dict, null
+  %keys = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
+  br i1 %no_dict, label %failed, label %next_item
+next_item:
+  %item = phi i64 [ 0, %dict ], [ %item_after, %set_item ]
+  %all_items = icmp eq i64 %item, %count
+  br i1 %all_items, label %release, label %set_item
+set_item:
+  %key_at = getelementptr ptr, ptr %keys, i64 %item
+  %key = load ptr, ptr %key_at
+  %value_at = getelementptr ptr, ptr %objects, i64 %item
+  %value = load ptr, ptr %value_at
+  %set = load ptr, ptr @PyDict_SetItem
+  %not_set = call i32 %set(ptr %made_dict, ptr %key, ptr %value)
+  %item_after = add i64 %item, 1
+  %is_set = icmp eq i32 %not_set, 0
+  br i1 %is_set, label %next_item, label %drop_dict
+drop_dict:
+  call void @drop(ptr %made_dict)
+  br label %failed
+call:
+  %vectorcall = load ptr, ptr @PyObject_Vectorcall
+  %returned = call ptr %vectorcall(ptr %constant, ptr %objects, i64 %count, ptr null)
+  %raised = icmp eq ptr %returned, null
+  br i1 %raised, label %failed, label %release
+release:
+  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ]
+  call void @drop_all(ptr %objects, i64 %count)
+  ret ptr %made_of_them
+failed:
+  ret ptr null
+}
+
 ; Takes the steps of an entry; returns the object that they leave, or NULL with an exception set.
 define internal ptr @take_steps(ptr %entry, ptr %frame, ptr %objects, ptr %places) {
 start:
   %stack_offset = field i64 %entry, Entry_stack_offset
   %stack = getelementptr i8, ptr %frame, i64 %stack_offset
+  %memory_offset = field i64 %entry, Entry_memory_offset
+  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
   %first = field ptr %entry, Entry_steps
   %end = field ptr %entry, Entry_steps_end
   br label %next
@@ -197,14 +315,14 @@ take:
   %top_at = getelementptr ptr, ptr %stack, i64 %top
   %rest = sub i64 %depth, %number
   %last = getelementptr ptr, ptr %stack, i64 %rest
-  %last_size = shl i64 %number, 3
+  %room = getelementptr ptr, ptr %stack, i64 %depth
   switch i64 %kind, label %drop_top [ i64 STEP_RESULT, label %result
                                       i64 STEP_PLACE, label %place
                                       i64 STEP_OBJECT, label %borrowed
-                                      i64 STEP_TUPLE, label %tuple
-                                      i64 STEP_LIST, label %list
-                                      i64 STEP_DICT, label %dict
-                                      i64 STEP_CALL, label %call
+                                      i64 STEP_TUPLE, label %together
+                                      i64 STEP_LIST, label %together
+                                      i64 STEP_DICT, label %together
+                                      i64 STEP_CALL, label %together
                                       i64 STEP_OPTIONAL, label %optional
                                       i64 STEP_APPEND, label %append
                                       i64 STEP_ROWS, label %rows
@@ -221,67 +339,14 @@ borrowed:
   %reference = phi ptr [ %constant, %take ], [ %object, %result ], [ %placed, %place ]
   call void @retain(ptr %reference)
   br label %put
-tuple:
-  ; The collector must not see one with empty places: nothing is called before it is filled.
-  %new_tuple = load ptr, ptr @PyTuple_New
-  %made_tuple = call ptr %new_tuple(i64 %number)
-  %no_tuple = icmp eq ptr %made_tuple, null
-  br i1 %no_tuple, label %failed, label %fill_tuple
-fill_tuple:
-  %items_of_tuple = getelementptr i8, ptr %made_tuple, i64 TUPLE_ITEMS
-  br label %fill
-list:
-  %new_list = load ptr, ptr @PyList_New
-  %made_list = call ptr %new_list(i64 %number)
-  %no_list = icmp eq ptr %made_list, null
-  br i1 %no_list, label %failed, label %fill_list
-fill_list:
-  %items_of_list = field ptr %made_list, LIST_ITEMS
-  br label %fill
-fill:
-  %filled = phi ptr [ %made_tuple, %fill_tuple ], [ %made_list, %fill_list ]
-  %items = phi ptr [ %items_of_tuple, %fill_tuple ], [ %items_of_list, %fill_list ]
-  %is_empty = icmp eq i64 %number, 0
-  br i1 %is_empty, label %put, label %move
-move:
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %last, i64 %last_size, i1 false)
-  br label %put
-dict:
-  %new_dict = load ptr, ptr @PyDict_New
-  %made_dict = call ptr %new_dict()
-  %no_dict = icmp eq ptr %made_dict, null
-  %keys = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
-  br i1 %no_dict, label %failed, label %next_item
-next_item:
-  %item = phi i64 [ 0, %dict ], [ %item_after, %set_item ]
-  %all_items = icmp eq i64 %item, %number
-  br i1 %all_items, label %release, label %set_item
-set_item:
-  %key_at = getelementptr ptr, ptr %keys, i64 %item
-  %key = load ptr, ptr %key_at
-  %value_at = getelementptr ptr, ptr %last, i64 %item
-  %value = load ptr, ptr %value_at
-  %set = load ptr, ptr @PyDict_SetItem
-  %not_set = call i32 %set(ptr %made_dict, ptr %key, ptr %value)
-  %item_after = add i64 %item, 1
-  %is_set = icmp eq i32 %not_set, 0
-  br i1 %is_set, label %next_item, label %drop_dict
-drop_dict:
-  call void @drop(ptr %made_dict)
-  br label %failed
-call:
-  %vectorcall = load ptr, ptr @PyObject_Vectorcall
-  %returned = call ptr %vectorcall(ptr %constant, ptr %last, i64 %number, ptr null)
-  %raised = icmp eq ptr %returned, null
-  br i1 %raised, label %failed, label %release
-release:
-  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ]
-  call void @drop_all(ptr %last, i64 %number)
-  br label %put
+together:
+  %container = call ptr @put_together(i64 %kind, ptr %constant, ptr %last, i64 %number)
+  %no_container = icmp eq ptr %container, null
+  br i1 %no_container, label %failed, label %put
 put:
   ; Behind what is left below.
-  %new_object = phi ptr [ %reference, %borrowed ], [ %filled, %fill ], [ %filled, %move ], [ %made_of_them, %release ]
-  %position = phi i64 [ %depth, %borrowed ], [ %rest, %fill ], [ %rest, %move ], [ %rest, %release ]
+  %new_object = phi ptr [ %reference, %borrowed ], [ %container, %together ]
+  %position = phi i64 [ %depth, %borrowed ], [ %rest, %together ]
   %put_at = getelementptr ptr, ptr %stack, i64 %position
   store ptr %new_object, ptr %put_at
   %depth_with_it = add i64 %position, 1
@@ -310,13 +375,13 @@ append:
   br i1 %is_appended, label %drop_top, label %failed
 rows:
   %filled_list = load ptr, ptr %top_at
-  %are_appended = call i1 @append_rows(ptr %entry, ptr %constant, ptr %frame, ptr %filled_list)
+  %are_appended = call i1 @append_rows(ptr %constant, ptr %memory, i64 0, ptr %filled_list, ptr %room)
   br i1 %are_appended, label %taken, label %failed
 entries:
   %changed = load ptr, ptr %top_at
   %read_at = getelementptr ptr, ptr %places, i64 %number
   %read = load ptr, ptr %read_at
-  %are_written = call i1 @write_entries(ptr %entry, ptr %constant, ptr %frame, ptr %changed, ptr %read)
+  %are_written = call i1 @write_entries(ptr %constant, ptr %memory, ptr %changed, ptr %read, ptr %room)
   br i1 %are_written, label %taken, label %failed
 drop_top:
   %dropped = load ptr, ptr %top_at

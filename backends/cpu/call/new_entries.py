@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from .entries import MOST_NUMBERS, EntryColumns
-from .rows import RowLeaf
+from .rows import Container, Leaf, Numbers, Part, room
 
 MOST_COLUMNS = 2 * MOST_NUMBERS
 
@@ -15,11 +16,25 @@ class NewEntries:
     """What the container gets: rows of results, one for each column; the others are as `rows.Rows` has them."""
 
     columns: EntryColumns
-    leaves: tuple[RowLeaf, ...]
+    numbers: tuple[Numbers, ...]
     length: int | None
     known_length: int
     start: int | None
     capacity: int
+
+    def parts(self, numbers: tuple[Numbers, ...]) -> list[Part]:
+        """The key and the value, or the element, of these columns."""
+        remaining = iter([Leaf((one,)) for one in numbers])
+        found: list[Part] = []
+        for types, is_tuple in self.columns.parts:
+            leaves = tuple(itertools.islice(remaining, len(types)))
+            found.append(Container("tuple", leaves) if is_tuple else leaves[0])
+        return found
+
+    @property
+    def room(self) -> int:
+        """As `rows.room`."""
+        return max(map(room, self.parts(self.numbers)))
 
 
 # In the form of `entry_code`'s.
@@ -28,11 +43,9 @@ FUNCTIONS = ("PyDict_DelItem", "PyList_SetItem", "PyList_SetSlice", "PySet_Add",
 ASSEMBLY = """
 ; Gives a container the entries that a kernel has computed, in their order; those that stay are left as they are. Whether that
 ; was possible, otherwise an exception is set.
-define internal i1 @write_entries(ptr %entry, ptr %record, ptr %frame, ptr %holder, ptr %read) {
+define internal i1 @write_entries(ptr %record, ptr %memory, ptr %holder, ptr %read, ptr %stack) {
 start:
   %differences = alloca [MOST_COLUMNS x i64], align 8
-  %memory_offset = field i64 %entry, Entry_memory_offset
-  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
   %before = getelementptr i8, ptr %read, i64 BYTES_DATA
   %kind = field i64 %record, Contents_kind
   %count = field i64 %record, Contents_count
@@ -41,8 +54,8 @@ start:
   %length_offset = field i64 %record, Contents_length
   %start_offset = field i64 %record, Contents_start
   %capacity = field i64 %record, Contents_capacity
-  %length = call i64 @number_in(ptr %memory, i64 %length_offset, i64 %known_length)
-  %first_row = call i64 @number_in(ptr %memory, i64 %start_offset, i64 0)
+  %length = call i64 @number_in(ptr %memory, i64 %length_offset, i64 0, i64 %known_length)
+  %first_row = call i64 @number_in(ptr %memory, i64 %start_offset, i64 0, i64 0)
   %length_before_at = getelementptr i64, ptr %before, i64 %count
   %length_before = load i64, ptr %length_before_at
   %is_dict = icmp eq i64 %kind, ENTRIES_DICT
@@ -97,8 +110,8 @@ shorten:
   %is_shortened = icmp eq i32 %not_shortened, 0
   br i1 %is_shortened, label %yes, label %no
 take_key_away:
-  %old_leaves = field ptr %record, Contents_old_leaves
-  %old_key = call ptr @part_in_row(ptr %record, i64 0, ptr %old_leaves, ptr %before, i64 %old)
+  %old_key_part = field ptr %record, Contents_old_key
+  %old_key = call ptr @part_in_row(ptr %old_key_part, ptr %before, i64 %old, ptr %stack)
   %no_old_key = icmp eq ptr %old_key, null
   br i1 %no_old_key, label %no, label %delete
 delete:
@@ -117,15 +130,16 @@ taken_away:
   %is_taken_away = icmp sge i32 %not_taken_away, 0
   br i1 %is_taken_away, label %advance, label %no
 put:
-  %leaves = field ptr %record, Contents_leaves
-  %key = call ptr @part_in_row(ptr %record, i64 0, ptr %leaves, ptr %memory, i64 %row)
+  %key_part = field ptr %record, Contents_key
+  %key = call ptr @part_in_row(ptr %key_part, ptr %memory, i64 %row, ptr %stack)
   %no_key = icmp eq ptr %key, null
   br i1 %no_key, label %no, label %put_key
 put_key:
   switch i64 %kind, label %put_in_list [ i64 ENTRIES_DICT, label %put_in_dict
                                          i64 ENTRIES_SET, label %put_in_set ]
 put_in_dict:
-  %value = call ptr @part_in_row(ptr %record, i64 1, ptr %leaves, ptr %memory, i64 %row)
+  %value_part = field ptr %record, Contents_value
+  %value = call ptr @part_in_row(ptr %value_part, ptr %memory, i64 %row, ptr %stack)
   %no_value = icmp eq ptr %value, null
   br i1 %no_value, label %drop_key_alone, label %set_item
 drop_key_alone:
@@ -173,6 +187,14 @@ no:
   ret i1 false
 }
 
+; The record of a column of the new entries.
+define internal ptr @column_of(ptr %record, i64 %number) {
+  %columns = field ptr %record, Contents_columns
+  %offset = mul i64 %number, Numbers_SIZE
+  %column = getelementptr i8, ptr %columns, i64 %offset
+  ret ptr %column
+}
+
 ; Whether what was read of a dict is kept for the next call. Nothing is kept until it has got its new entries.
 define internal i1 @is_kept(ptr %kept, ptr %holder, ptr %read) {
 start:
@@ -197,7 +219,6 @@ define internal void @keep_entries(ptr %record, ptr %holder, ptr %before, ptr %m
 start:
   %kept = field ptr %record, Contents_kept
   %count = field i64 %record, Contents_count
-  %leaves = field ptr %record, Contents_leaves
   %version = field i64 %holder, DICT_VERSION
   br label %next
 next:
@@ -205,16 +226,13 @@ next:
   %done = icmp eq i64 %number, %count
   br i1 %done, label %note, label %copy
 copy:
-  %leaf_offset = mul i64 %number, Leaf_SIZE
-  %leaf = getelementptr i8, ptr %leaves, i64 %leaf_offset
-  %size = field i64 %leaf, Leaf_size
-  %numbers_offset = field i64 %leaf, Leaf_numbers
-  %numbers_at = getelementptr i8, ptr %memory, i64 %numbers_offset
-  %numbers = load ptr, ptr %numbers_at
+  %numbers = call ptr @column_of(ptr %record, i64 %number)
+  %size = field i64 %numbers, Numbers_stride
+  %new_numbers = call ptr @numbers_at(ptr %numbers, ptr %memory, i64 0)
   %to_at = getelementptr ptr, ptr %before, i64 %number
   %to = load ptr, ptr %to_at
   %bytes = mul i64 %length, %size
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %numbers, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %new_numbers, i64 %bytes, i1 false)
   %number_after = add i64 %number, 1
   br label %next
 note:
@@ -228,7 +246,6 @@ note:
 define internal i64 @next_difference(ptr %record, ptr %before, ptr %memory, ptr %differences, i64 %first, i64 %end) {
 start:
   %count = field i64 %record, Contents_count
-  %leaves = field ptr %record, Contents_leaves
   br label %next
 next:
   %number = phi i64 [ 0, %start ], [ %number_after, %found ]
@@ -243,17 +260,14 @@ look:
   %is_valid = and i1 %is_behind, %is_noted
   br i1 %is_valid, label %found, label %search
 search:
-  %leaf_offset = mul i64 %number, Leaf_SIZE
-  %leaf = getelementptr i8, ptr %leaves, i64 %leaf_offset
-  %size = field i64 %leaf, Leaf_size
-  %numbers_offset = field i64 %leaf, Leaf_numbers
-  %numbers_at = getelementptr i8, ptr %memory, i64 %numbers_offset
-  %numbers = load ptr, ptr %numbers_at
+  %numbers = call ptr @column_of(ptr %record, i64 %number)
+  %size = field i64 %numbers, Numbers_stride
+  %new_numbers = call ptr @numbers_at(ptr %numbers, ptr %memory, i64 0)
   %numbers_before_at = getelementptr ptr, ptr %before, i64 %number
   %numbers_before = load ptr, ptr %numbers_before_at
   %begin = mul i64 %first, %size
   %bytes = mul i64 %end, %size
-  %position = call i64 @first_difference(ptr %numbers_before, ptr %numbers, i64 %begin, i64 %bytes)
+  %position = call i64 @first_difference(ptr %numbers_before, ptr %new_numbers, i64 %begin, i64 %bytes)
   %row_of_difference = udiv i64 %position, %size
   store i64 %row_of_difference, ptr %noted_at
   br label %found
@@ -300,25 +314,19 @@ found:
 ; Whether the numbers of some columns are the same in a row from before and in a new one.
 define internal i1 @same_numbers(ptr %record, ptr %before, ptr %memory, i64 %old, i64 %new, i64 %first, i64 %end) {
 start:
-  %leaves = field ptr %record, Contents_leaves
   br label %next
 next:
   %number = phi i64 [ %first, %start ], [ %number_after, %same ]
   %done = icmp sge i64 %number, %end
   br i1 %done, label %yes, label %look
 look:
-  %leaf_offset = mul i64 %number, Leaf_SIZE
-  %leaf = getelementptr i8, ptr %leaves, i64 %leaf_offset
-  %size = field i64 %leaf, Leaf_size
-  %numbers_offset = field i64 %leaf, Leaf_numbers
-  %numbers_at = getelementptr i8, ptr %memory, i64 %numbers_offset
-  %numbers = load ptr, ptr %numbers_at
+  %numbers = call ptr @column_of(ptr %record, i64 %number)
+  %size = field i64 %numbers, Numbers_stride
+  %at = call ptr @numbers_at(ptr %numbers, ptr %memory, i64 %new)
   %numbers_before_at = getelementptr ptr, ptr %before, i64 %number
   %numbers_before = load ptr, ptr %numbers_before_at
   %offset_before = mul i64 %old, %size
-  %offset = mul i64 %new, %size
   %at_before = getelementptr i8, ptr %numbers_before, i64 %offset_before
-  %at = getelementptr i8, ptr %numbers, i64 %offset
   %position = call i64 @first_difference(ptr %at_before, ptr %at, i64 0, i64 %size)
   %is_same = icmp sge i64 %position, %size
   br i1 %is_same, label %same, label %no
@@ -329,57 +337,5 @@ yes:
   ret i1 true
 no:
   ret i1 false
-}
-
-; The key (part 0) or the value (part 1) of an entry, of a row of columns; NULL with an exception set.
-define internal ptr @part_in_row(ptr %record, i64 %part, ptr %leaves, ptr %memory, i64 %row) {
-start:
-  %objects = alloca [MOST_NUMBERS x ptr], align 8
-  %keys = field i64 %record, Contents_keys
-  %count = field i64 %record, Contents_count
-  %tuple_flags = getelementptr i8, ptr %record, i64 Contents_key_is_tuple
-  %flag_at = getelementptr i64, ptr %tuple_flags, i64 %part
-  %is_tuple = load i64, ptr %flag_at
-  %is_key = icmp eq i64 %part, 0
-  %first = select i1 %is_key, i64 0, i64 %keys
-  %end = select i1 %is_key, i64 %keys, i64 %count
-  %size = sub i64 %end, %first
-  br label %next
-next:
-  %number = phi i64 [ 0, %start ], [ %number_after, %made ]
-  %done = icmp eq i64 %number, %size
-  br i1 %done, label %put_together, label %make
-make:
-  %position = add i64 %first, %number
-  %leaf_offset = mul i64 %position, Leaf_SIZE
-  %leaf = getelementptr i8, ptr %leaves, i64 %leaf_offset
-  %object = call ptr @leaf_in_row(ptr %leaf, ptr %memory, i64 %row)
-  %no_object = icmp eq ptr %object, null
-  br i1 %no_object, label %failed, label %made
-made:
-  %object_at = getelementptr ptr, ptr %objects, i64 %number
-  store ptr %object, ptr %object_at
-  %number_after = add i64 %number, 1
-  br label %next
-put_together:
-  %is_alone = icmp eq i64 %is_tuple, 0
-  br i1 %is_alone, label %take_leaf, label %make_tuple
-take_leaf:
-  %alone = load ptr, ptr %objects
-  ret ptr %alone
-make_tuple:
-  %new_tuple = load ptr, ptr @PyTuple_New
-  %tuple = call ptr %new_tuple(i64 %size)
-  %no_tuple = icmp eq ptr %tuple, null
-  br i1 %no_tuple, label %failed, label %fill
-fill:
-  %items = getelementptr i8, ptr %tuple, i64 TUPLE_ITEMS
-  %bytes = shl i64 %size, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %bytes, i1 false)
-  ret ptr %tuple
-failed:
-  %held = phi i64 [ %number, %make ], [ %size, %make_tuple ]
-  call void @drop_all(ptr %objects, i64 %held)
-  ret ptr null
 }
 """

@@ -66,7 +66,7 @@ next:
   br i1 %is_complete, label %complete, label %make
 make:
   %data = load ptr, ptr %data_at
-  %object = call ptr @object_of(ptr %record, ptr %data)
+  %object = call ptr @operand_of(ptr %record, ptr %data)
   %object_at = getelementptr ptr, ptr %objects, i64 %made
   store ptr %object, ptr %object_at
   %made_after = add i64 %made, 1
@@ -105,37 +105,21 @@ done:
   ret i32 %code
 }}
 
-; The object of an operand: a number, a scalar, or an array of its own that is not to be written to. NULL with an exception set.
-define internal ptr @object_of(ptr %record, ptr %data) {{
+; The object of an operand: as of memory that a kernel fills, but an array is not to be written to.
+define internal ptr @operand_of(ptr %record, ptr %data) {{
+  %object = call ptr @object_of(ptr %record, ptr %data)
   %kind = field i64 %record, Result_kind
-  %dtype = field ptr %record, Result_dtype
-  switch i64 %kind, label %number [ i64 RESULT_ARRAY, label %array
-                                    i64 RESULT_SCALAR, label %scalar ]
-number:
-  %made_number = call ptr @python_number(i64 %kind, ptr %data)
-  ret ptr %made_number
-scalar:
-  %make_scalar = load ptr, ptr @PyArray_Scalar
-  %made_scalar = call ptr %make_scalar(ptr %data, ptr %dtype, ptr null)
-  ret ptr %made_scalar
-array:
-  %rank = field i32 %record, Result_rank
-  %shape = field ptr %record, Result_shape
-  %bytes = field i64 %record, Result_bytes
-  call void @retain(ptr %dtype)
-  %allocate = load ptr, ptr @PyArray_Empty
-  %new = call ptr %allocate(i32 %rank, ptr %shape, ptr %dtype, i32 0)
-  %no_array = icmp eq ptr %new, null
-  br i1 %no_array, label %done, label %fill
-fill:
-  %to = field ptr %new, ARRAY_DATA
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %data, i64 %bytes, i1 false)
-  %flags = field i32 %new, ARRAY_FLAGS
+  %is_array = icmp eq i64 %kind, RESULT_ARRAY
+  %is_made = icmp ne ptr %object, null
+  %is_open = and i1 %is_array, %is_made
+  br i1 %is_open, label %close, label %done
+close:
+  %flags = field i32 %object, ARRAY_FLAGS
   %without = and i32 %flags, NOT_WRITEABLE
   store i32 %without, ptr %flags.at
   br label %done
 done:
-  ret ptr %new
+  ret ptr %object
 }}
 
 ; Lets the interpreter do what waits for this thread, unless it has done so shortly before: handlers of signals, exceptions that

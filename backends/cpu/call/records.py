@@ -8,8 +8,6 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from ctypes import c_int32, c_int64, c_uint64, c_void_p
-from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from . import (
     entry_code,
     finishing,
     lookup,
+    made_records,
     new_entries,
     outside,
     places,
@@ -29,7 +28,6 @@ from . import (
 )
 from . import object_layout as layout
 from .call_signature import (
-    PYTHON_RESULTS,
     RESULT_STRUCTURES,
     AddressGuard,
     ArrayGuard,
@@ -37,13 +35,11 @@ from .call_signature import (
     KeysGuard,
     NumPyScalarGuard,
     PythonScalarGuard,
-    ResultSpec,
     SizeGuard,
     StaticGuard,
     TypeGuard,
     ValueGuard,
 )
-from .column_records import offset_of
 
 
 class Argument(ctypes.Structure):
@@ -102,25 +98,6 @@ class Saved(ctypes.Structure):
     ]
 
 
-class Result(ctypes.Structure):
-    """What a result is made of. allocate: a function with the type of PyArray_Empty; size: where the size along the first
-    dimension stands in the frame; bytes: the size of the contents, or of what lies along the other dimensions; target: the slot
-    of the array that is changed.
-    """
-
-    _fields_ = [
-        ("kind", c_int64),
-        ("dtype", c_void_p),
-        ("rank", c_int32),
-        ("fortran", c_int32),
-        ("shape", c_void_p),
-        ("allocate", c_void_p),
-        ("size", c_int64),
-        ("bytes", c_int64),
-        ("target", c_int64),
-    ]
-
-
 class Step(ctypes.Structure):
     """What `finishing.Step` says."""
 
@@ -128,33 +105,6 @@ class Step(ctypes.Structure):
         ("kind", c_int64),
         ("number", c_int64),
         ("object", c_void_p),
-    ]
-
-
-class Leaf(ctypes.Structure):
-    """What `rows.RowLeaf` says. numbers, codes: where the addresses of the columns stand among those of the results."""
-
-    _fields_ = [
-        ("numbers", c_int64),
-        ("kind", c_int64),
-        ("size", c_int64),
-        ("dtype", c_void_p),
-        ("codes", c_int64),
-        ("constants", c_void_p),
-    ]
-
-
-class Rows(ctypes.Structure):
-    """What `rows.Rows` says; length and start are -8 where they are no results."""
-
-    _fields_ = [
-        ("count", c_int64),
-        ("leaves", c_void_p),
-        ("is_tuple", c_int64),
-        ("length", c_int64),
-        ("known_length", c_int64),
-        ("start", c_int64),
-        ("capacity", c_int64),
     ]
 
 
@@ -213,18 +163,7 @@ class Entry(ctypes.Structure):
     ]
 
 
-class Call(ctypes.Structure):
-    """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects."""
-
-    _fields_ = [
-        ("function", c_void_p),
-        ("count", c_int64),
-        ("operands", c_void_p),
-        ("passes_table", c_int64),
-    ]
-
-
-_RECORDS = (Entry, Argument, Place, Apart, Saved, Result, Step, Leaf, Rows, Call, lookup.Table, *column_records.RECORDS)
+_RECORDS = (Entry, Argument, Place, Apart, Saved, Step, lookup.Table, *made_records.RECORDS, *column_records.RECORDS)
 
 
 def names() -> dict[str, int]:
@@ -353,54 +292,6 @@ class Builder:
         words_at, known, guard = self._pairs(words), self.object(place.known), self.argument(place.guard, None, place.slot)
         return Place(source, place.holder, place.index, key, words_at, words_at + 16 * len(words), known, guard)
 
-    def result(self, result: ResultSpec, allocate: int) -> Result:
-        """The record of a result; allocate is the address of the function for arrays."""
-        row = result.nbytes if result.size is None else prod(result.shape[1:]) * result.dtype.itemsize
-        return Result(
-            kind=_kind(result),
-            dtype=self.dtype(result.dtype),
-            rank=len(result.shape),
-            fortran=result.order == "F",
-            shape=self.shape(result.shape),
-            allocate=allocate,
-            size=16 * (result.size or 0),
-            bytes=row,
-            target=8 * (result.target or 0),
-        )
-
-    def rows(self, elements: rows.Rows, results: Sequence[ResultSpec]) -> int:
-        """The address of the record of elements that are made of rows of results."""
-        record = Rows(
-            count=len(elements.leaves),
-            leaves=self.table([self.leaf(leaf, results) for leaf in elements.leaves])[0],
-            is_tuple=elements.is_tuple,
-            length=offset_of(elements.length),
-            known_length=elements.known_length,
-            start=offset_of(elements.start),
-            capacity=elements.capacity,
-        )
-        return self.memory((Rows * 1)(record))
-
-    def leaf(self, leaf: rows.RowLeaf, results: Sequence[ResultSpec]) -> Leaf:
-        constants = self.object_array([None, *leaf.constants] if leaf.numbers is not None else leaf.constants)
-        record = Leaf(numbers=offset_of(leaf.numbers), codes=offset_of(leaf.codes), constants=constants)
-        if leaf.numbers is not None:
-            dtype = results[leaf.numbers].dtype
-            form = "python" if leaf.kind == "number" else "new"
-            record.kind, record.size = _kind(ResultSpec(dtype, (), form=form)), dtype.itemsize
-            record.dtype = self.dtype(dtype)
-        return record
-
-    def call(self, function: object, operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]], passes_table: bool) -> Call:
-        """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
-        made = []
-        for kind, dtype, shape in operands:
-            form = "python" if kind == "number" else "new"
-            made.append(self.result(ResultSpec(dtype, shape, form=form), layout.numpy_api_address("PyArray_Empty")))
-            if kind == "array":  # without dimensions, too
-                made[-1].kind = attempt.RESULT_ARRAY
-        return Call(self.object(function), len(made), self.table(made)[0], passes_table)
-
     def table(self, records: Sequence[ctypes.Structure]) -> tuple[int, int]:
         """The address of a copy of records of one kind that stand one behind another, and that of its end."""
         if not records:
@@ -418,7 +309,7 @@ class Builder:
         arguments: list[Argument],
         around: list[Place],
         apart: list[Apart],
-        results: list[Result],
+        results: list[made_records.Result],
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
         variables: Sequence[tuple[Any, Any]],
@@ -430,11 +321,11 @@ class Builder:
         variables_at = self._pairs([(id(variable), id(value)) for variable, value in variables])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
-        records = {"rows": self.rows, "entries": partial(column_records.contents, self)}
+        records = {"rows": made_records.rows_of, "entries": column_records.contents}
         taken = []
         for one in steps:
             made = records.get(one.kind)
-            constant = self.object(one.object) if made is None else made(one.object, signature.results)
+            constant = self.object(one.object) if made is None else made(self, one.object, signature.results)
             taken.append(Step(kinds.index(one.kind), one.number, constant))
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, numbers that are parts of arrays, pointers to the memory of the
@@ -485,16 +376,3 @@ class Builder:
             variables_end=variables_at + 16 * len(variables),
             **tables,
         )
-
-
-def _kind(result: ResultSpec) -> int:
-    """What native code does about a result."""
-    if result.form == "python":
-        return attempt.PYTHON_NUMBERS[PYTHON_RESULTS.index(result.dtype)]
-    if result.form in ("in place", "hidden"):
-        return attempt.RESULT_HIDDEN
-    if result.form == "contents":
-        return attempt.RESULT_ARRAY_CONTENTS if result.shape else attempt.RESULT_SCALAR_CONTENTS
-    if result.size is not None:
-        return attempt.RESULT_SIZED_ARRAY
-    return attempt.RESULT_ARRAY if result.shape else attempt.RESULT_SCALAR

@@ -1,128 +1,204 @@
-"""Lists that a call makes of columns, a row for each element, as many as the program says: a part of `entry_code`'s code."""
+"""Lists that a call makes of columns, a row for each element, and what is in them: a part of `entry_code`'s code."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-# An element has no more leaves.
-MOST_LEAVES = 32
+import numpy as np
+
+# Of the kinds of parts, those of containers are steps' (`finishing.STEPS`).
+PART_LEAF, PART_PIECES, PART_ROWS = range(-3, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class RowLeaf:
-    """One leaf of each element: a row of the results ``numbers`` and ``codes``; None where there is no such column.
+class Numbers:
+    """A column, a result by its number, and what is made of a row of it: a "number" of Python's, a "scalar", or an "array".
 
-    kind: what is made of a row of numbers, a "number" of Python's or a "scalar". A code is the number of one of the constants,
-    and before these, where there are numbers, 0 stands for the number.
+    dtype: of what is made; a column of f64 or c128 may hold numbers of half the size. shape: of an array.
     """
 
-    numbers: int | None
+    result: int
     kind: str
-    codes: int | None
-    constants: tuple[Any, ...]
+    dtype: np.dtype
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A number, or one of the constants. The row of the result ``codes`` says which: the columns of numbers come first."""
+
+    numbers: tuple[Numbers, ...]
+    codes: int | None = None
+    constants: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Container:
+    """A "tuple", "list" or "dict" of parts, with the keys in the tuple ``object``; "call": what ``object`` returns for them.
+
+    "pieces": a list of parts, and of the elements of those that are `Rows`.
+    """
+
+    kind: str
+    parts: tuple[Part, ...]
+    object: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Elements of a list: single leaves, or tuples of them.
+    """Elements of a list, which are rows of columns.
 
-    length: the number of a hidden s64 result, or None where there are ``known_length`` elements. start: that of the first row,
-    None for row 0; behind the row of the capacity comes row 0.
+    length: the number of an s64 result, or None where there are ``known_length`` elements. start: that of the first row, None
+    for row 0; behind the row of the capacity comes row 0. Of lists in a list these are columns, too, and each row of the list
+    has one more than the capacity in the columns of their elements.
     """
 
-    leaves: tuple[RowLeaf, ...]
-    is_tuple: bool
+    part: Part
     length: int | None
     known_length: int
     start: int | None
     capacity: int
 
 
+Part = Leaf | Container | Rows
+
+
+def room(part: Part) -> int:
+    """How many objects are held while a part is made."""
+    match part:
+        case Container(kind="pieces", parts=parts):
+            return max(map(room, parts), default=0)
+        case Container(parts=parts):
+            return len(parts) + max(map(room, parts), default=0)
+        case Rows(part=element):
+            return room(element)
+    return 0
+
+
 # In the form of `entry_code`'s.
 FUNCTIONS = ("PyList_Append",)
 
 ASSEMBLY = """
-; Appends elements to a list, as `Rows` says; whether that was possible, otherwise an exception is set.
-define internal i1 @append_rows(ptr %entry, ptr %rows, ptr %frame, ptr %list) {
+; The object of a part in a row of its columns, or NULL with an exception set. stack: there is `room` for objects.
+define internal ptr @part_in_row(ptr %part, ptr %memory, i64 %row, ptr %stack) {
 start:
-  %objects = alloca [MOST_LEAVES x ptr], align 8
-  %memory_offset = field i64 %entry, Entry_memory_offset
-  %memory = getelementptr i8, ptr %frame, i64 %memory_offset
-  %known_length = field i64 %rows, Rows_known_length
-  %length_offset = field i64 %rows, Rows_length
-  %start_offset = field i64 %rows, Rows_start
-  %capacity = field i64 %rows, Rows_capacity
-  %leaves = field ptr %rows, Rows_leaves
-  %count = field i64 %rows, Rows_count
-  %is_tuple = field i64 %rows, Rows_is_tuple
-  %length = call i64 @number_in(ptr %memory, i64 %length_offset, i64 %known_length)
-  %first_row = call i64 @number_in(ptr %memory, i64 %start_offset, i64 0)
+  %kind = field i64 %part, Part_kind
+  %count = field i64 %part, Part_count
+  %parts = field ptr %part, Part_parts
+  %object = field ptr %part, Part_object
+  %rest = getelementptr ptr, ptr %stack, i64 %count
+  switch i64 %kind, label %next [ i64 PART_LEAF, label %leaf
+                                  i64 PART_PIECES, label %new_list ]
+leaf:
+  %made_leaf = tail call ptr @leaf_in_row(ptr %part, ptr %memory, i64 %row)
+  ret ptr %made_leaf
+next:
+  %index = phi i64 [ 0, %start ], [ %index_after, %made ]
+  %at = phi ptr [ %parts, %start ], [ %at_after, %made ]
+  %are_made = icmp eq i64 %index, %count
+  br i1 %are_made, label %put_together, label %make
+make:
+  %one = call ptr @part_in_row(ptr %at, ptr %memory, i64 %row, ptr %rest)
+  %no_object = icmp eq ptr %one, null
+  br i1 %no_object, label %failed, label %made
+made:
+  %one_at = getelementptr ptr, ptr %stack, i64 %index
+  store ptr %one, ptr %one_at
+  %index_after = add i64 %index, 1
+  %at_after = getelementptr i8, ptr %at, i64 Part_SIZE
+  br label %next
+put_together:
+  %container = call ptr @put_together(i64 %kind, ptr %object, ptr %stack, i64 %count)
+  %no_container = icmp eq ptr %container, null
+  br i1 %no_container, label %failed, label %complete
+complete:
+  ret ptr %container
+failed:
+  %held = phi i64 [ %index, %make ], [ %count, %put_together ]
+  call void @drop_all(ptr %stack, i64 %held)
+  ret ptr null
+
+new_list:
+  %make_list = load ptr, ptr @PyList_New
+  %list = call ptr %make_list(i64 0)
+  %no_list = icmp eq ptr %list, null
+  br i1 %no_list, label %none, label %next_piece
+next_piece:
+  %piece = phi i64 [ 0, %new_list ], [ %piece_after, %extend ], [ %piece_after, %append ]
+  %piece_at = phi ptr [ %parts, %new_list ], [ %piece_at_after, %extend ], [ %piece_at_after, %append ]
+  %all_pieces = icmp eq i64 %piece, %count
+  br i1 %all_pieces, label %whole_list, label %look
+whole_list:
+  ret ptr %list
+look:
+  %piece_after = add i64 %piece, 1
+  %piece_at_after = getelementptr i8, ptr %piece_at, i64 Part_SIZE
+  %piece_kind = field i64 %piece_at, Part_kind
+  %are_rows = icmp eq i64 %piece_kind, PART_ROWS
+  br i1 %are_rows, label %extend, label %append
+extend:
+  %is_extended = call i1 @append_rows(ptr %piece_at, ptr %memory, i64 %row, ptr %list, ptr %stack)
+  br i1 %is_extended, label %next_piece, label %drop_list
+append:
+  %is_appended = call i1 @append_part(ptr %piece_at, ptr %memory, i64 %row, ptr %list, ptr %stack)
+  br i1 %is_appended, label %next_piece, label %drop_list
+drop_list:
+  call void @drop(ptr %list)
+  br label %none
+none:
+  ret ptr null
+}
+
+; Appends the object of a part to a list; whether that was possible, otherwise an exception is set.
+define internal i1 @append_part(ptr %part, ptr %memory, i64 %row, ptr %list, ptr %stack) {
+  %object = call ptr @part_in_row(ptr %part, ptr %memory, i64 %row, ptr %stack)
+  %no_object = icmp eq ptr %object, null
+  br i1 %no_object, label %no, label %append
+append:
+  %append_to = load ptr, ptr @PyList_Append
+  %not_appended = call i32 %append_to(ptr %list, ptr %object)
+  call void @drop(ptr %object)
+  %is_appended = icmp eq i32 %not_appended, 0
+  ret i1 %is_appended
+no:
+  ret i1 false
+}
+
+; Appends elements to a list, as `Rows` says, which is in this row of others; as @append_part.
+define internal i1 @append_rows(ptr %rows, ptr %memory, i64 %row, ptr %list, ptr %stack) {
+start:
+  %part = field ptr %rows, Part_parts
+  %known_length = field i64 %rows, Part_known_length
+  %length_offset = field i64 %rows, Part_length
+  %start_offset = field i64 %rows, Part_start
+  %capacity = field i64 %rows, Part_capacity
+  %length = call i64 @number_in(ptr %memory, i64 %length_offset, i64 %row, i64 %known_length)
+  %first_row = call i64 @number_in(ptr %memory, i64 %start_offset, i64 %row, i64 0)
+  %rows_in_all = add i64 %capacity, 1
+  %base = mul i64 %row, %rows_in_all
   br label %next
 next:
-  %element = phi i64 [ 0, %start ], [ %element_after, %drop_element ]
+  %element = phi i64 [ 0, %start ], [ %element_after, %append ]
   %done = icmp sge i64 %element, %length
-  br i1 %done, label %yes, label %find_row
-find_row:
+  br i1 %done, label %yes, label %append
+append:
   %moved = add i64 %first_row, %element
   %is_around = icmp sge i64 %moved, %capacity
   %around = sub i64 %moved, %capacity
-  %row = select i1 %is_around, i64 %around, i64 %moved
-  br label %next_leaf
-next_leaf:
-  %leaf = phi i64 [ 0, %find_row ], [ %leaf_after, %made ]
-  %record = phi ptr [ %leaves, %find_row ], [ %record_after, %made ]
-  %are_made = icmp eq i64 %leaf, %count
-  br i1 %are_made, label %put_together, label %make
-make:
-  %object = call ptr @leaf_in_row(ptr %record, ptr %memory, i64 %row)
-  %no_object = icmp eq ptr %object, null
-  br i1 %no_object, label %failed, label %made
-made:
-  %object_at = getelementptr [MOST_LEAVES x ptr], ptr %objects, i64 0, i64 %leaf
-  store ptr %object, ptr %object_at
-  %leaf_after = add i64 %leaf, 1
-  %record_after = getelementptr i8, ptr %record, i64 Leaf_SIZE
-  br label %next_leaf
-put_together:
-  %is_leaf = icmp eq i64 %is_tuple, 0
-  br i1 %is_leaf, label %take_leaf, label %make_tuple
-take_leaf:
-  %alone = load ptr, ptr %objects
-  br label %append
-make_tuple:
-  ; The collector must not see one with empty places: nothing is called before it is filled.
-  %new_tuple = load ptr, ptr @PyTuple_New
-  %tuple = call ptr %new_tuple(i64 %count)
-  %no_tuple = icmp eq ptr %tuple, null
-  br i1 %no_tuple, label %failed, label %fill
-fill:
-  %items = getelementptr i8, ptr %tuple, i64 TUPLE_ITEMS
-  %size = shl i64 %count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %objects, i64 %size, i1 false)
-  br label %append
-append:
-  %value = phi ptr [ %alone, %take_leaf ], [ %tuple, %fill ]
-  %append_to = load ptr, ptr @PyList_Append
-  %not_appended = call i32 %append_to(ptr %list, ptr %value)
-  %is_appended = icmp eq i32 %not_appended, 0
-  br label %drop_element
-drop_element:
-  call void @drop(ptr %value)
+  %row_in_list = select i1 %is_around, i64 %around, i64 %moved
+  %row_of_element = add i64 %base, %row_in_list
   %element_after = add i64 %element, 1
+  %is_appended = call i1 @append_part(ptr %part, ptr %memory, i64 %row_of_element, ptr %list, ptr %stack)
   br i1 %is_appended, label %next, label %no
-failed:
-  %held = phi i64 [ %leaf, %make ], [ %count, %make_tuple ]
-  call void @drop_all(ptr %objects, i64 %held)
-  br label %no
 yes:
   ret i1 true
 no:
   ret i1 false
 }
 
-; The s64 of a result whose address stands in memory at this offset; where that is negative another number.
-define internal i64 @number_in(ptr %memory, i64 %offset, i64 %otherwise) {
+; The s64 in a row of a result whose address stands in memory at this offset; where that is negative another number.
+define internal i64 @number_in(ptr %memory, i64 %offset, i64 %row, i64 %otherwise) {
   %is_known = icmp slt i64 %offset, 0
   br i1 %is_known, label %known, label %read
 known:
@@ -130,17 +206,31 @@ known:
 read:
   %address_at = getelementptr i8, ptr %memory, i64 %offset
   %address = load ptr, ptr %address_at
-  %number = load i64, ptr %address
+  %number_at = getelementptr i64, ptr %address, i64 %row
+  %number = load i64, ptr %number_at
   ret i64 %number
+}
+
+; Where the numbers of a row of a column lie.
+define internal ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row) {
+  %column_offset = field i64 %numbers, Numbers_column
+  %stride = field i64 %numbers, Numbers_stride
+  %column_at = getelementptr i8, ptr %memory, i64 %column_offset
+  %column = load ptr, ptr %column_at
+  %offset = mul i64 %row, %stride
+  %at = getelementptr i8, ptr %column, i64 %offset
+  ret ptr %at
 }
 
 ; The object of a leaf in a row of its columns, or NULL with an exception set.
 define internal ptr @leaf_in_row(ptr %leaf, ptr %memory, i64 %row) {
-  %codes_offset = field i64 %leaf, Leaf_codes
-  %numbers_offset = field i64 %leaf, Leaf_numbers
-  %constants = field ptr %leaf, Leaf_constants
+start:
+  %narrow = alloca [2 x float], align 8
+  %codes_offset = field i64 %leaf, Part_codes
+  %count = field i64 %leaf, Part_count
+  %numbers_of_leaf = field ptr %leaf, Part_parts
+  %constants = field ptr %leaf, Part_object
   %has_no_codes = icmp slt i64 %codes_offset, 0
-  %has_no_numbers = icmp slt i64 %numbers_offset, 0
   br i1 %has_no_codes, label %choose, label %read_code
 read_code:
   %codes_at = getelementptr i8, ptr %memory, i64 %codes_offset
@@ -150,32 +240,38 @@ read_code:
   %code_in_row = sext i32 %narrow_code to i64
   br label %choose
 choose:
-  %code = phi i64 [ 0, %0 ], [ %code_in_row, %read_code ]
-  %is_first = icmp eq i64 %code, 0
-  %are_numbers = xor i1 %has_no_numbers, true
-  %is_number = and i1 %is_first, %are_numbers
+  %code = phi i64 [ 0, %start ], [ %code_in_row, %read_code ]
+  %is_number = icmp slt i64 %code, %count
   br i1 %is_number, label %number, label %constant
 constant:
-  %constant_at = getelementptr ptr, ptr %constants, i64 %code
+  %place = sub i64 %code, %count
+  %constant_at = getelementptr ptr, ptr %constants, i64 %place
   %held = load ptr, ptr %constant_at
   call void @retain(ptr %held)
   ret ptr %held
 number:
-  %kind = field i64 %leaf, Leaf_kind
-  %size = field i64 %leaf, Leaf_size
-  %dtype = field ptr %leaf, Leaf_dtype
-  %numbers_at = getelementptr i8, ptr %memory, i64 %numbers_offset
-  %numbers = load ptr, ptr %numbers_at
-  %offset = mul i64 %row, %size
-  %value_at = getelementptr i8, ptr %numbers, i64 %offset
-  %is_scalar = icmp eq i64 %kind, RESULT_SCALAR
-  br i1 %is_scalar, label %scalar, label %python
-scalar:
-  %make_scalar = load ptr, ptr @PyArray_Scalar
-  %made_scalar = call ptr %make_scalar(ptr %value_at, ptr %dtype, ptr null)
-  ret ptr %made_scalar
-python:
-  %made_number = call ptr @python_number(i64 %kind, ptr %value_at)
-  ret ptr %made_number
+  %numbers_offset = mul i64 %code, Numbers_SIZE
+  %numbers = getelementptr i8, ptr %numbers_of_leaf, i64 %numbers_offset
+  %value_at = call ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row)
+  %record = getelementptr i8, ptr %numbers, i64 Numbers_made
+  %doubles = field i64 %numbers, Numbers_doubles
+  switch i64 %doubles, label %both [ i64 0, label %make
+                                     i64 1, label %real ]
+both:
+  %second_at = getelementptr double, ptr %value_at, i64 1
+  %second = load double, ptr %second_at
+  %narrow_second = fptrunc double %second to float
+  %narrow_second_at = getelementptr float, ptr %narrow, i64 1
+  store float %narrow_second, ptr %narrow_second_at
+  br label %real
+real:
+  %first = load double, ptr %value_at
+  %narrow_first = fptrunc double %first to float
+  store float %narrow_first, ptr %narrow
+  br label %make
+make:
+  %contents_at = phi ptr [ %value_at, %number ], [ %narrow, %real ]
+  %object = call ptr @object_of(ptr %record, ptr %contents_at)
+  ret ptr %object
 }
 """

@@ -34,7 +34,7 @@ def united(first: Types, second: Types) -> Types | None:
     """The types of numbers that are of these, or of those; None for arrays and others that have no types besides."""
     found = _sorted([*first, *second])
     is_one = len(found) == 1 or all(kind.is_scalar and not kind.shape.rank for kind in found)
-    return found if is_one and all(map(_holder, found)) else None
+    return found if is_one and all(map(holder_of, found)) else None
 
 
 def _sorted(kinds: Iterable[ValueType]) -> Types:
@@ -51,10 +51,10 @@ def common(types: Types) -> ValueType | None:
 
 def holders(types: Types) -> list[ValueType]:
     """The types of the columns that hold numbers of these types: one for the integers, one for the floats, ..."""
-    return list(dict.fromkeys(map(_holder, types)))
+    return list(dict.fromkeys(map(holder_of, types)))
 
 
-def _holder(kind: ValueType) -> ValueType | None:
+def holder_of(kind: ValueType) -> ValueType | None:
     """The type of the column that holds numbers of a type, exactly."""
     element_type = kind.shape.element_type
     if element_type in (hlo.F16, hlo.F32, hlo.F64):
@@ -80,7 +80,7 @@ def written(number: Any, types: Types) -> tuple[Any, list[hlo.Instruction]]:
     for holder in holders(types):
         column = None
         for place, (value, kind) in enumerate(zip(values, kinds)):
-            if _holder(kind) != holder:
+            if holder_of(kind) != holder:
                 continue
             own = as_traced(carried(value)).instruction(trace)
             own = hlo.convert(own, holder.shape.element_type)
@@ -101,7 +101,7 @@ def places(kinds: Sequence[ValueType], types: Types) -> list[int]:
 def constant_row(number: Any, types: Types) -> tuple[int, list[Any]]:
     """The same of a number that is known."""
     kind = kind_of(number)
-    return places([kind], types)[0], [number if _holder(kind) == holder else 0 for holder in holders(types)]
+    return places([kind], types)[0], [number if holder_of(kind) == holder else 0 for holder in holders(types)]
 
 
 def converted(
@@ -114,7 +114,7 @@ def converted(
         if found is not None:
             is_this = None
             for place, kind in enumerate(types):
-                if _holder(kind) == holder:
+                if holder_of(kind) == holder:
                     equal = hlo.eq(codes, place)
                     is_this = equal if is_this is None else hlo.or_(is_this, equal)
             own = hlo.select(is_this, own, found)
@@ -130,7 +130,7 @@ def read(codes: hlo.Instruction, columns: Sequence[hlo.Instruction], types: Type
     code = TracedArray.from_instruction(trace, codes, weak_type=True)
     values = []
     for place, kind in enumerate(types):
-        column = columns[holders(types).index(_holder(kind))]
+        column = columns[holders(types).index(holder_of(kind))]
         if len(types) > len(columns):  # of another type a number of this one is not computed with
             column = hlo.select(hlo.eq(codes, place), column, hlo.full_like(column, 0))
         values.append(
@@ -145,7 +145,7 @@ def read(codes: hlo.Instruction, columns: Sequence[hlo.Instruction], types: Type
 
 def rewritten(columns: Sequence[hlo.Instruction], old: Types, new: Types) -> list[hlo.Instruction]:
     """Columns of numbers of the old types, or one of a single type, as those of the new ones, among which these are."""
-    had, found = list(map(_holder, old)) if len(old) == 1 else holders(old), []
+    had, found = list(map(holder_of, old)) if len(old) == 1 else holders(old), []
     for holder in holders(new):
         if holder in had:
             found.append(hlo.convert(columns[had.index(holder)], holder.shape.element_type))
@@ -161,6 +161,6 @@ def values_of(codes: Sequence[int], columns: Sequence[np.ndarray], types: Types)
     """The numbers whose rows these are, those of Python's types Python's; codes behind those of the types are no numbers."""
     each = []
     for kind in types:
-        column = columns[holders(types).index(_holder(kind))].astype(kind.shape.dtype)
+        column = columns[holders(types).index(holder_of(kind))].astype(kind.shape.dtype)
         each.append(column.tolist() if kind.weak_type else list(column))
     return [each[code][row] if code < len(types) else None for row, code in enumerate(codes)]

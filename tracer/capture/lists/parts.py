@@ -110,8 +110,8 @@ def maker_of(value: Any) -> Callable[[list], Any]:
     """What makes a dict or a set as this one of a list of its entries."""
     if isinstance(value, defaultdict):
         return partial(defaultdict, value.default_factory)
-    return partial(_from_entries, type(value))
+    return partial(from_entries, type(value))
 
 
-def _from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
+def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
     return kind(dict(entries))
