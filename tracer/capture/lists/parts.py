@@ -67,17 +67,20 @@ def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> lis
     return [np.asarray(column)[:length] for column in columns]
 
 
-def _holds_runs(structure: pytree.Structure) -> bool:
-    return structure is not pytree.LEAF and (structure[0] is Run or any(map(_holds_runs, structure[2])))
+_UNFINISHED = frozenset({Run, TracedDeque})
+
+
+def _is_unfinished(structure: pytree.Structure) -> bool:
+    return structure is not pytree.LEAF and (structure[0] in _UNFINISHED or any(map(_is_unfinished, structure[2])))
 
 
 def _all_finished(values: list[Any], structure: pytree.Structure) -> list[Any]:
-    return [_finished(value, structure) for value in values] if _holds_runs(structure) else values
+    return [_finished(value, structure) for value in values] if _is_unfinished(structure) else values
 
 
 def _finished(value: Any, structure: pytree.Structure) -> Any:
-    """A value of this structure in which there may be runs, whose columns are arrays by now, or lists of Python's numbers."""
-    if not _holds_runs(structure):
+    """A value of this structure in which there may be deques and runs, whose columns are arrays by now, or lists of Python's numbers."""
+    if not _is_unfinished(structure):
         return value
     kind, auxiliary, children = structure
     if kind in (list, tuple):

@@ -335,7 +335,7 @@ def with_contents(run: Run) -> Run:
     trace, pending, tables = require_trace(), instructions(run), iter(tables_in(run.form.structure))
     leaves, numbers, columns = [], [], []
     for leaf, number, is_position in zip(run.form.leaves, run.type.numbers, are_positions(run.form.structure)):
-        own = [pending.pop(0) for _ in range(leaf.is_coded + leaf.is_number)]
+        own = [pending.pop(0) for _ in leaf.columns(number)]
         if not is_position:
             leaves, numbers, columns = [*leaves, leaf], [*numbers, number], [*columns, *own]
             continue
