@@ -1,7 +1,10 @@
 """np.errstate in traced functions: what raises FloatingPointError, with NumPy's text."""
 
 import contextvars
+import sys
 import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -154,6 +157,49 @@ def test_what_is_in_force_in_this_thread():
     for thread in threads:
         thread.join()
     assert strict == ["raised"] * 20 and quiet == [np.inf] * 20
+
+
+def test_each_statement_has_a_state_of_its_own_and_the_same_code():
+    f, zero, called = jit(lambda x: 1 / x), np.zeros(1), []
+    for number in range(12):
+        with np.errstate(divide=("raise", "ignore", "warn")[number % 3], over="call" if number % 2 else "ignore"):
+            if number > 5:
+                sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+            try:
+                found = f(zero)[0]
+            except FloatingPointError:
+                found = "raised"
+            finally:
+                sys.setprofile(None)
+        assert found == ("raised" if number % 3 == 0 else np.inf)
+    assert called.count("call_in_python") == 2  # what raises
+    assert f.cache_info().misses == 2
+
+
+def test_threads_that_enter_and_leave():
+    f, zero = jit(lambda x: 1 / x), np.zeros(1)
+    wrong, ends = [], threading.Event()
+
+    def call(handling):
+        while not ends.is_set():
+            with np.errstate(divide=handling):
+                try:
+                    found = f(zero)[0]
+                except FloatingPointError:
+                    found = "raise"
+            if found != ("raise" if handling == "raise" else np.inf):
+                wrong.append((handling, found))
+
+    threads = [threading.Thread(target=call, args=(handling,)) for handling in ("raise", "ignore", "warn", "raise")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
 
 
 def test_what_is_in_force_in_this_context():

@@ -17,10 +17,11 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     """What together means that a guard holds; None where more than identities have to be looked at.
 
     The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) and
-    ("variable", context variable).
+    ("variable", context variable, what says whether another object there is as good).
     """
     if isinstance(guard, SameErrorHandling):
-        return [("variable", _error_handling())]
+        holds = functools.partial(_holds, guard)
+        return [("variable", _error_handling(), holds)] if holds() else None
     if not isinstance(guard, (SameAs, SameFunction, SameObject, SameType, SameValue)) or isinstance(guard, SameMethod):
         return None
     if guard.difference(NO_OBJECTS) is not None:
@@ -34,6 +35,10 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     if isinstance(guard, SameFunction):
         found.append(("function", guard.value))
     return found
+
+
+def _holds(guard: Guard) -> bool:
+    return guard.holds(guard.path.read(NO_OBJECTS))
 
 
 @functools.cache

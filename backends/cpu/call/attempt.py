@@ -56,7 +56,7 @@ compare_word:
   br i1 %same_word, label %next_word, label %no
 
 outside_of_thread:
-  ; Context variables, each with what it has to be in this thread.
+  ; Context variables, each with what it has to be in this thread, and what is asked otherwise.
   %variables = field ptr %entry, Entry_variables
   %variables_end = field ptr %entry, Entry_variables_end
   br label %next_variable
@@ -68,8 +68,10 @@ compare_variable:
   %variable = load ptr, ptr %variable_at
   %wanted_at = getelementptr ptr, ptr %variable_at, i64 1
   %wanted = load ptr, ptr %wanted_at
-  %is_wanted = call i1 @variable_is(ptr %variable, ptr %wanted)
-  %variable_after = getelementptr ptr, ptr %variable_at, i64 2
+  %as_good_at = getelementptr ptr, ptr %variable_at, i64 2
+  %as_good = load ptr, ptr %as_good_at
+  %is_wanted = call i1 @variable_is(ptr %variable, ptr %wanted, ptr %as_good)
+  %variable_after = getelementptr ptr, ptr %variable_at, i64 3
   br i1 %is_wanted, label %next_variable, label %no
 
 arguments:

@@ -15,14 +15,15 @@ import contextvars
 import ctypes
 import functools
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .object_layout import CELL_CONTENTS
 
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
-# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) or ("variable", variable).
+# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) or
+# ("variable", variable, what says, when it is called, whether another object there is as good).
 Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
@@ -98,14 +99,14 @@ def function_parts(function: types.FunctionType) -> list[Word]:
     return [(offset, _word(id(function) + offset)) for offset in offsets]
 
 
-def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, Any]]:
-    """The variables among the facts, and what they are now."""
-    return [(details[0], details[0].get(None)) for kind, *details in facts if kind == "variable"]
+def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, Any, Callable[[], bool]]]:
+    """The variables among the facts, what they are now in this thread, and what is asked where they are not."""
+    return [(details[0], details[0].get(None), details[1]) for kind, *details in facts if kind == "variable"]
 
 
 _WORDS = {
     "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
-    "variable": lambda variable: [],
+    "variable": lambda variable, is_as_good: [],
 }  # fmt: skip
 
 

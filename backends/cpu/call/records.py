@@ -312,13 +312,13 @@ class Builder:
         results: list[made_records.Result],
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
-        variables: Sequence[tuple[Any, Any]],
+        variables: Sequence[tuple[Any, Any, Any]],
         packed_count: int,
         put_back: Sequence[tuple[int, int]],
     ) -> Entry:
         """The record of the whole; its fields hash, error, found_error, left_to_python and noting are left empty."""
         words_at = self._pairs(words)
-        variables_at = self._pairs([(id(variable), id(value)) for variable, value in variables])
+        variables_at = self.object_array([one for variable in variables for one in variable])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
         records = {"rows": made_records.rows_of, "entries": column_records.contents}
@@ -373,6 +373,6 @@ class Builder:
             words=words_at,
             words_end=words_at + 16 * len(words),
             variables=variables_at,
-            variables_end=variables_at + 16 * len(variables),
+            variables_end=variables_at + 24 * len(variables),
             **tables,
         )
