@@ -12,6 +12,7 @@ import pytest
 from jitted_calls import compiled as compiled_with
 from phlox import jit
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
+from phlox.tracer.recording.errors import RecordedAgain
 
 
 def compiled(function=None, **options):
@@ -271,3 +272,12 @@ def test_branches_of_a_function_without_source():
     exec("def f(x):\n    return x if x > 0 else -x", space)
     with pytest.raises(ConcretizationError, match="The source of this function cannot be read.*IPython"):
         jit(space["f"])(1.0)
+
+
+def test_recordings_that_find_out_something_without_end():
+    def f(x):
+        raise RecordedAgain  # as lists do whose elements are of another kind each time
+
+    with pytest.raises(TracerError, match="f has been recorded 200 times") as caught:
+        jit(f)(np.ones(2))
+    assert caught.traceback[-1].name == "f"

@@ -157,6 +157,10 @@ class Recording:
     trace_seconds: float = 0.0
 
 
+# Each of them has found out something that the one before did not know; there are a few at most, by experience.
+_MOST_REPETITIONS = 200
+
+
 def record(
     function: Callable[..., Any],
     name: str,
@@ -174,7 +178,7 @@ def record(
     in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
     function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
-    started = time.perf_counter()
+    started, repetitions = time.perf_counter(), 0
     while True:
         trace = Trace(identifier(name))
         trace.program.guessed_bounds = guessed_bounds
@@ -185,8 +189,14 @@ def record(
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
-        except RecordedAgain:
-            pass
+        except RecordedAgain as again:
+            repetitions += 1
+            if repetitions == _MOST_REPETITIONS:
+                raise TracerError(
+                    f"{name} has been recorded {repetitions} times, and each time the values at this line were of a kind that "
+                    "was not known before: its lists, or its texts, do not come to one form. Build what is assigned there anew "
+                    "instead of changing it, or call what does that by phlox.host_call(function, result_shapes, *args)"
+                ).with_traceback(again.__traceback__) from None
         except (ConcretizationError, UnprovenInterval) as error:
             if isinstance(error, ConcretizationError) and give_up_rows(guessed_bounds):
                 continue
