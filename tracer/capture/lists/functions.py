@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -19,7 +20,8 @@ from .. import places
 from ..branches import choose
 from ..calls.dispatch import NEEDS_ARRAYS, call
 from ..choices import Choice
-from ..forms import common_type, kind_of
+from ..forms import Parts, common_type, kind_of
+from ..library import orderings
 from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
 from ..loops.unrolling import for_
@@ -84,10 +86,24 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
     keys = items if key is None else _keys(items, key)
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
-    run = settled(items)
-    order = _order(_comparable(keys))
-    found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
+    if _compare_themselves(type_of_items(keys).structure):
+        found = call(orderings.in_order, items, keys)
+    else:
+        run, order = settled(items), _order(_comparable(keys))
+        found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
     return sliced(found, slice(None, None, -1)) if reverse else found
+
+
+def _compare_themselves(structure: Any) -> bool:
+    """Whether such elements are, or hold, what is compared by methods of its class, or by none, and not as tuples are."""
+    if structure is pytree.LEAF:
+        return False
+    kind, _, children = structure
+    if kind in (tuple, list) or issubclass(kind, tuple) and kind.__lt__ is tuple.__lt__:
+        return any(map(_compare_themselves, children))
+    if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.order:
+        return any(not field.compare for field in dataclasses.fields(kind)) or any(map(_compare_themselves, children))
+    return kind is Parts or kind is dict or dataclasses.is_dataclass(kind)
 
 
 def _keys(items: list[Any], key: Callable) -> list[Any]:
@@ -165,14 +181,18 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         return choose(is_there, lambda: extreme(name, items, key, {}), lambda: default["default"])
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
-    keys = _comparable(items if key is None else _keys(items, key))
+    values = items if key is None else _keys(items, key)
+    if _compare_themselves(type_of_items(values).structure):
+        best = orderings.position_of_least if name == "min" else orderings.position_of_greatest
+        return item_at(items, call(best, values))
+    keys = _comparable(values)
     if len(keys.columns) == 1 and keys.columns[0].ndim == 1:
         rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
         inside = hlo.lt(rows, hlo.full_like(rows, instruction_of(length)))
-        values = _array(keys, instructions(keys)[0])
+        column = _array(keys, instructions(keys)[0])
         # As Python compares: what is no number counts where it is the first element, and only there.
-        counts = np.logical_and(_array(keys, inside), values == values)
-        candidates = np.where(counts, values, values[0])
+        counts = np.logical_and(_array(keys, inside), column == column)
+        candidates = np.where(counts, column, column[0])
         best = np.max(candidates) if name == "max" else np.min(candidates)
         hit = np.logical_and(candidates == best, _array(keys, inside))
         position = np.argmax(hit)

@@ -1,0 +1,134 @@
+"""``sorted``, ``min`` and ``max`` of objects that compare themselves, in lists of known length and of others."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from .test_keys import check
+
+CALLS = [
+    (np.array(values),) for values in ([0.25, 0.75, -0.5, 0.125, 1.5], [0.5] * 5, [-1.0, -2.0, -3.0, -4.0, 2.0], [-1.0] * 5)
+]
+PROGRAMS = []
+
+
+class Downwards:
+    def __init__(self, value):
+        self.square, self.value = value * value, value
+
+    def __lt__(self, other):
+        return self.value > other.value
+
+
+class Upwards:
+    def __init__(self, value):
+        self.negated, self.value = -value, value
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+    def __gt__(self, other):
+        return self.value > other.value
+
+
+class Unordered:
+    def __init__(self, value):
+        self.value = value
+
+
+@dataclass(order=True)
+class Task:
+    name: float = field(compare=False)
+    value: float
+
+
+@dataclass(order=True)
+class Pair:
+    value: float
+    name: float
+
+
+def program(function):
+    PROGRAMS.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+def positive(x, kind):
+    found = []
+    for value in x:
+        if value > 0:
+            found.append(kind(value))
+    return found
+
+
+def values_of(items):
+    return [item.value for item in items]
+
+
+@program
+def less_is_greater(x):
+    found = positive(x, Downwards)
+    found.sort()
+    return values_of(found), values_of(sorted(found, reverse=True))
+
+
+@program
+def other_attributes_first(x):
+    found = positive(x, Upwards)
+    return values_of(sorted(found)), min(found).value, max(found).value
+
+
+@program
+def of_known_length(x):
+    found = [Upwards(value) for value in x]
+    return values_of(sorted(found)), min(found).value, max(found).value
+
+
+@program
+def in_tuples(x):
+    found = [(round(one.value), one) for one in positive(x, Downwards)]
+    return [(number, one.value) for number, one in sorted(found)]
+
+
+@program
+def by_a_key(x):
+    found = positive(x, Upwards)
+    return values_of(sorted(found, key=lambda one: Downwards(one.value))), values_of(sorted(found, key=lambda one: one.negated))
+
+
+@program
+def without_an_order(x):
+    return values_of(sorted(positive(x, Unordered)))
+
+
+@program
+def of_some_fields(x):
+    found = [Task(one.value, -one.value) for one in positive(x, Unordered)]
+    return values_of(sorted(found)), min(found).value
+
+
+@program
+def of_all_fields(x):
+    found = [Pair(one.value, -one.value) for one in positive(x, Unordered)]
+    return values_of(sorted(found)), max(found).value
+
+
+@program
+def dicts(x):
+    found = [{"value": one.value} for one in positive(x, Unordered)]
+    return sorted(found, key=lambda one: one["value"]), sorted(found)
+
+
+@program
+def equal_ones_keep_their_order(x):
+    found = []
+    for place, value in enumerate(x):
+        if value > -2:
+            found.append((Upwards(round(value)), place))
+    return [place for _, place in sorted(found, key=lambda pair: pair[0])]
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_order_of_objects(function):
+    check(function, CALLS)
