@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import operator
@@ -125,7 +126,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
         return SPECIAL_METHODS[function.__name__](function.__self__, *args)
     if kind is types.MethodType and isinstance(function.__self__, OutsideDict) and function.__name__ in DICT_METHODS:
-        if is_keyed_call(function, function.__self__, args):
+        if function.__func__ not in MEANINGS and is_keyed_call(function, function.__self__, args):
             return DICT_METHODS[function.__name__](function.__self__, *args, **kwargs)
     if kind is types.MethodType and isinstance(function.__self__, OutsideList) and function.__name__ in LIST_METHODS:
         if function.__self__.entries is not None:
@@ -217,6 +218,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         found = recorded_call(call, function, args, kwargs)
         return look(function, *args, **kwargs) if found is None else found[0]
     if isinstance(function, type):
+        if len(args) == 1 and issubclass(function, enum.Enum) and has_traced(args):
+            return MEANINGS[enum.EnumType](function, *args)
         return _made(function, args, kwargs)
     if kind in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import builtins
 import decimal
+import enum
 import functools
 import heapq
 import itertools
@@ -22,10 +23,11 @@ from ...outside.ownership import is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
 from .. import places
+from ..choices import Choice
 from ..copies import require_own
 from ..entries import has_open_keys
 from ..keys.views import DictView
-from ..library import bisection, heaps, iterators, orderings
+from ..library import bisection, enums, heaps, iterators, orderings
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
@@ -254,6 +256,20 @@ def _decimal_context() -> str:
 def decimal_(*args: Any, **kwargs: Any) -> decimal.Decimal:
     look(_decimal_context)
     return decimal.Decimal(*args, **kwargs)
+
+
+_OTHERWISE = "_missing_"
+
+
+@implements(enum.EnumType)
+def member_of(kind: type[enum.Enum], value: TracedArray) -> Any:
+    """The member of an enumeration that has a value, where classes of the user's do not say otherwise which one that is."""
+    members = [one for one in kind if isinstance(one.value, (int, float))]
+    says_otherwise = getattr(kind, _OTHERWISE).__func__ is not getattr(enum.Enum, _OTHERWISE).__func__
+    if not members or issubclass(kind, enum.Flag) or says_otherwise:
+        return kind(value)
+    place = call(enums.place_of_member, kind, [one.value for one in members], value)
+    return Choice(place, members) if len(members) > 1 else members[0]
 
 
 def _compared(followed: Callable) -> Callable[..., Any]:
