@@ -164,6 +164,8 @@ def choice_of_elements(source, a, size=None, replace=True, p=None):
 
 
 def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, shuffle: Any = True) -> Any:
+    if isinstance(a, TracedArray) and a.is_dynamic and a.ndim == 1 and replace is True and p is None:
+        return _among_some(source, form_of(size), a, size)
     array, form = parameter(a, "biufc"), form_of(size)
     if not shape_of(array):
         count = array if replace and p is None else known_integer(array)
@@ -175,6 +177,15 @@ def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, 
     index = _positions(source, form, array.shape[axis], size, replace, p, shuffle)
     found = np.take(array, index, axis, mode="clip")
     return found if form.is_number or form.shape or array.ndim > 1 else form.result(found.instruction(require_trace()))
+
+
+def _among_some(source: Source, form: Form, array: TracedArray, size: Any) -> Any:
+    """Elements of an array whose size is known at run time only."""
+    (count,) = array.shape
+    message = "a cannot be empty unless no samples are taken"
+    require(count > 0, ValueError, message.replace("a ", "'a' ", 1) if source.is_legacy else message)
+    found = np.take(array, _positions(source, form, count, size, True, None, True), mode="clip")
+    return found if form.is_number or form.shape else form.result(found.instruction(require_trace()))
 
 
 def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, p: Any, shuffle: Any) -> TracedArray:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
+from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import LeftToPython
 from . import places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
@@ -314,7 +316,21 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
     value = value if type(value) is tuple else starred(value)
     if type(value) is DeferredParts:
         return unpacked_parts(value, before, behind)
+    if isinstance(value, DynamicArray) and behind is None and value.bounds.is_dynamic(0):
+        return _rows_of_array(value, before)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
+
+
+def _rows_of_array(value: DynamicArray, count: int) -> list[Any]:
+    """So many rows of an array; the call raises ValueError where it has another number of them."""
+    size, last = list_access.instruction_of(value.shape[0]), value.bounds.dimensions[0] - 1
+    if last < 0 < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got 0)")
+    for few in range(count):
+        error = ValueError(f"not enough values to unpack (expected {count}, got {few})")
+        list_access.fail_where(hlo.eq(size, few), error)
+    list_access.fail_where(hlo.gt(size, count), ValueError(f"too many values to unpack (expected {count})"))
+    return [value[min(place, last)] for place in range(count)]
 
 
 def is_sequence(value: Any, count: int, or_more: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 from .. import places
@@ -35,6 +35,16 @@ def counter(iterable: Any = None, /, **more: Any) -> Counter:
 @implements(defaultdict)
 def defaultdict_(factory: Any = None, /, *args: Any, **more: Any) -> defaultdict:
     new = _new(defaultdict, factory)
+    for given in (*args, more):
+        put_all(new, given)
+    return new
+
+
+@implements(OrderedDict)
+def ordered_dict(*args: Any, **more: Any) -> OrderedDict:
+    if not any(map(may_give_keys, args)):
+        return _new(OrderedDict, *args, **more)
+    new = _new(OrderedDict)
     for given in (*args, more):
         put_all(new, given)
     return new
