@@ -7,3 +7,4 @@ from . import conversions, creation, math_functions, number_methods, printing  #
 from .calls import builtin_functions, by_element, numpy_sources, standard_library  # noqa: F401
 from .keys import counters  # noqa: F401
 from .lists import methods  # noqa: F401
+from .outside import copying  # noqa: F401

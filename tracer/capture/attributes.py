@@ -27,6 +27,7 @@ from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each
 from .outside import streams
+from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.surroundings import Surroundings, current_surroundings
@@ -36,28 +37,6 @@ _NOTHING_GIVEN = object()
 
 
 _FIELDS = (types.MemberDescriptorType, type(namedtuple("Fields", "field").field))
-
-
-class _OutsideAttribute(places.Place):
-    """An attribute of an object from outside, as the traced function sees it."""
-
-    def __init__(self, surroundings: Surroundings, holder: Any, path: Path, attribute: str) -> None:
-        self.surroundings, self.holder, self.path, self.attribute = surroundings, holder, path, attribute
-        self.name = f"{path.text}.{attribute}"
-
-    @property
-    def key(self) -> Any:
-        return id(self.holder), self.attribute
-
-    def get(self) -> Any:
-        try:
-            return self.surroundings.attribute(self.holder, self.path, self.attribute)
-        except AttributeError:
-            return places.UNBOUND
-
-    def set(self, value: Any) -> None:
-        value = MISSING if value is places.UNBOUND else value
-        self.surroundings.set_attribute(self.holder, self.path, self.attribute, value)
 
 
 def _on_class(kind: type, name: str) -> Any:
@@ -230,11 +209,16 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         return
     _require_settable(holder, kind, name, found, path)
     if places.is_journaling():
-        places.note(_OutsideAttribute(surroundings, holder, path, name))
+        places.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, value)
 
 
 def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path) -> None:
+    if name == "__dict__":
+        raise TracerError(
+            f"{path.text}.__dict__ is set by the traced function: that is followed for what the dict holds. Fix: change the "
+            f"dict that it is (vars({path.text}).update(...)), or its attributes one by one"
+        )
     if type(kind.__setattr__) is types.FunctionType:
         parameters = getattr(kind, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
@@ -264,7 +248,7 @@ def delattr_(holder: Any, name: str) -> None:
         return
     surroundings.attribute(holder, path, name)  # raises where there is none
     if places.is_journaling():
-        places.note(_OutsideAttribute(surroundings, holder, path, name))
+        places.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, MISSING)
 
 
@@ -278,6 +262,23 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
     require_own(holder)
     places.note(places.Attribute(holder, name))
     object.__setattr__(holder, name, value)
+
+
+@implements(object.__getattribute__)
+def plain_getattr(holder: Any, name: str) -> Any:
+    """``object.__getattribute__(holder, name)``, by which a class reads what it would read otherwise."""
+    return (getattr_ if _user_method(holder, "__getattribute__") is None else object.__getattribute__)(holder, name)
+
+
+@implements(object.__delattr__)
+def plain_delattr(holder: Any, name: str) -> None:
+    """``object.__delattr__(holder, name)``"""
+    surroundings = current_surroundings()
+    if surroundings is not None and surroundings.path_of(holder) is not None:
+        delattr_(holder, name)
+        return
+    places.note(places.Attribute(holder, name))
+    object.__delattr__(holder, name)
 
 
 implements(builtins.setattr)(setattr_)

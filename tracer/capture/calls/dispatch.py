@@ -74,6 +74,7 @@ _WITH_CACHE = type(functools.lru_cache(len))
 _OF_EXACT_TYPES = (type, isinstance)  # whose results depend on the type that a number has
 _OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
 _CHANGEABLE = (list, dict, set)
+_CALLED_ANEW = (operator.methodcaller, operator.attrgetter, types.MethodWrapperType)  # in place of a function of the user's
 _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
     "discard",
@@ -121,6 +122,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             places.note(places.Contents(args[0]))
             return at_run_time(*args, **kwargs)  # the list itself
         return at_run_time(*without_maybes(args), **kwargs)
+    if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
+        return call(slot, function.__self__, *args, **kwargs)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
         return call(function.__get__(args[0]), *args[1:], **kwargs)
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
@@ -370,7 +373,7 @@ def _seen(value: Any) -> Any:
         return types.MethodType(captured(inner), value.__self__) if is_one else value
     if kind is functools.partial:
         return value if _seen(value.func) is value.func else functools.partial(call, value)
-    if kind is operator.methodcaller or kind is operator.attrgetter:
+    if kind in _CALLED_ANEW:
         return functools.partial(call, value)
     method = None if isinstance(value, type) else _call_method(kind)
     is_one = type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename)

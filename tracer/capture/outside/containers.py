@@ -156,10 +156,10 @@ class OutsideDict(dict):
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: Any) -> dict:
-        return dict(self.items()) | other
+        return self.copy() | other
 
     def __ror__(self, other: Any) -> dict:
-        return other | dict(self.items())
+        return other | self.copy()
 
     def keys(self) -> Any:
         self._read_all()
@@ -174,7 +174,8 @@ class OutsideDict(dict):
         return dict.items(self)
 
     def copy(self) -> dict:
-        return dict(self.items())
+        kind = type(self.original)
+        return defaultdict(self.default_factory, self.items()) if kind is defaultdict else kind(self.items())
 
     __copy__ = copy
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...outside.guards import SameLength, SameType
-from ...outside.paths import Item, Path
+from ...outside.paths import Attribute, Item, Path
 from ..places import is_journaling, note
+from .attribute_dicts import OutsideAttributes
 from .containers import KINDS, HeldItems, OutsideDict, OutsideList
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def container_for(surroundings: Surroundings, value: Any, path: Path) -> Any:
     """What stands for a dict, a list or a deque from outside; None for one whose class has methods of its own for that."""
     kind = type(value)
     following = OutsideDict if isinstance(value, dict) else OutsideList if isinstance(value, list) else OutsideDeque
+    if kind is dict and isinstance(path, Attribute) and path.name == "__dict__":
+        return OutsideAttributes(surroundings, value, path)
     if kind in KINDS or kind is deque:
         return following(surroundings, value, path)
     made_of = _class_for(kind, following)

@@ -8,7 +8,6 @@ it. An object that the function makes has such a class until the function has re
 from __future__ import annotations
 
 import abc
-import copy
 import functools
 import types
 import weakref
@@ -25,7 +24,7 @@ from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.trace import Trace
 from ..attributes import getattr_
-from ..calls.dispatch import MEANINGS, call, implements
+from ..calls.dispatch import MEANINGS, call
 from ..distribution import truth_of
 from ..special_methods import CALLED
 from .surroundings import Surroundings, current_surroundings
@@ -203,18 +202,5 @@ def class_of(kind: type) -> type:
     return kind.__dict__.get("followed_class", kind)
 
 
-def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
-    def implementation(value: Any, *args: Any) -> Any:
-        surroundings = current_surroundings()
-        if surroundings is not None and surroundings.path_of(value) is not None and class_of(type(value)) is not type(value):
-            surroundings.guard_state(value)
-            value = surroundings.original(value)
-        return function(value, *args)
-
-    return implementation
-
-
-for _function in (copy.copy, copy.deepcopy):
-    implements(_function)(_copied(_function))
 CALLED.append(_called)
 Surroundings.follow, Surroundings.class_to_make = staticmethod(followed), staticmethod(class_to_make)

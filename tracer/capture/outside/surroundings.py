@@ -124,10 +124,8 @@ class Surroundings:
         names = function.__code__.co_freevars
         cells = [self._cell(name, cell) for name, cell in zip(names, function.__closure__ or ())]
         path = Fixed(function, function.__name__)
-        place = Attribute(path, "__defaults__")
-        defaults = function.__defaults__ and tuple(
-            [self.convert(value, Item(place, position)) for position, value in enumerate(function.__defaults__)]
-        )
+        holder, held = Attribute(path, "__defaults__"), function.__defaults__
+        defaults = held and tuple([self.convert(value, Item(holder, position)) for position, value in enumerate(held)])
         made = types.FunctionType(
             function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)
         )
@@ -407,17 +405,20 @@ class Surroundings:
                 return value
         return self.convert(value, path)
 
-    def set_attribute(self, holder: Any, path: Path, name: str, value: Any) -> None:
-        """MISSING deletes it."""
+    def set_attribute(self, holder: Any, path: Path, name: str, value: Any, place: Path | None = None) -> None:
+        """MISSING deletes it. ``place`` is where it is set, if not as an attribute."""
         if isinstance(holder, type):
             self.methods.clear()
         key = id(self.original(holder)), name
-        self._attributes_set[key] = Attribute(path, name)
+        self._attributes_set[key] = place or Attribute(path, name)
         self._attributes[key] = value
 
     def has_attribute(self, holder: Any, name: str, is_set: bool = False) -> bool:
         """Whether an attribute has been read or set."""
         return (id(self.original(holder)), name) in (self._attributes_set if is_set else self._attributes)
+
+    def names_set(self, holder: Any) -> list[str]:
+        return [name for identity, name in self._attributes_set if identity == id(self.original(holder))]
 
     # --- what becomes of it ---
 

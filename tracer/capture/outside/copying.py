@@ -1,0 +1,107 @@
+"""``copy.copy`` and ``copy.deepcopy`` of what comes from outside, and of what holds it.
+
+Python's own would copy what stands outside while the function is traced, and not what the function has put there.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from ...outside.ownership import belongs_to_the_user
+from ...recording.attributes import attributes_of, slots_of
+from ...recording.errors import TracerError
+from .. import places
+from ..attributes import getattr_, hasattr_
+from ..calls.dispatch import call, implements
+from ..entries import is_open_dict
+from ..lists.runs import is_open_list
+from .kinds import OUTSIDE_CONTAINERS
+from .objects import class_of
+from .surroundings import Surroundings, current_surroundings
+
+# Where a class has one of these of its own, it decides itself what a copy is.
+_DECIDING = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
+
+
+@implements(copy.copy)
+def shallow(value: Any) -> Any:
+    """``copy.copy(value)``"""
+    if (method := getattr(type(value), "__copy__", None)) is not None and belongs_to_the_user(class_of(type(value))):
+        return call(method, value)
+    surroundings = current_surroundings()
+    if surroundings is None or not _is_copied_by_attributes(class_of(type(value))):
+        return copy.copy(_as_it_is(surroundings, value))
+    made = _empty_one(surroundings, value)
+    for name, part in _attributes(surroundings, value):
+        object.__setattr__(made, name, part)
+    return made
+
+
+@implements(copy.deepcopy)
+def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
+    """``copy.deepcopy(value, memo)``"""
+    memo = {} if memo is None else memo
+    if id(value) in memo:
+        return memo[id(value)]
+    memo.setdefault(id(memo), []).append(value)  # as Python's does: nothing else gets its id
+    surroundings, kind = current_surroundings(), class_of(type(value))
+    if (method := getattr(kind, "__deepcopy__", None)) is not None and belongs_to_the_user(kind):
+        memo[id(value)] = made = call(method, value, memo)
+    elif isinstance(value, OUTSIDE_CONTAINERS) or kind is list or kind is dict:
+        if is_open_list(value) or is_open_dict(value):  # of one from outside the entries are numbers
+            return call(value.copy) if isinstance(value, OUTSIDE_CONTAINERS) else copy.deepcopy(value, memo)
+        memo[id(value)] = made = value.copy()
+        for key, part in list(made.items() if isinstance(made, dict) else enumerate(made)):
+            made[key] = deep(part, memo)
+    elif kind is tuple:
+        parts = tuple([deep(part, memo) for part in value])
+        made = value if all(one is other for one, other in zip(parts, value)) else parts
+        made = memo.setdefault(id(value), made)
+    elif surroundings is not None and _is_copied_by_attributes(kind):
+        memo[id(value)] = made = _empty_one(surroundings, value)
+        for name, part in _attributes(surroundings, value):
+            object.__setattr__(made, name, deep(part, memo))
+    else:
+        made = copy.deepcopy(_as_it_is(surroundings, value), memo)
+    return made
+
+
+@functools.cache
+def _is_copied_by_attributes(kind: type) -> bool:
+    """Whether a copy of an object of this class is one of the class with the same attributes, whatever these are."""
+    if kind is types.SimpleNamespace:
+        return True
+    return belongs_to_the_user(kind) and all(getattr(kind, name, None) is getattr(object, name, None) for name in _DECIDING)
+
+
+def _empty_one(surroundings: Surroundings, value: Any) -> Any:
+    kind = surroundings.class_to_make(class_of(type(value)))
+    made = kind.__new__(kind)
+    places.note_made(made)
+    return made
+
+
+def _attributes(surroundings: Surroundings, value: Any) -> Iterator[tuple[str, Any]]:
+    if surroundings.path_of(value) is None:
+        yield from attributes_of(value).items()
+        return
+    if hasattr(value, "__dict__"):
+        yield from getattr_(value, "__dict__").items()
+    yield from [(name, getattr_(value, name)) for name in slots_of(type(value)) if hasattr_(value, name)]
+
+
+def _as_it_is(surroundings: Surroundings | None, value: Any) -> Any:
+    """An object for Python to copy: while it is in the state in which it is now."""
+    if surroundings is None or not surroundings.is_object(value):
+        return value
+    if surroundings.names_set(value):
+        raise TracerError(
+            f"{surroundings.path_of(value).text}, a {class_of(type(value)).__name__}, is copied by the traced function, which "
+            "has set attributes of it, and its class says what a copy is. Fix: copy it before it is changed, or outside"
+        )
+    surroundings.guard_state(value)
+    return surroundings.original(value)
