@@ -31,7 +31,7 @@ from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.surroundings import Surroundings, current_surroundings
-from .texts import Deferred, DeferredParts, method_of_text
+from .texts import Deferred, DeferredParts, WrittenText, method_of_text
 
 _NOTHING_GIVEN = object()
 
@@ -137,6 +137,7 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     Choice: lambda holder, name: each(lambda one: getattr_(one, name), holder),
     Deferred: method_of_text,
     DeferredParts: method_of_text,
+    WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
     **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, list, dict, set, int, float, str, tuple), getattr),

@@ -17,7 +17,7 @@ from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .places import note_made
 from .special_methods import special_method
-from .texts import Deferred, is_text
+from .texts import Deferred, asked, is_text
 
 
 def holds_choice(value: Any) -> bool:
@@ -83,6 +83,8 @@ def condition(value: Any) -> Any:
         return choose(value.is_there, lambda: truth_of(value.value), lambda: False)
     if type(value) is Choice:
         return each(truth_of, value)
+    if isinstance(value, Deferred):
+        return asked(len, 0, value) > 0
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
     if (method := special_method(value, "__bool__", "__len__")) is not None:

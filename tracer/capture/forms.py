@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,6 +164,10 @@ class View:
 
 Form = Fixed | Number | Container | Optional | OneOf | Several | View
 
+# Kinds of texts that are made when the program runs; what makes one of any text, and whether it is plain, of the kind that all
+# may become (`characters`).
+TEXTS: dict[type, Callable[[Any, bool], Any] | None] = {}
+
 NOWHERE = object()  # the value on a way on which nobody reads it
 FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
 PLACE = ValueType(hlo.Shape(hlo.S64), True, True)
@@ -293,6 +297,8 @@ def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
             return Optional(absent, known[0] if len(known) == 1 else joined(*known, in_loop))
     if isinstance(first, Number) and first.of_any_size and isinstance(without_sizes(second), Number):
         return first
+    if (text := _joined_texts(first, second, in_loop)) is not None:
+        return text
     if isinstance(first, OneOf) or isinstance(second, OneOf):
         forms = list(first.forms if isinstance(first, OneOf) else (first,))
         for form in second.forms if isinstance(second, OneOf) else (second,):
@@ -307,6 +313,38 @@ def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
     if both is None and in_loop and (kind := _kind(first)) is not None and _kind(second) is not None:
         return Number(kind)
     return both or OneOf((first, second))
+
+
+def _joined_texts(first: Form, second: Form, in_loop: bool) -> Container | None:
+    """The form of texts that are written down as characters, where texts meet that grow; None of others."""
+    forms = [one for form in (first, second) for one in (form.forms if isinstance(form, OneOf) else (form,))]
+    made = [form for form in forms if _is_made_text(form)]
+    if not made or any(form not in made and not (isinstance(form, Fixed) and isinstance(form.value, str)) for form in forms):
+        return None
+    if all(TEXTS[form.type] is None for form in made):
+        if not in_loop and not any(map(_holds_texts, made)) or len(forms) == 2 and common_form(first, second, in_loop):
+            return None
+    kind = next(kind for kind, write in TEXTS.items() if write is not None)
+    return Container(kind, all(map(_is_plain_text, forms)), (Number(PLACE), Number(PLACE)))
+
+
+def _is_made_text(form: Form) -> bool:
+    return isinstance(form, Container) and form.type in TEXTS
+
+
+def _holds_texts(form: Form) -> bool:
+    """Whether there are others, made when the program runs, in a text."""
+    parts = form.parts if isinstance(form, Container) else ()
+    return any(isinstance(part, OneOf) or _is_made_text(part) or _holds_texts(part) for part in parts)
+
+
+def _is_plain_text(form: Form) -> bool:
+    """Whether a text has no numbers whose text Python makes."""
+    if isinstance(form, Container):
+        return form.auxiliary if TEXTS.get(form.type) is not None else all(map(_is_plain_text, form.parts))
+    if isinstance(form, OneOf):
+        return all(map(_is_plain_text, form.forms))
+    return not any(kind.shape.element_type.is_float for kind in kinds(form))
 
 
 def without_sizes(form: Form) -> Form:

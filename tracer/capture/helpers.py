@@ -194,7 +194,7 @@ def contains(item: Any, container: Any) -> Any:
         return holds_in_view(container, item)
     if isinstance(container, CodedArray):
         return _as_bool(np.any(container == item))
-    if isinstance(container, Deferred):
+    if isinstance(container, Deferred) or isinstance(container, str) and isinstance(item, Deferred):
         return asked(operator.contains, False, container, item)
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
         return _as_bool(np.any(container == item))
@@ -210,13 +210,13 @@ def contains(item: Any, container: Any) -> Any:
             return item in container
         inside = (item >= min(container)) & (item <= max(container)) if container else False
         return _as_bool(inside if abs(container.step) == 1 else inside & ((item - container.start) % container.step == 0))
-    if not _holds_traced(item) and not any(map(_holds_traced, container)):
+    if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, container)):
         return item in container
     if any(other is item for other in container):
         return True
     found: Any = False
     for other in container:
-        if isinstance(other, (int, float, complex, np.generic, TracedArray, tuple, list)):
+        if isinstance(other, (int, float, complex, np.generic, TracedArray, tuple, list)) or isinstance(item, Deferred):
             found = found | _as_bool(equal(item, other))
     return found
 

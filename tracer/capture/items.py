@@ -30,7 +30,7 @@ from .loops.iteration import TracedRange
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
-from .texts import Deferred, concrete
+from .texts import Deferred, concrete, part_of_text
 
 # What most indices are, and their parts: nothing of what is looked at elsewhere concerns these.
 _PLAIN = frozenset({TracedArray, int, type(None), type(...), np.int64})
@@ -67,7 +67,7 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, np.ndarray):
         return (coded if holder.dtype.kind in "USmM" else as_traced)(holder)[index]
     if isinstance(holder, str) and isinstance(index, slice):
-        return Deferred(_part_of_text, holder, index.start, index.stop, index.step)
+        return Deferred(part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
@@ -128,10 +128,6 @@ def _item_of_list(holder: Any, index: Any) -> Any:
 
 def _one_of(holder: Sequence[Any], index: TracedArray) -> Choice:
     return Choice(list_access.row_at(holder, index, f"{list_access.kind_of(holder)} index out of range"), list(holder))
-
-
-def _part_of_text(text: str, start: int | None, stop: int | None, step: int | None) -> str:
-    return text[start:stop:step]
 
 
 def _grid(holder: Any, index: Any) -> Any:

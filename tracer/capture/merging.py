@@ -20,6 +20,8 @@ from ..recording.intervals import note_interval
 from .choices import Choice, Maybe
 from .forms import (
     NOWHERE,
+    TEXTS,
+    Container,
     Fixed,
     Form,
     Number,
@@ -58,6 +60,8 @@ def numbers(form: Form, value: Any) -> list[Any]:
         return _numbers_of_choice(form, value)
     if isinstance(form, Several):
         return [value, *_number_and_types(form, value)]
+    if isinstance(form, Container) and TEXTS.get(form.type) is not None and type(value) is not form.type:
+        value = TEXTS[form.type](value, form.auxiliary)
     if type(value) is Choice:
         return _chosen_numbers(value, [numbers(form, one) for one in value.values], kinds(form))
     if isinstance(form, View):

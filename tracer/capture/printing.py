@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..calls.again import once
+from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from .calls.dispatch import SAYING, TEXT_METHODS, call, implements
 from .choices import Choice
 from .text_streams import TextStream, print_to
-from .texts import Deferred, TextMethod, call_later, concrete, is_open, told
+from .texts import Deferred, TextMethod, call_later, concrete, is_open, is_text, text, told
 
 
 @implements(print)
@@ -64,6 +65,10 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
             return found
         if builtin is builtins.str and len(args) == 1 and type(args[0]) is Choice and not any(map(is_open, args[0].values)):
             return Choice(args[0].number, list(map(str, args[0].values)))
+        if builtin is builtins.str and len(args) == 1 and is_text(args[0]):
+            return args[0]
+        if conversion is not None and len(args) == 1 and not kwargs and isinstance(args[0], TracedArray) and args[0].is_scalar:
+            return text((args[0], conversion, ""))
         if args and any(map(is_open, args)):
             return Deferred(when_run, kwargs, *args)
         return builtin(*map(concrete, args), **kwargs)

@@ -27,9 +27,10 @@ from .special_methods import special_method
 class Deferred:
     """A text, or a number that a text says, that a function makes of values, some of them traced, when the program runs."""
 
-    __slots__ = ("function", "values")
+    __slots__ = ("function", "values", "in_characters")
 
     def __init__(self, function: Callable[..., Any], *values: Any) -> None:
+        self.in_characters: Any = None  # for `written_texts`
         values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), value) for value in values]
         self.function, self.values = _with_options(function), tuple(values)
 
@@ -52,9 +53,12 @@ class Deferred:
         return asked(operator.ne, False, self, other)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Deferred(_part_of_text, self, index.start, index.stop, index.step)
-        return Deferred(operator.getitem, self, index)
+        if not isinstance(index, slice):
+            found = answered(operator.getitem, self, index)
+            return Deferred(operator.getitem, self, index) if found is None else found
+        bounds = index.start, index.stop, index.step
+        found = answered(part_of_text, self, *bounds) if type(self) is WrittenText else None
+        return Deferred(part_of_text, self, *bounds) if found is None else found
 
     def _refuse(self, *arguments: Any) -> Any:
         trace = require_trace()
@@ -77,6 +81,18 @@ class DeferredParts(Deferred):
         return (DeferredParts if isinstance(index, slice) else Deferred)(operator.getitem, self, index)
 
     __add__ = __radd__ = __mul__ = __mod__ = Deferred._refuse
+
+
+class WrittenText(Deferred):
+    """A text that lies among the program's characters, where and for how many of these (`characters`).
+
+    is_plain: whether all of them are characters, and none a number whose text is made later.
+    """
+
+    __slots__ = ("start", "length", "is_plain")
+
+    def __init__(self, start: Any, length: Any, is_plain: bool) -> None:
+        self.start, self.length, self.is_plain = start, length, is_plain
 
 
 def unpacked_parts(parts: DeferredParts, count: int, behind: int | None) -> list[Any]:
@@ -119,10 +135,10 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _when_run(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function.when_run if isinstance(function, _FString) else function
+    return function.when_run if isinstance(function, FString) else function
 
 
-def _part_of_text(text: str, *bounds: int | None) -> str:
+def part_of_text(text: str, *bounds: int | None) -> str:
     return text[slice(*bounds)]
 
 
@@ -166,7 +182,7 @@ def _text_of(kind: type[Deferred], function: Callable[..., Any], parts: Sequence
     if not any(map(is_open, parts)):
         return function(*parts)
     text = object.__new__(kind)  # whose values are taken down already
-    text.function, text.values = function, tuple(parts)
+    text.function, text.values, text.in_characters = function, tuple(parts), None
     return text
 
 
@@ -178,7 +194,7 @@ for _kind in (Deferred, DeferredParts):
 
 def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[pytree.Structure]) -> str | None:
     """An f-string is written as one."""
-    if not isinstance(function, _FString):
+    if not isinstance(function, FString):
         return None
     text, conversions = "", iter(function.conversions)
     for part in parts:
@@ -193,6 +209,9 @@ def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[
 
 
 register_writer(Deferred, _written_text)
+pytree.register_pytree(
+    WrittenText, lambda text: ((text.start, text.length), text.is_plain), lambda is_plain, parts: WrittenText(*parts, is_plain)
+)
 
 
 def is_open(value: Any) -> bool:
@@ -229,7 +248,7 @@ pytree.register_pytree(
 AS_RESULTS: list[Callable[[Any], Any]] = []
 
 
-def _for_host(values: Any) -> Any:
+def for_host(values: Any) -> Any:
     """The values as a host call takes them."""
     trace = require_trace()
     return pytree.tree_map(
@@ -241,22 +260,34 @@ def _for_host(values: Any) -> Any:
 def call_later(function: Callable[..., None], *values: Any) -> None:
     """Call the function with these values whenever the program comes here."""
     shown = _with_options(function)
-    call_when_run(lambda *given: shown(*given), None, _for_host(values), named=function)
+    call_when_run(lambda *given: shown(*given), None, for_host(values), named=function)
 
 
 def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
     """As `call_later`, of what does nothing but raise, from these lines."""
-    call_when_run(lambda *given: function(*given), None, _for_host(values), named=function, lines=lines, only_raises=True)
+    call_when_run(lambda *given: function(*given), None, for_host(values), named=function, lines=lines, only_raises=True)
+
+
+# What functions say of texts among the program's characters, or None (`written_texts`).
+ANSWERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def answered(function: Callable[..., Any], *values: Any) -> Any:
+    """What the function says of these values as far as the program can tell itself, None where it cannot."""
+    answer = ANSWERS.get(function)
+    return None if answer is None else answer(*values)
 
 
 def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
     """What the function says of these values when the program runs: a number of Python's of the example's type."""
     if not any(map(is_open, values)):
         return function(*values)
-    return call_when_run(lambda *given: function(*given), example, _for_host(values))
+    if (found := answered(function, *values)) is not None:
+        return found
+    return call_when_run(lambda *given: function(*given), example, for_host(values))
 
 
-class _FString:
+class FString:
     """What makes an f-string of its texts and its values, as (value, format); two with the same conversions are equal."""
 
     def __init__(self, conversions: Sequence[int]) -> None:
@@ -280,7 +311,7 @@ class _FString:
         return "".join(texts)
 
     def __eq__(self, other: Any) -> bool:
-        return type(other) is _FString and other.conversions == self.conversions
+        return type(other) is FString and other.conversions == self.conversions
 
     def __hash__(self) -> int:
         return hash(self.conversions)
@@ -304,16 +335,18 @@ def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -
 def one_text_of(number: TracedArray, texts: Sequence[Any]) -> Any:
     """The one of several values that has this number; of texts that are made when the program runs one that is made then."""
     if all(map(is_text, texts)) and not all(isinstance(one, str) for one in texts):
-        return Deferred(_text_with_number, number, *texts)
+        return Deferred(text_with_number, number, *texts)
     return Choice(number, list(texts))
 
 
-def _text_with_number(number: int, *texts: str) -> str:
+def text_with_number(number: int, *texts: str) -> str:
     return texts[number]
 
 
 def is_text(value: Any) -> bool:
-    return all(map(is_text, value.values)) if type(value) is Choice else isinstance(value, str) or type(value) is Deferred
+    if type(value) is Choice:
+        return all(map(is_text, value.values))
+    return isinstance(value, (str, Deferred)) and type(value) is not DeferredParts
 
 
 _SHOWN_BY_PYTHON = frozenset({int, float, complex, bool, str, type(None)})
@@ -330,12 +363,12 @@ def text(*parts: Any) -> Any:
     parts = tuple([part if type(part) is str else _told_part(*part) for part in parts])
     open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
     known = [
-        part if type(part) is str else (part[0], part[2]) if open_ else _FString(part[1:2])((part[0], part[2]))
+        part if type(part) is str else (part[0], part[2]) if open_ else FString(part[1:2])((part[0], part[2]))
         for part, open_ in zip(parts, open_parts)
     ]
     if not any(open_parts):
         return "".join(known)
-    return Deferred(_FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
+    return Deferred(FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
 
 
 def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
@@ -416,11 +449,11 @@ _LEFT_OUT = {"encode", "translate", "maketrans"}
 
 def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     """``value.name`` for a method of str."""
-    answers = _ANSWERS if type(value) is Deferred else _ANSWERS_OF_LISTS
+    answers = _ANSWERS_OF_LISTS if type(value) is DeferredParts else _ANSWERS
     if name in answers:
         return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
     if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
-        kind = "str" if type(value) is Deferred else "list"
+        kind = "list" if type(value) is DeferredParts else "str"
         raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")
     kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
 

@@ -17,6 +17,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
 from ...recording.makers import register_maker
 from ...recording.operands import as_traced
+from ..characters import as_result
 from ..choices import Choice, Maybe
 from ..entries import is_open_dict
 from ..forms import Parts
@@ -25,7 +26,7 @@ from ..keys.views import entries_of
 from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
 from ..shared_containers import Behind, First, Other
-from ..texts import AS_RESULTS, is_open
+from ..texts import AS_RESULTS, WrittenText, is_open
 from .access import items_of, rows_inside
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of
@@ -128,6 +129,8 @@ def _as_result(leaf: Any) -> Any:
         return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
         return leaf.exact
+    if type(leaf) is WrittenText:
+        return as_result(leaf)
     if type(leaf) is Parts:
         return Parts(leaf.kind, leaf.auxiliary, [with_results(part) for part in leaf.parts])
     return _result(leaf) if _is_replaced(leaf) else leaf
@@ -136,7 +139,7 @@ def _as_result(leaf: Any) -> Any:
 AS_RESULTS.append(with_results)
 
 
-_REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, set, frozenset, Counter})
+_REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, WrittenText, set, frozenset, Counter})
 
 
 def _is_replaced(value: Any) -> bool:

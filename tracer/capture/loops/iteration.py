@@ -300,6 +300,8 @@ class Indices(Rows):
 
 # What gives the rows of dicts and sets whose keys the program computes.
 ROWS_OF_KEYS: list[Callable[[Any], Rows]] = []
+# And those of texts that the program makes, by their classes.
+ROWS_OF_TEXTS: dict[type, Callable[[Any], Rows]] = {}
 
 
 def rows_of(iterable: Any) -> Rows | None:
@@ -314,6 +316,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return ListRows(iterable)
     if (columns := columns_of(iterable)) is not None:
         return StackedRows(iterable, columns)
+    if type(iterable) in ROWS_OF_TEXTS:
+        return ROWS_OF_TEXTS[type(iterable)](iterable)
     if isinstance(iterable, Flat):
         iterable = iterable.elements()
     if isinstance(iterable, TracedArray) and iterable.ndim:
@@ -329,4 +333,6 @@ def is_captured(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, so that zip and the like must not ask for its elements at once."""
     if isinstance(iterable, Lazy):
         return iterable.rows() is not None
-    return isinstance(iterable, (Rows, TracedArray)) or is_open_list(iterable) or has_open_keys(iterable)
+    if isinstance(iterable, (Rows, TracedArray)) or type(iterable) in ROWS_OF_TEXTS:
+        return True
+    return is_open_list(iterable) or has_open_keys(iterable)

@@ -1,0 +1,379 @@
+"""Texts that the program makes while it runs: they lie among its characters, in one array, and are known by where they do.
+
+So a loop carries a text as two numbers, and a branch chooses between two texts by choosing between numbers. What lies there
+is never changed. A text that is made longer is written on where it lies, if nobody has done so before; otherwise it is copied
+to where there is room for twice as much. In front of a text that may be written on stand the room that it has and, as a
+number below -2^30, how many characters of it are in use.
+
+A number whose text is Python's affair (`f"{x:.3f}"` of a float) may stand there as it is, as four elements: -1 - the number
+of the format, and its 64 bits. Only who returns or prints the text makes it of that.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..calls.host_call import call_when_run
+from ..control_flow.branches import switch
+from ..control_flow.loops import while_loop
+from ..recording.array import TracedArray, require_trace
+from ..recording.errors import SizeBeyondBound
+from ..recording.intervals import note_interval
+from .choices import Choice
+from .forms import TEXTS
+from .lists.runs import instruction_of, number_of
+from .lists.tables import array_of_column, recording_in
+from .texts import Deferred, FString, WrittenText, for_host, is_text, text_with_number
+
+Instruction = hlo.Instruction
+_PLACE, _LEAST_CAPACITY = "the characters of texts", 4096
+_PLACE_OF_HOST, _LEAST_OF_HOST = "the texts that Python makes", 256
+_IN_USE = 2**30
+_MOST_DIGITS = 20
+_PAYLOAD = 22  # bits of a number in one element
+_TRUTH_VALUES = ("False", "True")
+
+
+class Memory:
+    """The characters of a program: code points, their number, and the formats of numbers among them."""
+
+    def __init__(self, capacity: int) -> None:
+        self.codes = array_of_column(hlo.full(hlo.Shape(hlo.S32, (capacity,)), 0), False)
+        self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
+        self.capacity, self.formats = capacity, Formats()
+
+    def at(self, position: Instruction) -> Instruction:
+        return hlo.reshape(hlo.dynamic_slice(self.now(), position, sizes=(1,)), ())
+
+    def now(self) -> Instruction:
+        return self.codes.instruction(require_trace())
+
+    def put(self, position: Instruction, codes: Instruction) -> None:
+        self.codes.set_value(hlo.dynamic_update_slice(self.now(), hlo.reshape(codes, (codes.shape.size,)), position))
+
+    def room(self, count: Instruction) -> Instruction:
+        """Where so many elements are that nobody else uses. The call fails where there are none left."""
+        trace = require_trace()
+        begin = hlo.reshape(self.end.instruction(trace), ())
+        end = hlo.add(begin, count)
+        trace.add_error_flag(hlo.gt(end, self.capacity), SizeBeyondBound, SizeBeyondBound.message(_PLACE))
+        self.end.set_value(hlo.reshape(end, (1,)))
+        return begin
+
+    def copy(self, source: Instruction, target: Instruction, first: Instruction, count: Instruction, step: int = 1) -> None:
+        """Copy the characters from the ``first`` on, each ``step`` further on than the one before."""
+        here = [number_of(one) for one in (source, target, first, count)]
+
+        def one(state: TracedArray) -> TracedArray:
+            trace = require_trace()
+            source, target, k = (number.instruction(trace) for number in (here[0], here[1], state))
+            taken = k if step == 1 else hlo.multiply(k, step)
+            self.put(hlo.add(target, k), self.at(hlo.add(source, taken)))
+            return number_of(hlo.add(k, 1))
+
+        while_loop(lambda state: below(state, here[3]), one, here[2])
+
+
+def below(first: TracedArray, second: TracedArray) -> TracedArray:
+    trace = require_trace()
+    return TracedArray.from_instruction(trace, hlo.lt(first.instruction(trace), second.instruction(trace)))
+
+
+def memory() -> Memory:
+    trace = require_trace()
+    if trace.program.characters is None:
+        with recording_in(trace.root):
+            capacity = trace.program.guessed_bounds.setdefault(_PLACE, _LEAST_CAPACITY)
+            trace.program.characters = Memory(capacity)
+    return trace.program.characters
+
+
+# --- numbers whose text Python makes ---
+
+
+class Formats:
+    """The formats of numbers among characters, as (conversion, specification, type, whether it is Python's)."""
+
+    def __init__(self) -> None:
+        self.known: list[tuple[int, str, np.dtype, bool]] = []
+
+    def number(self, *wanted: Any) -> int:
+        if wanted not in self.known:
+            self.known.append(wanted)
+        return self.known.index(wanted)
+
+    def text(self, codes: np.ndarray) -> str:
+        """The text of characters, and of numbers among them."""
+        places = np.flatnonzero(codes < 0)
+        low, middle, high = (codes[places + k].astype(np.uint64) for k in (1, 2, 3))
+        bits = low | middle << np.uint64(_PAYLOAD) | high << np.uint64(2 * _PAYLOAD)
+        kinds, characters = -1 - codes[places], codes.copy()
+        for k in range(4):
+            characters[places + k] = 0
+        whole = _text_of(characters)
+        shown: list[str] = [""] * len(places)
+        for kind in np.unique(kinds).tolist():
+            own, (conversion, specification, dtype, is_weak) = np.flatnonzero(kinds == kind), self.known[kind]
+            values = bits[own].view(dtype)[:: 8 // dtype.itemsize]
+            is_weak |= dtype == np.float64 and specification != ""  # of which NumPy makes what Python does, and slower
+            text = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
+            for place, value in zip(own.tolist(), values.tolist() if is_weak else values):
+                shown[place] = text(value)
+        pieces, begin = [], 0
+        for place, one in zip(places.tolist(), shown):
+            pieces += (whole[begin:place], one)
+            begin = place + 4
+        return "".join([*pieces, whole[begin:]])
+
+    def text_at(self, codes: np.ndarray, start: int, length: int) -> str:
+        """The text that lies there."""
+        found = codes[start : start + length]
+        return self.text(found) if (found < 0).any() else _text_of(found)
+
+
+def _text_of(codes: np.ndarray) -> str:
+    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def _codes_of(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(np.int32)
+
+
+def as_result(text: WrittenText) -> Deferred:
+    """The text as Python has it when the program has run."""
+    held = memory()
+    codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
+    return Deferred(held.formats.text_at, codes, text.start, text.length)
+
+
+# --- what is written ---
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text: how many characters, at most how many, and what writes them from a position on."""
+
+    count: Instruction
+    most: Instruction
+    write: Callable[[Instruction], None]
+
+
+def written(value: Any, is_plain: bool = True) -> WrittenText:
+    """A text among the program's characters; where it is not ``is_plain`` there may be numbers among these."""
+    parts: list[Any] = []
+    for part in _parts(value, is_plain):
+        if type(part) is str and parts and type(parts[-1]) is str:
+            parts[-1] += part
+        elif part != "" if type(part) is str else True:
+            parts.append(part)
+    first = parts.pop(0) if parts and type(parts[0]) is WrittenText else None
+    if first is not None and not parts:
+        return first
+    pieces = [_piece(part) for part in parts]
+    count, most = _sum([piece.count for piece in pieces]), _sum([piece.most for piece in pieces])
+    start, position = _room(most) if first is None else _room_behind(first, most)
+    for piece in pieces:
+        piece.write(position)
+        position = hlo.add(position, piece.count)
+    length = count if first is None else hlo.add(instruction_of(first.length), count)
+    memory().put(hlo.subtract(start, 1), hlo.subtract(-_IN_USE, hlo.convert(length, hlo.S32)))
+    return text_at(start, length, is_plain)
+
+
+def text_at(start: Instruction, length: Instruction, is_plain: bool = True) -> WrittenText:
+    places = number_of(start), number_of(length)
+    for one in places:
+        note_interval(require_trace(), one, (0, _IN_USE))
+    return WrittenText(*places, is_plain)
+
+
+def _sum(numbers: Sequence[Instruction]) -> Instruction:
+    total = hlo.constant(np.int64(0))
+    for number in numbers:
+        total = hlo.add(total, number)
+    return total
+
+
+def _room(most: Instruction) -> tuple[Instruction, Instruction]:
+    """Where a new text begins."""
+    start = hlo.add(memory().room(hlo.add(most, 2)), 2)
+    memory().put(hlo.subtract(start, 2), hlo.convert(most, hlo.S32))
+    return start, start
+
+
+def _room_behind(text: WrittenText, most: Instruction) -> tuple[Instruction, Instruction]:
+    """Where a text begins that this one is the beginning of, and where it goes on."""
+    held, start, length = memory(), instruction_of(text.start), instruction_of(text.length)
+    room, in_use = (hlo.convert(held.at(hlo.subtract(start, k)), hlo.S64) for k in (2, 1))
+    longest = hlo.add(length, most)
+    has_room = hlo.and_(hlo.eq(in_use, hlo.subtract(-_IN_USE, length)), hlo.le(longest, room))
+    larger = hlo.add(hlo.multiply(longest, 2), 16)
+    new = hlo.add(held.room(hlo.select(has_room, hlo.constant(np.int64(0)), hlo.add(larger, 2))), 2)
+    begin = hlo.select(has_room, start, new)
+    held.copy(start, begin, hlo.select(has_room, length, hlo.constant(np.int64(0))), length)
+    held.put(hlo.subtract(begin, 2), hlo.convert(hlo.select(has_room, room, larger), hlo.S32))
+    return begin, hlo.add(begin, length)
+
+
+def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
+    """What a text consists of: known texts, written ones, choices between known ones, and pieces."""
+    if isinstance(value, str):
+        yield str(value)
+    elif type(value) is Piece:
+        yield value
+    elif type(value) is WrittenText:
+        yield value if value.is_plain or not is_plain else written(_of_host(value))
+    elif type(value) is Choice:
+        yield value if all(isinstance(one, str) for one in value.values) else _one_of(value.number, value.values, is_plain)
+    elif value.function is operator.add:
+        for one in value.values:
+            yield from _parts(one, is_plain)
+    elif value.function is text_with_number:
+        yield _one_of(value.values[0], value.values[1:], is_plain)
+    elif type(value.function) is FString:
+        conversions = iter(value.function.conversions)
+        for part in value.values:
+            yield from _shown(*part, next(conversions), is_plain) if type(part) is tuple else _parts(part, is_plain)
+    elif value.function in WRITERS and (part := WRITERS[value.function](*value.values)) is not None:
+        yield part
+    else:
+        yield _of_host(value)
+
+
+# What writes what functions make of texts: takes their values, and gives a part of a text, or None where Python has to make it.
+WRITERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def _one_of(number: TracedArray, texts: Sequence[Any], is_plain: bool) -> WrittenText:
+    places = switch(number, [lambda one=one: _places(written(one, is_plain)) for one in texts])
+    return WrittenText(*places, is_plain)
+
+
+def _places(text: WrittenText) -> tuple[TracedArray, TracedArray]:
+    return number_of(instruction_of(text.start)), number_of(instruction_of(text.length))
+
+
+def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> Iterator[Any]:
+    """What stands in an f-string in the place of a value."""
+    is_told = conversion in (-1, ord("s"))
+    if is_text(value) and specification == "" and is_told:
+        yield from _parts(value, is_plain)
+        return
+    if isinstance(value, TracedArray) and value.is_scalar and value.exact is None and type(specification) is str:
+        kind = value.element_type
+        if is_told and specification == "" and kind is hlo.PRED:
+            yield Choice(number_of(instruction_of(value)), _TRUTH_VALUES)
+            return
+        if kind.is_integer and (is_told or value.weak_type) and specification in ("", "d") and kind is not hlo.U64:
+            yield _digits(instruction_of(value))
+            return
+        if not is_plain and kind in (hlo.F64, hlo.F32, hlo.S64, hlo.S32):
+            yield _number_as_it_is(value, conversion, specification)
+            return
+    yield _of_host(Deferred(FString((conversion,)), (value, specification)))
+
+
+def _piece(part: Any) -> Piece:
+    held = memory()
+    if type(part) is Piece:
+        return part
+    if type(part) is str:
+        count = hlo.constant(np.int64(len(part)))
+        return Piece(count, count, lambda position: held.put(position, hlo.constant(_codes_of(part))))
+    if type(part) is Choice:
+        return _constants(part)
+    length = instruction_of(part.length)
+    source = instruction_of(part.start)
+    return Piece(length, length, lambda position: held.copy(source, position, hlo.constant(np.int64(0)), length))
+
+
+def _constants(choice: Choice) -> Piece:
+    """One of some known texts: a row of a table."""
+    rows = [_codes_of(one) for one in choice.values]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    width = max(1, int(lengths.max()))
+    table = np.zeros((len(rows), width), np.int32)
+    for row, codes in zip(table, rows):
+        row[: len(codes)] = codes
+    number = instruction_of(choice.number)
+
+    def write(position: Instruction) -> None:
+        memory().put(position, hlo.dynamic_slice(hlo.constant(table), number, hlo.constant(np.int64(0)), sizes=(1, width)))
+
+    if (lengths == width).all():
+        count = hlo.constant(np.int64(width))
+    else:
+        count = hlo.reshape(hlo.dynamic_slice(hlo.constant(lengths), number, sizes=(1,)), ())
+    return Piece(count, hlo.constant(np.int64(width)), write)
+
+
+def _digits(number: Instruction) -> Piece:
+    """An integer as Python writes it."""
+    trace, zero, one = require_trace(), hlo.constant(np.int64(0)), hlo.constant(np.int64(1))
+    is_negative = hlo.lt(number, 0)
+    rest = hlo.select(is_negative, number, hlo.negate(number))  # which is never positive, as -2^63 has no opposite
+    powers = hlo.constant(np.array([-(10**k) for k in range(1, _MOST_DIGITS - 1)], np.int64))
+    is_longer = TracedArray.from_instruction(trace, hlo.le(hlo.full_like(powers, rest), powers), is_scalar=False)
+    digits = hlo.add(instruction_of(np.sum(is_longer)), 1)
+    sign = hlo.select(is_negative, one, zero)
+
+    def write(position: Instruction) -> None:
+        memory().put(position, hlo.constant(np.array([ord("-")], np.int32)))
+        before = number_of(hlo.add(hlo.add(position, sign), -1))
+
+        def next_digit(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
+            place, rest = (part.instruction(require_trace()) for part in state)
+            ten = hlo.constant(np.int64(10))
+            code = hlo.subtract(ord("0"), hlo.remainder(rest, ten))
+            memory().put(hlo.add(before.instruction(require_trace()), place), hlo.convert(code, hlo.S32))
+            return number_of(hlo.add(place, -1)), number_of(hlo.divide(rest, ten))
+
+        none = number_of(zero)
+        while_loop(lambda state: below(none, state[0]), next_digit, (number_of(digits), number_of(rest)))
+
+    return Piece(hlo.add(digits, sign), hlo.constant(np.int64(_MOST_DIGITS)), write)
+
+
+def _number_as_it_is(value: TracedArray, conversion: int, specification: str) -> Piece:
+    """A number whose text is made of it later, with its format."""
+    number = value.instruction(require_trace())
+    kind = number.shape.element_type
+    wide = hlo.convert(number, hlo.S64 if kind.is_integer else hlo.F64) if value.weak_type else number
+    dtype = wide.shape.dtype
+    bits = hlo.bitcast_convert(wide, hlo.U64 if dtype.itemsize == 8 else hlo.U32)
+    bits = hlo.convert(bits, hlo.U64)
+    index = memory().formats.number(conversion, specification, np.dtype(f"{dtype.kind}{dtype.itemsize}"), value.weak_type)
+    elements = [hlo.constant(np.int32(-1 - index))]
+    for k in range(3):
+        shifted = hlo.shift_right_logical(bits, np.uint64(k * _PAYLOAD))
+        elements.append(hlo.convert(hlo.and_(shifted, np.uint64(2**_PAYLOAD - 1)), hlo.S32))
+    four = hlo.concatenate(*[hlo.reshape(one, (1,)) for one in elements], dimensions=(0,))
+    count = hlo.constant(np.int64(4))
+    return Piece(count, count, lambda position: memory().put(position, four))
+
+
+def _of_host(value: Deferred) -> Piece:
+    """A text that Python makes."""
+    trace = require_trace()
+    most = trace.program.guessed_bounds.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
+
+    def make(text: str) -> tuple[np.ndarray, int]:
+        codes = np.zeros(most, np.int32)
+        found = _codes_of(text)
+        codes[: len(found)] = found[:most]
+        return codes, len(found)
+
+    codes, length = call_when_run(make, (np.zeros(most, np.int32), 0), for_host((value,)), named=value.function)
+    count = instruction_of(length)
+    trace.add_error_flag(hlo.gt(count, most), SizeBeyondBound, SizeBeyondBound.message(_PLACE_OF_HOST))
+    held = codes.instruction(trace)
+    return Piece(count, hlo.constant(np.int64(most)), lambda position: memory().put(position, held))
+
+
+TEXTS[Deferred], TEXTS[WrittenText] = None, written

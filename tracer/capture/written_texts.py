@@ -1,0 +1,361 @@
+"""What is asked of texts among the program's characters: how long they are, what stands where, whether they are equal."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import hlo
+from ..calls.host_call import call_when_run
+from ..control_flow.branches import cond
+from ..control_flow.loops import while_loop
+from ..recording.array import TracedArray, require_trace
+from .calls.dispatch import implements
+from .characters import WRITERS, Piece, below, memory, text_at, written
+from .choices import Choice
+from .lists.access import fail_where, is_unknown
+from .lists.runs import instruction_of, number_of
+from .loops.iteration import ROWS_OF_TEXTS, Rows
+from .texts import ANSWERS, Deferred, FString, TextMethod, WrittenText, for_host, is_text, part_of_text
+
+Instruction = hlo.Instruction
+_MOST_COMPARED = 64  # characters of a known text that are compared at once
+
+
+def native(value: Any) -> WrittenText | None:
+    """The text among the program's characters, where no Python is needed to write it."""
+    if isinstance(value, str):
+        return written(value)
+    if type(value) is WrittenText:
+        return value if value.is_plain else None
+    if not is_text(value) or not _is_native(value):
+        return None
+    if type(value) is Choice:
+        return written(value)
+    trace = require_trace()
+    if value.in_characters is None or value.in_characters[0] is not trace:
+        value.in_characters = trace, written(value)
+    return value.in_characters[1]
+
+
+def _is_native(value: Any) -> bool:
+    """Whether no Python is needed to write this as a part of a text."""
+    if isinstance(value, (str, WrittenText)):
+        return isinstance(value, str) or value.is_plain
+    if type(value) is Choice:
+        return all(map(_is_native, value.values))
+    if type(value) is tuple:  # in an f-string
+        return value[1] == "" and (is_text(value[0]) and _is_native(value[0]) or _is_integer(value[0]))
+    if type(value) is not Deferred:
+        return False
+    if type(value.function) is FString:
+        return {-1, ord("s")}.issuperset(value.function.conversions) and all(map(_is_native, value.values))
+    if value.function is operator.add:
+        return all(map(_is_native, value.values))
+    return value.function is chr or value.function in WRITERS and _is_native(value.values[0])
+
+
+def _is_integer(value: Any) -> bool:
+    is_one = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
+    return is_one and (value.element_type.is_integer or value.element_type is hlo.PRED) and value.element_type is not hlo.U64
+
+
+def answers(*functions: Callable[..., Any]) -> Callable[[Callable], Callable]:
+    """Decorator: what such a function says of texts; None where Python has to be asked."""
+
+    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        ANSWERS.update(dict.fromkeys(functions, answer))
+        return answer
+
+    return register
+
+
+def _flag(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
+def _places(text: WrittenText) -> tuple[Instruction, Instruction]:
+    return instruction_of(text.start), instruction_of(text.length)
+
+
+# --- lengths and items ---
+
+
+@answers(len, TextMethod("__len__"))
+def length(text: Any, *_: Any) -> Any:
+    found = native(text)
+    return None if found is None else found.length
+
+
+@answers(operator.getitem)
+def item(text: Any, index: Any) -> Any:
+    """``text[index]``"""
+    if (found := native(text)) is None or not (isinstance(index, (int, np.integer, TracedArray)) and np.ndim(index) == 0):
+        return None
+    start, count = _places(found)
+    place = instruction_of(index)
+    place = hlo.select(hlo.lt(place, 0), hlo.add(place, count), place)
+    fail_where(hlo.or_(hlo.lt(place, 0), hlo.ge(place, count)), IndexError("string index out of range"))
+    return text_at(hlo.add(start, place), hlo.constant(np.int64(1)))
+
+
+@answers(part_of_text)
+def part(text: Any, start: Any, stop: Any, step: Any) -> WrittenText | None:
+    """``text[start:stop:step]``; with a step a copy."""
+    step = 1 if step is None else step
+    if is_unknown(step) or step == 0 or (found := native(text)) is None:
+        return None
+    begin, count = _places(found)
+    zero, less, step = hlo.constant(np.int64(0)), hlo.add(count, -1), int(step)
+    lowest, highest = (zero, count) if step > 0 else (hlo.constant(np.int64(-1)), less)
+    first = _bound(start, count, lowest, highest, lowest if step > 0 else highest)
+    last = _bound(stop, count, lowest, highest, highest if step > 0 else lowest)
+    distance = hlo.subtract(last, first) if step > 0 else hlo.subtract(first, last)
+    taken = hlo.maximum(distance, zero)
+    if step == 1:
+        return text_at(hlo.add(begin, hlo.minimum(first, count)), taken)
+    if abs(step) > 1:
+        taken = hlo.divide(hlo.add(taken, abs(step) - 1), hlo.constant(np.int64(abs(step))))
+    source = hlo.add(begin, first)
+    return written(Piece(taken, taken, lambda target: memory().copy(source, target, zero, taken, step)))
+
+
+def _bound(value: Any, count: Instruction, low: Instruction, high: Instruction, default: Instruction) -> Instruction:
+    if value is None:
+        return default
+    place = instruction_of(value)
+    return hlo.maximum(low, hlo.minimum(hlo.select(hlo.lt(place, 0), hlo.add(place, count), place), high))
+
+
+class CharacterRows(Rows):
+    """The characters of a text."""
+
+    def __init__(self, text: WrittenText) -> None:
+        self.text, self.length = text, text.length
+
+    def element(self, position: Any) -> Any:
+        return text_at(hlo.add(instruction_of(self.text.start), instruction_of(position)), hlo.constant(np.int64(1)))
+
+
+ROWS_OF_TEXTS[Deferred] = ROWS_OF_TEXTS[WrittenText] = lambda text: CharacterRows(_plain(text))
+
+
+def _plain(text: Any) -> WrittenText:
+    return written(text) if (found := native(text)) is None else found
+
+
+# --- comparisons ---
+
+
+@answers(operator.eq)
+def equal(first: Any, second: Any) -> Any:
+    if isinstance(first, str):
+        first, second = second, first
+    one, other = native(first), second if isinstance(second, str) else native(second)
+    if one is None or other is None:
+        return None
+    start, count = _places(one)
+    if isinstance(other, str):
+        is_as_long = hlo.eq(count, len(other))
+        return _flag(hlo.and_(is_as_long, _stands_at(start, other, is_as_long)))
+    is_as_long = hlo.eq(count, instruction_of(other.length))
+    return _flag(hlo.and_(is_as_long, _are_alike(start, instruction_of(other.start), count, is_as_long)))
+
+
+@answers(operator.ne)
+def different(first: Any, second: Any) -> Any:
+    found = equal(first, second)
+    return None if found is None else _flag(hlo.not_(found.instruction(require_trace())))
+
+
+def _stands_at(place: Instruction, text: str, is_inside: Instruction) -> Instruction:
+    """Whether the known text stands there, where so many characters do."""
+    if not text:
+        return hlo.constant(np.bool_(True))
+    if len(text) > _MOST_COMPARED:
+        return _are_alike(place, instruction_of(written(text).start), hlo.constant(np.int64(len(text))), is_inside)
+    known = hlo.constant(np.array(list(map(ord, text)), np.int32))
+    found = hlo.eq(hlo.dynamic_slice(memory().now(), place, sizes=(len(text),)), known)
+    if len(text) == 1:
+        return hlo.reshape(found, ())
+    trace = require_trace()
+    return np.all(TracedArray.from_instruction(trace, found, is_scalar=False)).instruction(trace)
+
+
+def _are_alike(first: Instruction, second: Instruction, count: Instruction, is_asked: Instruction) -> Instruction:
+    """Whether so many characters are the same at two places; any answer where it ``is_asked`` not."""
+    count = hlo.select(is_asked, count, hlo.constant(np.int64(0)))
+    given = [number_of(one) for one in (first, second, count)]
+
+    def goes_on(k: TracedArray) -> TracedArray:
+        trace, held = require_trace(), memory()
+        one, other, count, place = (number.instruction(trace) for number in (*given, k))
+        are_equal = hlo.eq(held.at(hlo.add(one, place)), held.at(hlo.add(other, place)))
+        return TracedArray.from_instruction(trace, hlo.and_(hlo.lt(place, count), are_equal))
+
+    reached = while_loop(goes_on, _next, number_of(hlo.constant(np.int64(0))))
+    return hlo.eq(instruction_of(reached), count)
+
+
+def _next(number: TracedArray) -> TracedArray:
+    return number_of(hlo.add(number.instruction(require_trace()), 1))
+
+
+# --- texts in texts ---
+
+
+@answers(TextMethod("startswith"))
+def starts_with(text: Any, args: tuple, kwargs: dict) -> Any:
+    return _at_end(text, args, kwargs, lambda start, count, most: start)
+
+
+@answers(TextMethod("endswith"))
+def ends_with(text: Any, args: tuple, kwargs: dict) -> Any:
+    return _at_end(text, args, kwargs, lambda start, count, most: hlo.subtract(hlo.add(start, count), most))
+
+
+def _at_end(text: Any, args: tuple, kwargs: dict, place: Callable[..., Instruction]) -> Any:
+    if len(args) != 1 or kwargs or not is_text(args[0]):
+        return None
+    found, wanted = native(text), args[0] if isinstance(args[0], str) else native(args[0])
+    if found is None or wanted is None:
+        return None
+    start, count = _places(found)
+    most = hlo.constant(np.int64(len(wanted))) if isinstance(wanted, str) else instruction_of(wanted.length)
+    is_long = hlo.ge(count, most)
+    where = place(start, count, most)
+    if isinstance(wanted, str):
+        return _flag(hlo.and_(is_long, _stands_at(where, wanted, is_long)))
+    return _flag(hlo.and_(is_long, _are_alike(where, instruction_of(wanted.start), most, is_long)))
+
+
+@answers(operator.contains)
+def contains(text: Any, wanted: Any) -> Any:
+    """``wanted in text``"""
+    if isinstance(text, str) and type(wanted) is WrittenText and wanted.length.known_value == 1:
+        places = instruction_of(wanted.start)
+        known = hlo.constant(np.array(list(map(ord, text)) or [-1], np.int32))
+        same = hlo.eq(known, hlo.full_like(known, memory().at(places)))
+        return np.any(TracedArray.from_instruction(require_trace(), same, is_scalar=False))
+    found = _position(text, wanted)
+    return None if found is None else _flag(hlo.ge(found, 0))
+
+
+@answers(TextMethod("find"))
+def find(text: Any, args: tuple, kwargs: dict) -> Any:
+    found = _position(text, args[0]) if len(args) == 1 and not kwargs else None
+    return None if found is None else number_of(found)
+
+
+@answers(TextMethod("index"))
+def index(text: Any, args: tuple, kwargs: dict) -> Any:
+    if (found := find(text, args, kwargs)) is not None:
+        fail_where(hlo.lt(instruction_of(found), 0), ValueError("substring not found"))
+    return found
+
+
+def _position(text: Any, wanted: Any) -> Instruction | None:
+    """Where a known text stands first, -1 where it does not."""
+    if not isinstance(wanted, str) or (found := native(text)) is None:
+        return None
+    return _first_from(hlo.constant(np.int64(0)), found, wanted)
+
+
+def _first_from(begin: Instruction, text: WrittenText, wanted: str) -> Instruction:
+    start, count = map(number_of, _places(text))
+
+    def goes_on(k: TracedArray) -> TracedArray:
+        trace = require_trace()
+        first, length, place = (number.instruction(trace) for number in (start, count, k))
+        is_inside = hlo.le(hlo.add(place, len(wanted)), length)
+        is_there = _stands_at(hlo.add(first, place), wanted, is_inside)
+        return TracedArray.from_instruction(trace, hlo.and_(is_inside, hlo.not_(is_there)))
+
+    reached = instruction_of(while_loop(goes_on, _next, number_of(begin)))
+    is_there = hlo.le(hlo.add(reached, len(wanted)), instruction_of(text.length))
+    return hlo.select(is_there, reached, hlo.constant(np.int64(-1)))
+
+
+@answers(TextMethod("count"))
+def count(text: Any, args: tuple, kwargs: dict) -> Any:
+    """How often a known text stands in another one, without overlapping."""
+    if len(args) != 1 or kwargs or not isinstance(args[0], str) or not args[0] or (found := native(text)) is None:
+        return None
+    wanted = args[0]
+    start, length = map(number_of, _places(found))
+
+    def goes_on(state: tuple[TracedArray, TracedArray]) -> TracedArray:
+        trace = require_trace()
+        behind = hlo.add(state[0].instruction(trace), len(wanted))
+        return TracedArray.from_instruction(trace, hlo.le(behind, length.instruction(trace)))
+
+    def one(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
+        trace = require_trace()
+        place, found = (number.instruction(trace) for number in state)
+        is_there = _stands_at(hlo.add(start.instruction(trace), place), wanted, hlo.constant(np.bool_(True)))
+        step = hlo.select(is_there, hlo.constant(np.int64(len(wanted))), hlo.constant(np.int64(1)))
+        return number_of(hlo.add(place, step)), number_of(hlo.add(found, hlo.convert(is_there, hlo.S64)))
+
+    zero = hlo.constant(np.int64(0))
+    return while_loop(goes_on, one, (number_of(zero), number_of(zero)))[1]
+
+
+# --- characters and numbers ---
+
+
+@implements(ord)
+def ord_(character: Any) -> Any:
+    if not isinstance(character, Deferred):
+        return ord(character)
+    found = _plain(character)
+    start, count = _places(found)
+    message = "ord() expected a character, but string of length {} found"
+    require_trace().add_error_flag(hlo.ne(count, 1), TypeError, message, count)
+    return number_of(hlo.convert(memory().at(start), hlo.S64))
+
+
+@implements(chr)
+def chr_(number: Any) -> Any:
+    if not isinstance(number, TracedArray) or number.known_value is not None:
+        return chr(number)
+    code = instruction_of(number)
+    fail_where(hlo.or_(hlo.lt(code, 0), hlo.gt(code, 0x10FFFF)), ValueError("chr() arg not in range(0x110000)"))
+    return Deferred(chr, number)
+
+
+def _character(number: TracedArray) -> Piece:
+    one, code = hlo.constant(np.int64(1)), hlo.convert(instruction_of(number), hlo.S32)
+    return Piece(one, one, lambda position: memory().put(position, code))
+
+
+@answers(int)
+def integer_of(text: Any, *base: Any) -> Any:
+    """``int(text)``; of what has other characters than a few digits Python makes it, or raises its error."""
+    if base or (found := native(text)) is None:
+        return None
+    start, count = map(number_of, _places(found))
+
+    def goes_on(state: tuple[TracedArray, TracedArray]) -> TracedArray:
+        return below(state[0], count)
+
+    def one(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
+        trace = require_trace()
+        place, number = (part.instruction(trace) for part in state)
+        digit = hlo.subtract(hlo.convert(memory().at(hlo.add(start.instruction(trace), place)), hlo.S64), ord("0"))
+        is_digit = hlo.and_(hlo.ge(digit, 0), hlo.lt(digit, 10))
+        is_one = hlo.and_(is_digit, hlo.and_(hlo.ge(number, 0), hlo.lt(place, _MOST_DIGITS)))
+        following = hlo.add(hlo.multiply(number, hlo.constant(np.int64(10))), digit)
+        return number_of(hlo.add(place, 1)), number_of(hlo.select(is_one, following, hlo.constant(np.int64(-1))))
+
+    zero = hlo.constant(np.int64(0))
+    none = hlo.select(hlo.eq(instruction_of(count), 0), hlo.constant(np.int64(-1)), zero)
+    _, number = while_loop(goes_on, one, (number_of(zero), number_of(none)))
+    is_one = _flag(hlo.ge(instruction_of(number), 0))
+    return cond(is_one, lambda: number, lambda: call_when_run(int, 0, for_host((found,))))
+
+
+_MOST_DIGITS = 18
+WRITERS.update({chr: _character, part_of_text: part, operator.getitem: item})
