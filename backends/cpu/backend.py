@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .executable import CpuExecutable
 from .host_instructions import instructions_text
+from .line_clock import LineClock
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
 from .native_program import NativeProgram, Padding
@@ -46,6 +49,11 @@ class CpuBackend:
 
     def __init__(self, target: Target | None = None) -> None:
         self.target = target or host_target()
+
+    @cached_property
+    def timing_lines(self) -> TimingCpuBackend:
+        """The backend that times lines: `JittedFunction.profile`."""
+        return TimingCpuBackend(self.target)
 
     def compile(self, module: Module) -> CpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.
@@ -73,11 +81,12 @@ class CpuBackend:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         set_stage("writing LLVM assembly")
         optimized, prepared = after["fuse"], after["insert-copies"]
+        clock = self._clock_of(prepared)
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT, _given_up(module, prepared))
-        emitted, interruption = emit_module(prepared, assignment, self.target)
+        emitted, interruption = emit_module(prepared, assignment, self.target, clock)
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
-            emitted, interruption = emit_module(prepared, assignment, self.target)
+            emitted, interruption = emit_module(prepared, assignment, self.target, clock)
         llvm_ir = str(emitted.llvm)
         set_stage("compiling with LLVM")
         program = NativeProgram(
@@ -98,10 +107,26 @@ class CpuBackend:
             native_calls=tuple(emitted.native_calls.items()),
             shared=shared_code(emitted.llvm.shared_functions, self.target),
         )
-        return CpuExecutable(module, optimized, llvm_ir, program)
+        return CpuExecutable(module, optimized, llvm_ir, program, clock)
+
+    def _clock_of(self, program: Module) -> LineClock | None:
+        return None
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
+
+
+class TimingCpuBackend(CpuBackend):
+    """Its programs take down the time that they spend at each of the user's lines, in ``clocks``."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.clocks: WeakSet[LineClock] = WeakSet()
+
+    def _clock_of(self, program: Module) -> LineClock:
+        clock = LineClock(program)
+        self.clocks.add(clock)
+        return clock
 
 
 def _given_up(module: Module, prepared: Module) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from .arena import OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, Place, ResultSpec, Step
 from .call.native_functions import python_call_addresses
 from .call.python_calls import RUN_KERNEL
+from .line_clock import LineClock
 from .machine_code import assembly
 from .native_program import NativeProgram
 from .program_loader import LoadedProgram
@@ -141,10 +142,15 @@ class NativeExecutable:
 
 
 class CpuExecutable(NativeExecutable):
-    """The program of a module. ``module`` is the module as given, ``optimized`` what was compiled."""
+    """The program of a module. ``module`` is the module as given, ``optimized`` what was compiled.
 
-    def __init__(self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram) -> None:
-        self.module, self.optimized = module, optimized
+    ``clock`` is there where the program times its lines.
+    """
+
+    def __init__(
+        self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram, clock: LineClock | None = None
+    ) -> None:
+        self.module, self.optimized, self.clock = module, optimized, clock
         self._compressed_ir = zlib.compress(llvm_ir.encode(), 1)  # it is asked for rarely, and larger than the code
         super().__init__(program)
 

@@ -24,6 +24,7 @@ from ..llvm.types import I8, I32, I64, POINTER, TOKEN_VALUE, RegisterValue, chec
 from .arena import Arena, BorrowedArena
 from .emitter_table import emitter_of, joins_row_groups
 from .function_parts import Argument, FunctionParts, NativeFunction
+from .line_clock import LineClock
 from .region_functions import RegionFunctions
 from .row_groups import RowGroups
 from .target import Target
@@ -80,17 +81,19 @@ class Frame:
     """A function of a program, while its instructions are emitted one after the other.
 
     ``here`` is the native function that is written; ``functions`` are those of called computations, ``moving`` the buffers
-    whose place differs from one round of a loop to the next.
+    whose place differs from one round of a loop to the next. ``clock`` is there where lines are timed.
     """
 
     here: NativeFunction
 
-    def __init__(self, program: Module, assignment: BufferAssignment, module: EmittedModule) -> None:
-        self.program, self.assignment, self.module = program, assignment, module
+    def __init__(
+        self, program: Module, assignment: BufferAssignment, module: EmittedModule, clock: LineClock | None = None
+    ) -> None:
+        self.program, self.assignment, self.module, self.clock = program, assignment, module, clock
         self.llvm, self.regions, self.target = module.llvm, module.regions, module.regions.target
         self.functions: dict[Computation, ir.Function] = {}
         self.parts = FunctionParts(self)
-        self.row_groups = RowGroups(self.regions)
+        self.row_groups = RowGroups(self.regions, clock)
 
     @property
     def builder(self) -> ir.IRBuilder:
@@ -260,6 +263,8 @@ class Frame:
             check_supported(shape.element_type)
         if not self._leaves_memory_alone(instruction):
             self.row_groups.flush(self.builder)
+        if self.clock is not None:
+            self.clock.enter(self.builder, instruction)
         values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     @staticmethod

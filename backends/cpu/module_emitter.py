@@ -16,20 +16,27 @@ from .arena import Arena
 from .call.python_calls import INTERRUPTED
 from .frame import EmittedModule, Frame
 from .functions import CalledComputations, emit_functions
+from .line_clock import LineClock
 from .target import Target
 
 KERNEL_NAME = "kernel"
 
 
-def emit_module(program: Module, assignment: BufferAssignment, target: Target) -> tuple[EmittedModule, Interruption]:
+def emit_module(
+    program: Module, assignment: BufferAssignment, target: Target, clock: LineClock | None = None
+) -> tuple[EmittedModule, Interruption]:
     """The LLVM module of a program, and what is known of how long its kernel runs."""
     module = EmittedModule(program, target)
     module.llvm.called_computations = CalledComputations(program, module)
-    frame = Frame(program, assignment, module)
+    frame = Frame(program, assignment, module, clock)
+    if clock is not None:
+        clock.define(module.llvm, module.constant_pointer(clock.table))
     emit_functions(frame)
     kernel = InterruptibleFunction(
         module.llvm, KERNEL_NAME, [POINTER, POINTER], lambda builder: frame.return_code(I32(INTERRUPTED))
     )
     may_grow = frame.parts.may_be_needed(program.entry)
     frame.emit_function(kernel, program.entry, lambda builder: Arena(builder, assignment.arena_size, may_grow=may_grow))
+    if clock is not None:
+        clock.surround(kernel)
     return module, kernel.interruption

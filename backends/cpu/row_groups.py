@@ -23,6 +23,7 @@ from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.index import Affine
 from ..llvm.loops import counted_loop
+from .line_clock import LineClock
 from .region_functions import RegionFunctions
 
 # Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
@@ -64,8 +65,8 @@ class _Member:
 class RowGroups:
     """Collects consecutive regions, and emits them together where they share rows."""
 
-    def __init__(self, regions: RegionFunctions) -> None:
-        self.regions = regions
+    def __init__(self, regions: RegionFunctions, clock: LineClock | None = None) -> None:
+        self.regions, self._clock = regions, clock
         self.pending: list[_Member] = []
         self.rows = 0
 
@@ -81,10 +82,15 @@ class RowGroups:
         else:
             self.pending.append(member)
             self.rows = rows
+            if self._clock is not None:
+                self._clock.put_off()
 
     def flush(self, builder: ir.IRBuilder) -> None:
         """Emit what is kept; to be called before code that may depend on it."""
         pending, self.pending = self.pending, []
+        if pending and self._clock is not None:
+            regions = [member.region.computation for member in pending]
+            self._clock.enter_region(builder, [one for region in regions for one in region.instructions])
         count = _rows_in_a_block(pending, self.rows) if len(pending) > 1 else self.rows
         if count == self.rows:
             for member in pending:

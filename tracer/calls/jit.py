@@ -42,6 +42,7 @@ from .explanation import Explanation, explanation
 from .leaves import STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
+from .profile import Profile, profile
 from .recompilation import Recompilations
 from .shared_memory import Place
 from .specialization import Sharing, Specialization
@@ -329,6 +330,19 @@ class JittedFunctionBase:
             sibling = self._siblings[backend] = type(self)(self._function, **self.options)
             sibling._backend = backend
         return self._siblings[backend]
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Call the function, and say where its time goes, by line of source.
+
+        The code is compiled anew for that, with readings of the clock where it goes from one line to another; what they take is
+        taken off. What is fused is one entry with all of its lines. Raises what the call raises; NotImplementedError where the
+        backend cannot time lines.
+        """
+        backend = get_backend(self.backend)
+        timing = getattr(backend, "timing_lines", None)
+        if timing is None:
+            raise NotImplementedError(f"profile: the backend {backend.name!r} does not time lines; 'cpu' does")
+        return profile(functools.partial(self.compiled_by(timing), *args, **kwargs), self.__name__, timing.clocks)
 
     # --- the cache ---
 
