@@ -101,11 +101,10 @@ def _define_go_to(module: ir.Module, table: ir.Value) -> ir.Function:
     function.linkage = "internal"
     function.attributes.add("noinline")
     b = ir.IRBuilder(function.append_basic_block("entry"))
+    start = b.inttoptr(b.ptrtoint(table, I64), POINTER)
 
     def place(row: ir.Value, column: int) -> ir.Value:
-        found = b.gep(table, [b.add(b.mul(row, I64(2)), I64(column))], source_etype=I64)
-        found.type = POINTER
-        return found
+        return b.gep(start, [b.add(b.mul(row, I64(2)), I64(column))], source_etype=I64)
 
     def add(pointer: ir.Value, amount: ir.Value) -> None:
         b.store(b.add(b.load(pointer, typ=I64), amount), pointer)
