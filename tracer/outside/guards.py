@@ -220,7 +220,9 @@ def state_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
     parts: list[Any] = [kind, id(value)]
     if isinstance(value, dict):
         parts += [(state_of(key, within), state_of(item, within)) for key, item in dict.items(value)]
-    elif isinstance(value, (list, tuple, deque, np.ndarray)):
+    elif isinstance(value, np.ndarray):
+        parts += [value.shape, *(state_of(item, within) for item in value.ravel().tolist())]
+    elif isinstance(value, (list, tuple, deque)):
         parts += [state_of(item, within) for item in value]
     elif isinstance(value, (set, frozenset)):
         parts.append(frozenset(state_of(item, within) for item in value))

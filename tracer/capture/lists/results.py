@@ -16,7 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
 from ...recording.makers import register_maker
-from ...recording.operands import as_traced
+from ...recording.operands import as_traced, has_traced
 from ..characters import as_result
 from ..choices import Choice, Maybe
 from ..entries import is_open_dict
@@ -147,6 +147,8 @@ def _is_replaced(value: Any) -> bool:
         return True
     if is_open_dict(value):
         return not isinstance(value, OutsideDict)  # which is the user's own
+    if type(value) is np.ndarray:
+        return value.dtype.hasobject and _holds_traced(value)
     return parts_of_object(value) is not None
 
 
@@ -155,6 +157,8 @@ def _result(value: Any) -> Any:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))
+    if type(value) is np.ndarray:
+        return _result_of(value.ravel().tolist(), partial(_array_of_objects, value.shape))
     if (made := parts_of_object(value)) is not None:
         return _as_result(made)
     if _is_long_array(value):
@@ -163,6 +167,19 @@ def _result(value: Any) -> Any:
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
+
+
+def _holds_traced(array: np.ndarray) -> bool:
+    """Whether there are traced values in an array of objects."""
+    held = array.ravel().tolist()
+    return has_traced(held) or any(type(one) is np.ndarray and one.dtype.hasobject and _holds_traced(one) for one in held)
+
+
+def _array_of_objects(shape: tuple[int, ...], elements: list[Any]) -> np.ndarray:
+    made = np.empty(len(elements), object)
+    for position, element in enumerate(elements):
+        made[position] = element
+    return made.reshape(shape)
 
 
 def _is_long_array(value: Any) -> bool:

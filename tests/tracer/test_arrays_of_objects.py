@@ -1,0 +1,66 @@
+"""Arrays of objects: what a function makes and returns holds values, one from outside is compared as a whole."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+
+def rows_of_unlike_lengths(x):
+    out = np.empty((2, 2), dtype=object)
+    for i in range(2):
+        for j in range(2):
+            out[i, j] = x[i : i + j + 1] * 2.0
+    return out
+
+
+def in_a_list(x):
+    out = np.empty(2, dtype=object)
+    out[0], out[1] = x, [x[0], None]
+    return [out, 1.0], {"out": out}
+
+
+def numbers_and_others(x):
+    out = np.array([1, "a", None], dtype=object)
+    out[0] = x[0]
+    return out
+
+
+def one_in_another(x):
+    inner, outer = np.empty((1, 2), dtype=object), np.empty(1, dtype=object)
+    inner[0, 0], inner[0, 1] = x.sum(), 7
+    outer[0] = inner
+    return outer
+
+
+def only_read(x):
+    out = np.empty(2, dtype=object)
+    out[0], out[1] = x, x.sum()
+    return out[0] + 1, out[1]
+
+
+@pytest.mark.parametrize("function", [rows_of_unlike_lengths, in_a_list, numbers_and_others, one_in_another, only_read])
+def test_arrays_that_hold_values(function):
+    jitted = jit(function)
+    for x in (np.array([1.0, 2.0, 3.0]), np.array([-4.0, 5.0, 0.5])):
+        assert repr(jitted(x)) == repr(function(x))
+
+
+class Fractions:
+    def __init__(self):
+        self.terms = np.empty((2, 1), dtype=object)
+        self.terms[0, 0], self.terms[1, 0] = np.array([1.0, 2.0]), np.array([3.0])
+
+    def value(self, x):
+        return [np.polyval(self.terms[i, 0], x) for i in range(2)]
+
+
+def test_an_array_from_outside_of_two_dimensions():
+    fractions = Fractions()
+    value = jit(fractions.value)
+    assert value(2.0) == fractions.value(2.0)
+    fractions.terms[0, 0] = np.array([5.0, 5.0])
+    assert value(2.0) == fractions.value(2.0) == [15.0, 3.0]
+    fractions.terms[0, 0][1] = 6.0
+    assert value(2.0) == fractions.value(2.0) == [16.0, 3.0]
+    value(3.0)
+    assert value.cache_info().misses == 3
