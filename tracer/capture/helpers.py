@@ -38,6 +38,7 @@ from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
+from .loops.iteration import is_of_open_length
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
@@ -362,9 +363,10 @@ def zipped(function: Any, value: Any) -> Any:
 
 
 def starred(value: Any) -> Any:
-    """What stands behind a star in a list: of a dict or a set whose keys the program computes, these as a list."""
+    """What stands behind a star in a list: of what has as many elements as the program decides, these as a list."""
     places.require_made_here(value)
     is_gone_over = has_open_keys(value) or type(value) is DictView or special_method(value, "__iter__") is not None
+    is_gone_over = is_gone_over or is_of_open_length(value) and not is_open_list(value)
     return call(list, value) if is_gone_over else value
 
 

@@ -26,7 +26,7 @@ from .lists import tables
 from .lists.as_arrays import array_of_list
 from .lists.growing import note_list
 from .lists.runs import is_open_list
-from .loops.iteration import TracedRange
+from .loops.iteration import TracedRange, is_of_open_length
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
@@ -211,6 +211,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     require_own(holder) if isinstance(holder, dict) else note_contents(holder)
     if (surroundings := current_surroundings()) is not None:
         surroundings.require_followed(holder)
+    if isinstance(holder, list) and isinstance(index, slice) and is_of_open_length(value):
+        value = call(list, value)
     if isinstance(holder, dict):
         dicts.put(holder, index, value)
     elif isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):

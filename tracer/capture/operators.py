@@ -63,7 +63,8 @@ def added_in_place(holder: Any, other: Any) -> Any:
     if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
         each(lambda one: added_in_place(one, other), holder)
         return holder
-    if type(holder) is list:
+    is_array = isinstance(other, TracedArray) and not other.weak_type or isinstance(other, (np.ndarray, np.generic))
+    if type(holder) is list and not is_array:  # an array adds, element by element
         call(holder.extend, other)
         return holder
     return operator.iadd(holder, other)

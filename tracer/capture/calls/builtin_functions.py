@@ -35,7 +35,19 @@ from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
-from ..loops.iteration import Enumerate, Indices, Lazy, ListRows, Reversed, Rows, TracedRange, Zip, is_captured, rows_of
+from ..loops.iteration import (
+    Enumerate,
+    Indices,
+    Lazy,
+    ListRows,
+    Reversed,
+    Rows,
+    TracedRange,
+    Zip,
+    is_captured,
+    is_of_open_length,
+    rows_of,
+)
 from ..loops.stacked_rows import whole_array
 from ..outside.containers import OutsideList
 from ..outside.objects import class_of
@@ -87,7 +99,7 @@ def tuple_(*args: Any) -> tuple:
 
 
 def _is_taken_apart(value: Any) -> bool:
-    return isinstance(value, (list, Lazy, Rows)) or has_open_keys(value)
+    return isinstance(value, (list, Lazy, Rows)) or has_open_keys(value) or is_of_open_length(value)
 
 
 @implements(zip)
@@ -197,11 +209,6 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _is_of_open_length(iterable: Any) -> bool:
-    rows = rows_of(iterable) if is_captured(iterable) else None
-    return rows is not None and is_open(rows.length)
-
-
 def _elements(args: tuple, any_order: bool = False) -> list[Any]:
     """What is gone over; of a set, where the order matters unless it may be any, that is known."""
     if len(args) == 1 and has_open_keys(args[0]):
@@ -212,7 +219,7 @@ def _elements(args: tuple, any_order: bool = False) -> list[Any]:
         args = (generator.elements(),)
     if len(args) == 1 and is_open_list(args[0]):
         return items_of(args[0])
-    if len(args) == 1 and _is_of_open_length(args[0]):
+    if len(args) == 1 and is_of_open_length(args[0]):
         return mapped(_itself, rows_of(args[0]))
     return list(args[0]) if len(args) == 1 else list(args)
 
@@ -305,7 +312,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
 
 @implements(math.prod)
 def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
-    if _is_of_open_length(iterable):
+    if is_of_open_length(iterable):
         return folded(generated(iterable, iter, None, None, _itself), start, operator.mul)
     return functools.reduce(operator.mul, iterable, start)
 

@@ -10,7 +10,7 @@ from ...recording.operands import has_traced
 from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
-from ..loops.iteration import is_captured
+from ..loops.iteration import is_captured, is_of_open_length
 
 
 def is_open_call(method: Any, holder: list, args: tuple) -> bool:
@@ -20,7 +20,7 @@ def is_open_call(method: Any, holder: list, args: tuple) -> bool:
     if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
         return True
     if method.__name__ == "extend":
-        return any(map(is_open_list, args))
+        return any(is_open_list(one) or is_of_open_length(one) for one in args)
     if method.__name__ == "append":
         return False
     return any(isinstance(value, TracedArray) and value.known_value is None for value in args)

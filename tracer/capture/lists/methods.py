@@ -10,7 +10,7 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from .. import places
-from ..calls.dispatch import LIST_METHODS
+from ..calls.dispatch import LIST_METHODS, call
 from . import tables
 from .access import (
     change,
@@ -164,4 +164,4 @@ def append(holder: list, value: Any) -> None:
 @method("extend")
 def extend(holder: list, values: Any) -> None:
     items = list.__iter__(holder) if row_of(holder) is None else items_of(holder)
-    change(holder, [*items, *(items_of(values) if isinstance(values, list) else values)])
+    change(holder, [*items, *items_of(values if isinstance(values, list) else call(list, values))])

@@ -336,3 +336,9 @@ def is_captured(iterable: Any) -> bool:
     if isinstance(iterable, (Rows, TracedArray)) or type(iterable) in ROWS_OF_TEXTS:
         return True
     return is_open_list(iterable) or has_open_keys(iterable)
+
+
+def is_of_open_length(iterable: Any) -> bool:
+    """Whether the program decides how many elements there are."""
+    rows = rows_of(iterable) if is_captured(iterable) else None
+    return rows is not None and isinstance(rows.length, TracedArray) and rows.length.known_value is None
