@@ -390,3 +390,25 @@ def test_a_number_of_a_known_dict_needs_no_static_key():
     for k in range(-2, 8):
         assert look_up(k) == table.get(k, -1) + table.get(k - 1, 0)
     assert look_up.cache_info().misses == 1
+
+
+def test_containers_that_are_kept_and_returned_stay_themselves():
+    numbers, table, kept = [1.0, 2.0, 3.0], {1: 2.0}, SimpleNamespace()
+
+    @jit
+    def f(value):
+        kept.numbers, kept.both = numbers, (table, [numbers])
+        numbers.append(value)
+        table[value] = 3.0
+        return {"numbers": numbers, "table": (1, table)}, len(numbers)
+
+    for size in (3, 3, 4, 5, 6, 7):
+        numbers[:] = [1.0] * size
+        table.clear()
+        table.update(dict.fromkeys(range(size), 2.0))
+        found, length = f(9)
+        assert found["numbers"] is kept.numbers is kept.both[1][0] is numbers
+        assert found["table"][1] is kept.both[0] is table
+        assert numbers == [1.0] * size + [9] and length == size + 1
+        assert table == {**dict.fromkeys(range(size), 2.0), 9: 3.0}
+    assert f.cache_info().misses == 2

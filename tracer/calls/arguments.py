@@ -16,6 +16,7 @@ from ..recording.intervals import Interval
 from ..recording.ndarrays import MEMORY_FLAGS
 from .integers import below, first_interval, interval_key, narrowed
 from .leaves import Leaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
+from .opened_arguments import OpenedArguments
 from .traced_function import CallForm, Structures
 
 # By the position of an argument: its structure, and how many leaves it has.
@@ -67,6 +68,7 @@ class ArgumentReader:
         )
         self.intervals: dict[str, Interval | None] = {}
         self.taken_apart: set[str] = set()
+        self.opened = OpenedArguments()
 
     def _static_names(self, numbers: int | Iterable[int], names: str | Iterable[str]) -> frozenset[str]:
         numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -127,6 +129,9 @@ class ArgumentReader:
         return tuple(parts), leaves, containers
 
     def _read_any(self, value: Any, position: int, name: str, leaves: list[Any], containers: Containers) -> Any:
+        if self.opened and self.opened.takes(name, value):
+            leaves.append(value)
+            return leaf_key(value)
         start = len(leaves)
         structure = pytree.flatten_into(value, leaves)
         if structure is pytree.LEAF:
@@ -174,8 +179,12 @@ class ArgumentReader:
 
     def named(self, names: frozenset[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments with these names."""
-        given = zip((*map(self.position_name, range(len(args))), *map(self.keyword_name, kwargs)), (*args, *kwargs.values()))
-        return {name: value for name, value in given if name in names}
+        return {name: value for name, value in self.given(args, kwargs).items() if name in names}
+
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """All arguments, by their names."""
+        names = (*map(self.position_name, range(len(args))), *map(self.keyword_name, kwargs))
+        return dict(zip(names, (*args, *kwargs.values())))
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """A call, read. Raises TypeError where the arguments do not fit the function."""

@@ -8,7 +8,7 @@ import time
 import types
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
@@ -45,33 +45,13 @@ from .nested_call import call_in_trace
 from .profile import Profile, profile
 from .recompilation import Recompilations
 from .shared_memory import Place
-from .specialization import Sharing, Specialization
+from .specialization import KnownForm, Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
-from .traced_function import CallForm, Recording, Selection, record, selected
+from .traced_function import CallForm, Recording, record, selected
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
-
-
-@dataclass
-class _Known:
-    """A form of call that has been met.
-
-    Its specializations, of which the last that was made is the first; they differ in what they found outside. Which leaves of
-    the call they take (None: all), and which are objects.
-    """
-
-    specializations: list[Specialization]
-    selection: Selection | None
-    objects: dict[str, int]
-
-    def fitting(self, objects: Objects) -> Specialization | None:
-        """The specialization for what is outside now."""
-        for specialization in self.specializations:
-            if specialization.fits(objects):
-                return specialization
-        return None
 
 
 # Forms of what is outside that are kept for one form of call.
@@ -108,7 +88,7 @@ class JittedFunctionBase:
             "control_flow": control_flow,
         }
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
-        self._known: dict[Any, _Known] = {}
+        self._known: dict[Any, KnownForm] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
@@ -170,11 +150,19 @@ class JittedFunctionBase:
             if known.objects:
                 objects = {path: leaves[number] for path, number in known.objects.items()}
             specialization = known.fitting(objects)
+        opened = self._reader.opened
+        if opened and opened.are_shared(self._reader.given(args, kwargs)):
+            opened.close(opened.names)
+            return self.run_compiled(args, kwargs, turned)
         if specialization is None:
             call = Call(self._reader, args, kwargs, leaves, containers)
+            if (reason := opened.opens(call, self._policy)) is not None:
+                self._outgrown = reason
+                return self.run_compiled(args, kwargs, turned)
             objects = call.object_values()
             with Progress(self.__name__, "tracing"), rare_collections():
                 known, specialization = self._prepare(call, objects)
+            opened.close_known(self._policy)
         else:
             self._hits += 1
             if specialization.is_met_again():
@@ -217,7 +205,7 @@ class JittedFunctionBase:
         with beginning.repeating() if beginning is not None else nullcontext():
             return self.run_compiled(args, kwargs, turned)
 
-    def _prepare(self, call: Call, objects: Objects) -> tuple[_Known, Specialization]:
+    def _prepare(self, call: Call, objects: Objects) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
 
         No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
@@ -230,7 +218,7 @@ class JittedFunctionBase:
             canonical_key, order = call.canonical_key(), call.leaf_order()
             selection = form.selection(order)
             specializations = self._specializations.setdefault(canonical_key, [])
-            known = _Known(specializations, selection, call.objects())
+            known = KnownForm(specializations, selection, call.objects())
             specialization = known.fitting(objects)
             if specialization is not None:
                 self._hits += 1

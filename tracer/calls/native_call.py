@@ -61,8 +61,7 @@ def install(
         arguments = [
             around.argument(position, one.name, one.structure, one.value, leaves) for position, one in enumerate(call.arguments)
         ]
-        if specialization.changes_containers:
-            around.require_distinct()
+        around.require_distinct(specialization.changes_containers)
         positions = {one.name: position for position, one in enumerate(call.arguments)}
         for one, first in same_arrays:
             place = around.place_of_leaf(one, positions.get(one)) if isinstance(one, str) else around.place_of(one)

@@ -52,6 +52,7 @@ class Around:
         self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
         self._containers: list[tuple[int, type]] = []  # those that can be changed, with their types
+        self._opened: list[tuple[int, type]] = []  # those that are read as what is outside
         self._known: dict[tuple, int] = {}  # by the keys of paths
 
     def finished(self) -> list[Any]:
@@ -69,6 +70,8 @@ class Around:
             leaf = leaves.get(name)
             if isinstance(leaf, ObjectLeaf):
                 self._leaves[name] = self._add("argument", index=position)
+                if leaf.type in (list, dict):
+                    self._opened.append((self._leaves[name], leaf.type))
             guard = self._leaf(leaf, value)
             if isinstance(guard, self.types.CheckedGuard):
                 self.require_place(self.place_of_leaf(name, position), guard)
@@ -189,9 +192,13 @@ class Around:
                 self.places[at]["guard"] = self._identity(self._container(child, part), part)
                 self._parts(at, path, child, part, leaves)
 
-    def require_distinct(self) -> None:
-        """No list, dict or other container that can be changed stands at two places among the arguments."""
-        pairs = itertools.combinations(self._containers, 2)
+    def require_distinct(self, changes_containers: bool) -> None:
+        """No list, dict or other container that is changed, or read as what is outside, stands at two places among the
+        arguments.
+        """
+        pairs = [*itertools.combinations(self._opened, 2), *itertools.product(self._opened, self._containers)]
+        if changes_containers:
+            pairs += itertools.combinations(self._containers, 2)
         places = [(one, other) for (one, kind), (other, other_kind) in pairs if kind is other_kind]
         if len(places) > _MOST_PAIRS:
             raise NotNative

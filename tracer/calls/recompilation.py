@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 
@@ -30,10 +31,9 @@ class Recompilations:
         """Take down a compilation of the function ``name``. Warns, at the user's line, where they are many."""
         self.count += 1
         self.seconds += seconds
-        for part in reason.split("; "):
-            subject = _subject(part)
-            self._subjects[subject] += 1
-            self._examples[subject] = part
+        examples = {_subject(part): part for part in reversed(reason.split("; "))}
+        self._subjects.update(examples.keys())
+        self._examples |= examples
         if self.count == self._next_warning:
             self._next_warning *= 4
             self._warn(name)
@@ -54,6 +54,8 @@ class Recompilations:
 def _subject(part: str) -> str:
     """What has changed: ``argument x: shape`` of ``argument x: shape (3,) -> (4,)``."""
     what, _, change = part.partition(": ")
+    if change in ("new", "missing"):  # parts of containers, or arguments that may be left out
+        return re.match(r"[^.\[]*", what)[0] + ": structure"
     facts = [fact for fact in _WAYS_OUT if change.startswith(fact)] if what.startswith("argument ") else []
     return f"{what}: {facts[0]}" if facts else what
 
@@ -63,6 +65,7 @@ _WAYS_OUT = {
     "shape": "Each shape is compiled for: make arrays of a few sizes, padded, or slice a large one inside of the function.",
     "dtype": "Convert the argument to one dtype.",
     "values": "It is a Python integer, compiled for an interval of values: make it static, or a NumPy integer.",
+    "structure": "Each length of a list, and each set of a dict's keys, is compiled for: pass an array, or the same keys.",
     "static value": "Its value is part of the code: leave it out of static_argnames, or call with few values.",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..recording.errors import (
 from .again import Beginning
 from .leaves import TracedLeaf
 from .shared_memory import Place, gathered, overlap, places_of, spread
-from .traced_function import Output, Recording
+from .traced_function import Output, Recording, Selection
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
 Sharing = tuple[int | Place, ...]
@@ -259,6 +260,26 @@ class Specialization:
         for other, place in zip(members, places):
             if first[other] == other:  # else it is one of them
                 first[other] = place
+
+
+@dataclass
+class KnownForm:
+    """A form of call that has been met.
+
+    Its specializations, of which the last that was made is the first; they differ in what they found outside. Which leaves of
+    the call they take (None: all), and which are objects.
+    """
+
+    specializations: list[Specialization]
+    selection: Selection | None
+    objects: dict[str, int]
+
+    def fitting(self, objects: Objects) -> Specialization | None:
+        """The specialization for what is outside now."""
+        for specialization in self.specializations:
+            if specialization.fits(objects):
+                return specialization
+        return None
 
 
 def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bool:

@@ -345,7 +345,7 @@ def _finish(
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
-    result = with_results(result)
+    result = with_results(result, collected.is_leaf)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
     place = at(function_location(function))
     for leaf, path in zip(out_leaves, pytree.leaf_paths(out_structure, "result")):
@@ -448,7 +448,10 @@ def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, A
         if value is MISSING:
             found.append(Effect("delete", path, None, slice(0, 0)))
             continue
-        leaves, structure = pytree.flatten(with_results(value), collected.is_leaf)
+        # What changes a container is made of its copy; elsewhere that stands for the container.
+        made_of = None if how == "write" else value
+        made = with_results(value, lambda one, made_of=made_of: one is not made_of and collected.is_leaf(one))
+        leaves, structure = pytree.flatten(made, collected.is_leaf)
         begin = len(outputs)
         for leaf in leaves:
             if isinstance(leaf, TracedArray) and leaf.storage in captured and not leaf.is_scalar:

@@ -71,10 +71,10 @@ pytree.register_pytree(ContainerResult, lambda result: (result.parts, result.mak
 register_maker(ContainerResult, lambda making: making)
 
 
-def with_results(tree: Any) -> Any:
-    """The tree, with what becomes a list of the right length, where there are such lists."""
-    leaves, structure = pytree.flatten(tree, _is_replaced)
-    found = list(map(_as_result, leaves))
+def with_results(tree: Any, is_kept: Callable[[Any], bool] = lambda value: False) -> Any:
+    """The tree, with what becomes a list of the right length, where there are such lists; ``is_kept`` says which stay."""
+    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or _is_replaced(value))
+    found = [leaf if is_kept(leaf) else _as_result(leaf) for leaf in leaves]
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
 

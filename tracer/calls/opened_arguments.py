@@ -1,0 +1,73 @@
+"""Lists and dicts among the arguments that have other lengths and keys at each call: they are read as what is outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..outside.entries import entries_key, form_of
+from ..outside.paths import Argument, Length
+from ..outside.policy import Policy
+from ..recording import pytree
+
+if TYPE_CHECKING:
+    from .arguments import Call
+
+KINDS = (list, dict)
+# Of one argument: so many are compiled for before it is opened.
+_MOST_STRUCTURES = 2
+
+
+class OpenedArguments:
+    """Which arguments of a function are opened, by their ``names``: those whose entries are numbers, as `outside.entries` says.
+
+    Such an argument is an object to the key of a call; what it holds becomes columns, which are inputs.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._closed: set[str] = set()
+        self._structures: dict[str, set[int]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def takes(self, name: str, value: Any) -> bool:
+        """Whether this argument is one of them."""
+        return name in self.names and type(value) in KINDS
+
+    def opens(self, call: Call, policy: Policy) -> str | None:
+        """Opens an argument of a call that is to be compiled for, if one is due; says so."""
+        for one in call.arguments:
+            if type(one.value) not in KINDS or one.structure is pytree.LEAF or one.name in self._closed:
+                continue
+            seen = self._structures.setdefault(one.name, set())
+            seen.add(hash(one.structure))
+            if len(seen) > _MOST_STRUCTURES and form_of(one.value) is not None:
+                self.names.add(one.name)
+                policy.hidden |= {entries_key(Argument(one.name)), Length(Argument(one.name)).key}
+                return f"argument {one.name}: what it holds is an input from now on, as it has had several structures"
+        return None
+
+    def close(self, names: Iterable[str]) -> None:
+        """Read these arguments as all others again, for good."""
+        self._closed |= {*names}
+        self.names = self.names - self._closed
+
+    def close_known(self, policy: Policy) -> None:
+        """Close those whose entries Python needs to know."""
+        self.close([name for name in self.names if entries_key(Argument(name)) in policy.known])
+
+    def are_shared(self, given: Mapping[str, Any]) -> bool:
+        """Whether one of them is also another argument, or a part of one: what is changed in one place is changed in both."""
+        if len(given) == 1:
+            return False
+        opened = {id(value) for name, value in given.items() if self.takes(name, value)}
+        others = [value for value in given.values() if id(value) not in opened]
+        return len(given) - len(others) > len(opened) or any(_holds(value, opened) for value in others)
+
+
+def _holds(value: Any, ids: set[int]) -> bool:
+    """Whether one of these objects is a part of a container."""
+    parts = pytree.taken_apart(value)
+    return parts is not None and any(id(part) in ids or _holds(part, ids) for part in parts[1])
