@@ -87,7 +87,8 @@ class Liveness:
             return self._loop(statement, after, exits)
         if isinstance(statement, WITHS):
             inside = self._block(statement.body, after, replace(exits, raised=exits.raised | after))
-            return _reads(*statement.items) | inside - _plain_targets([item.optional_vars for item in statement.items])
+            first, *others = [_plain_targets([item.optional_vars]) for item in statement.items]
+            return _reads(*statement.items) | inside.difference(first, *others) | after - first
         if isinstance(statement, TRIES):
             return self._try(statement, after, exits)
         if isinstance(statement, ast.Match):
@@ -201,9 +202,10 @@ class Bindings:
             return self._loop(statement, bound)
         if isinstance(statement, WITHS):
             self._read(bound, *statement.items)
-            targets = frozenset(bound_names([item.optional_vars for item in statement.items if item.optional_vars]))
-            inside = self.block(statement.body, bound | targets)
-            return bound | targets if inside is None else inside
+            # Any of the managers may swallow what is raised behind its own name: by the next ones, and anywhere in the body.
+            first, *others = [bound_names([item.optional_vars] if item.optional_vars else []) for item in statement.items]
+            self.block(statement.body, bound.union(first, *others))
+            return (bound | first) - self._deleted_in(statement.body)
         if isinstance(statement, TRIES):
             return self._try(statement, bound)
         if isinstance(statement, ast.Match):

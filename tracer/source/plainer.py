@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Sequence
-from typing import Any
 
 from .expressions import located
 from .names import COMPOUND, NotCapturable, binds_within_expression, bound_names, copied
 from .patterns import as_branches
-
-_SUPPRESSES = "suppresses"  # an attribute of calls, whose names are known only with the function at hand
-
-
-def mark_suppress(function: ast.FunctionDef, names: dict[str, Any]) -> None:
-    """Note on the calls of `contextlib.suppress` in a function, and in those inside, that they are."""
-    if not any(value is contextlib or value is contextlib.suppress for value in names.values()):
-        return
-    for node in ast.walk(function):
-        for item in node.items if isinstance(node, ast.With) else ():
-            call = item.context_expr
-            if isinstance(call, ast.Call) and _value_of(call.func, names) is contextlib.suppress:
-                setattr(call, _SUPPRESSES, True)
-
-
-def _value_of(name: ast.expr, names: dict[str, Any]) -> Any:
-    if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
-        return vars(contextlib).get(name.attr) if names.get(name.value.id) is contextlib else None
-    return names.get(name.id) if isinstance(name, ast.Name) else None
 
 
 def plainer(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -54,7 +33,7 @@ def _plain(statement: ast.stmt) -> ast.stmt:
                 setattr(holder, name, plainer(getattr(holder, name)))
     if isinstance(statement, ast.If):
         _nest(statement)
-    return _suppressing(statement) if isinstance(statement, ast.With) else statement
+    return statement
 
 
 def _test_inside(loop: ast.While) -> None:
@@ -92,18 +71,3 @@ def _first_that_binds(test: ast.expr) -> int:
 
 def _all_of(values: list[ast.expr]) -> ast.expr:
     return values[0] if len(values) == 1 else located(ast.BoolOp(ast.And(), values), values[0])
-
-
-def _suppressing(statement: ast.With) -> ast.stmt:
-    """``with contextlib.suppress(E):`` as a try statement with a handler that does nothing."""
-    marked = [_SUPPRESSES in vars(item.context_expr) and item.optional_vars is None for item in statement.items]
-    if not any(marked):
-        return statement
-    place, body = marked.index(True), statement.body
-    if behind := statement.items[place + 1 :]:
-        body = [_suppressing(located(ast.With(behind, body), statement))]
-    call = statement.items[place].context_expr
-    kinds = located(ast.Tuple(call.args, ast.Load()), call)
-    handler = located(ast.ExceptHandler(kinds, None, [ast.Pass()]), call)
-    caught = located(ast.Try(body, [handler], [], []), statement)
-    return located(ast.With(statement.items[:place], [caught]), statement) if place else caught

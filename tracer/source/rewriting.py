@@ -8,7 +8,7 @@ from typing import Any
 
 from .expressions import HELPERS, located
 from .names import PART, NotCapturable, children, marked_nodes, nodes_of_scope, suspends
-from .plainer import mark_suppress, plainer
+from .plainer import plainer
 from .reading import definition_of
 from .statements import PREFIX, rewrite
 
@@ -59,13 +59,10 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
     code = function.__code__
     try:
         node = definition_of(code, function.__globals__)
-        names = _names_in(code)
-        _check(node, names)
+        _check(node, _names_in(code))
         if isinstance(node, ast.Lambda):
             node = _as_definition(node)
         _strip(node)
-        hidden = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        mark_suppress(node, {name: function.__globals__.get(name) for name in names - hidden})
         node.body = plainer(node.body)
         rewrite(node)
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses

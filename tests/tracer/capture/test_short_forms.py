@@ -65,6 +65,84 @@ def suppress_of_the_users_own(x):
     return x, len(entered)
 
 
+class Swallowing:
+    """Swallows errors of values, its own as well."""
+
+    def __init__(self, fails=False):
+        self.fails = fails
+
+    def __enter__(self):
+        if self.fails:
+            raise ValueError
+        return 5.0
+
+    def __exit__(self, kind, error, traceback):
+        return kind is ValueError
+
+
+@contextlib.contextmanager
+def swallowing():
+    try:
+        yield 3.0
+    except ValueError:
+        pass
+
+
+def unbound_behind_suppress(x):
+    with suppress(ValueError):
+        found = root(x)
+    try:
+        return found
+    except UnboundLocalError:
+        return -1.0
+
+
+def unbound_behind_a_manager(x):
+    with Swallowing() as number:
+        found = root(x)
+    try:
+        return found + number
+    except UnboundLocalError:
+        return -1.0
+
+
+def unbound_behind_a_generator(x):
+    with swallowing():
+        found = root(x)
+    try:
+        return found
+    except UnboundLocalError:
+        return -1.0
+
+
+def unbound_behind_the_second_of_two(x):
+    with Swallowing() as number, Swallowing(fails=True) as found:
+        pass
+    try:
+        return x + number + found
+    except UnboundLocalError:
+        return -1.0
+
+
+def bound_before_the_second_of_two(x):
+    found = x
+    with Swallowing() as number, Swallowing(fails=x > 0) as found:  # noqa: F811, where it raises
+        number += 1
+    return number + found
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        unbound_behind_suppress, unbound_behind_a_manager, unbound_behind_a_generator, unbound_behind_the_second_of_two,
+        bound_before_the_second_of_two,
+    ],
+)  # fmt: skip
+def test_names_behind_managers_that_swallow_errors(function):
+    check(function, 4.0)
+    check(function, -4.0)
+
+
 @pytest.mark.parametrize(
     "function",
     [suppressed, returned_while_suppressing, others_are_not_suppressed, suppressed_between_others, suppress_of_the_users_own],
