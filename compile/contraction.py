@@ -45,6 +45,13 @@ def contraction_of(dot: Instruction) -> Contraction:
     return Contraction(dot, lhs, rhs, batch, rows, columns, terms)
 
 
+def reads_terms_contiguously(contraction: Contraction) -> bool:
+    """Whether the terms of a row of the left operand lie side by side in memory, or there is but one."""
+    strides = element_strides(contraction.lhs)
+    longer = [left for left, _ in contraction.terms if contraction.lhs.dimensions[left] > 1]
+    return not longer or min(strides[left] for left in longer) == 1
+
+
 def reads_columns_contiguously(contraction: Contraction) -> bool:
     """Whether the columns lie side by side in memory, all of them as one run."""
     strides, expected = element_strides(contraction.rhs), 1

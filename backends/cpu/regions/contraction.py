@@ -1,8 +1,8 @@
 """The contraction region: what a dot multiplies and sums, and in which form it is emitted.
 
 A product with a vector becomes a reduction of the matrix. Other products go through register blocks
-(contraction_blocks.py), which read the right operand along its free dimension; where that does not lie contiguously it is
-transposed into scratch memory first.
+(contraction_blocks.py), which read the right operand along its free dimension, and the left one along the contracted ones;
+where these do not lie contiguously the operand is transposed into scratch memory first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from math import prod
 from llvmlite import ir
 
 from .... import hlo
-from ....compile.contraction import Contraction, contraction_of, reads_columns_contiguously
+from ....compile.contraction import (
+    Contraction,
+    contraction_of,
+    reads_columns_contiguously,
+    reads_terms_contiguously,
+)
 from ....hlo import F32, F64, Instruction, scalar_computation
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
@@ -29,17 +34,34 @@ from .contraction_blocks import Blocks, panel_bytes
 from .reduction import emit_reduction
 from .transpose import emit_transpose
 
+# The cache lines of more terms than these, one for each that lies far from the others, do not stay in the first-level cache
+# until the next rows; transposing the operand pays if so many columns use it.
+_STRIDED_TERMS = (24 << 10) // 64
+_TRANSPOSED_COLUMNS = 64
+
 
 def scratch_bytes(dot: Instruction) -> int:
-    """Memory for the transposed right operand and for a packed panel of it, where they are needed."""
+    """Memory for transposed operands and for a packed panel of the right one, where they are needed."""
     contraction = contraction_of(dot)
-    return _transposed_bytes(contraction) + panel_bytes(contraction)
+    return sum(_transposed_bytes(contraction)) + panel_bytes(contraction)
 
 
-def _transposed_bytes(contraction: Contraction) -> int:
-    if contraction.column_count <= 1 or reads_columns_contiguously(contraction):
-        return 0
-    return -(-contraction.rhs.byte_size // ALIGNMENT) * ALIGNMENT
+def _transposed_bytes(contraction: Contraction) -> tuple[int, int]:
+    """Memory for the transposed left operand, and for the right one; 0 for one that is read where it lies."""
+    if contraction.column_count <= 1:
+        return 0, 0
+    left = 0 if _reads_left_operand(contraction) else _aligned(contraction.lhs.byte_size)
+    return left, 0 if reads_columns_contiguously(contraction) else _aligned(contraction.rhs.byte_size)
+
+
+def _reads_left_operand(contraction: Contraction) -> bool:
+    """Whether the left operand is read where it lies: its terms do so side by side, or are few, or few columns use it."""
+    is_rarely_read = contraction.term_count <= _STRIDED_TERMS or contraction.column_count < _TRANSPOSED_COLUMNS
+    return is_rarely_read or reads_terms_contiguously(contraction)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 @samples(
@@ -58,6 +80,22 @@ def _transposed_bytes(contraction: Contraction) -> int:
     x = f32[20,100] parameter(0)
     y = f32[90,100] parameter(1)
     ROOT dot = f32[20,90] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+    """,
+    # A left operand that is transposed first, and one that a batch lies in.
+    """
+    x = f64[400,21] parameter(0)
+    y = f64[400,70] parameter(1)
+    ROOT dot = f64[21,70] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+    """,
+    """
+    x = f32[500,2,9] parameter(0)
+    y = f32[2,66,500] parameter(1)
+    ROOT dot = f32[2,9,66] dot(x, y), lhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_batch_dims={0}, rhs_contracting_dims={2}
+    """,
+    """
+    x = f64[30,20,9] parameter(0)
+    y = f64[20,30,64] parameter(1)
+    ROOT dot = f64[9,64] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={1,0}
     """,
     # Products with a vector: of rows, and of columns.
     """
@@ -91,12 +129,15 @@ def emit_contraction(nest: Nest) -> None:
         if results:
             output.store(builder, (Affine(0),) * output.shape.rank, results[0], 1)
         return
-    transposed = _transposed_bytes(contraction)
+    of_left, of_right = _transposed_bytes(contraction)
+    if of_left:
+        contraction, lhs = _transposed(builder, target, contraction, lhs, scratch, 0)
+    if of_right:
+        memory = builder.gep(scratch, [I64(of_left)], source_etype=I8)
+        contraction, rhs = _transposed(builder, target, contraction, rhs, memory, 1)
     panel = None
     if panel_bytes(contraction):
-        panel = builder.gep(scratch, [I64(transposed)], source_etype=I8)
-    if transposed:
-        contraction, rhs = _transpose_rhs(builder, target, contraction, rhs, scratch)
+        panel = builder.gep(scratch, [I64(of_left + of_right)], source_etype=I8)
     Blocks(builder, target, contraction, lhs, rhs, output, panel).emit()
 
 
@@ -132,22 +173,22 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction
     return Reduction(product, [matrix, vector], [zero], reduced, add)
 
 
-def _transpose_rhs(
-    builder: ir.IRBuilder, target: Target, contraction: Contraction, rhs: Array, scratch: ir.Value
+def _transposed(
+    builder: ir.IRBuilder, target: Target, contraction: Contraction, operand: Array, memory: ir.Value, side: int
 ) -> tuple[Contraction, Array]:
-    """The right operand with its dimensions in the order batch, terms, columns."""
-    order = [b for _, b in contraction.batch] + [t for _, t in contraction.terms] + list(contraction.columns)
-    moved = Array(scratch, rhs.shape.with_dimensions(tuple(rhs.shape.dimensions[d] for d in order)))
+    """The left operand with its dimensions in the order batch, rows, terms; or the right one: batch, terms, columns."""
+    batch, terms = ([pair[side] for pair in pairs] for pairs in (contraction.batch, contraction.terms))
+    order = [*batch, *terms, *contraction.columns] if side else [*batch, *contraction.rows, *terms]
+    moved = Array(memory, operand.shape.with_dimensions(tuple(operand.shape.dimensions[d] for d in order)))
     place = {dimension: position for position, dimension in enumerate(order)}
-    if not emit_transpose(builder, target, rhs, tuple(order), moved):
+    if not emit_transpose(builder, target, operand, tuple(order), moved):
         with loop_nest(builder, moved.shape.dimensions) as index:
             source = tuple(index[place[d]] for d in range(len(order)))
-            moved.store(builder, index, rhs.load(builder, source, 1), 1)
-    renamed = replace(
-        contraction,
-        rhs=moved.shape,
-        batch=tuple((left, place[right]) for left, right in contraction.batch),
-        columns=tuple(place[d] for d in contraction.columns),
-        terms=tuple((left, place[right]) for left, right in contraction.terms),
-    )
-    return renamed, moved
+            moved.store(builder, index, operand.load(builder, source, 1), 1)
+
+    def renamed(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        return tuple((left, place[right]) if side else (place[left], right) for left, right in pairs)
+
+    free = tuple(place[d] for d in (contraction.columns if side else contraction.rows))
+    changed = replace(contraction, batch=renamed(contraction.batch), terms=renamed(contraction.terms))
+    return replace(changed, rhs=moved.shape, columns=free) if side else replace(changed, lhs=moved.shape, rows=free), moved
