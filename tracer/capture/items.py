@@ -177,7 +177,7 @@ def _with_arrays(index: Any) -> Any:
 def _without_lists(index: Any) -> Any:
     """The index of an array with arrays in the place of lists of traced values."""
     if type(index) is tuple:
-        return tuple(map(_without_lists, index))
+        return tuple(map(_without_lists, list_access.elements_of(index) if is_open_list(index) else index))
     return call(np.array, index) if type(index) is list and (has_traced(index) or is_open_list(index)) else index
 
 

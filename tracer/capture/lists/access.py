@@ -160,6 +160,8 @@ def set_(holder: list, index: Any, value: Any) -> None:
         places.note(places.Contents(holder))
         list.__setitem__(holder, int(index), value)
         return
+    if isinstance(index, TracedArray) and any(isinstance(one, slice) for one in (*items, value)):
+        raise ConcretizationError(index, "to say which axis a slice is for", HINTS["range"])
     position = row_at(items, index, "list assignment index out of range")
     change(holder, [set_row(settled(items, _type_with(items, value)), instruction_of(position), value)])
 
