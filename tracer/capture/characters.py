@@ -37,6 +37,7 @@ _PLACE_OF_HOST, _LEAST_OF_HOST = "the texts that Python makes", 256
 _IN_USE = 2**30
 _MOST_DIGITS = 20
 _PAYLOAD = 22  # bits of a number in one element
+_LAST_CHARACTER = 0x10FFFF
 _TRUTH_VALUES = ("False", "True")
 
 
@@ -108,33 +109,52 @@ class Formats:
             self.known.append(wanted)
         return self.known.index(wanted)
 
-    def text(self, codes: np.ndarray) -> str:
-        """The text of characters, and of numbers among them."""
-        places = np.flatnonzero(codes < 0)
-        low, middle, high = (codes[places + k].astype(np.uint64) for k in (1, 2, 3))
+    def texts(self, codes: np.ndarray, places: np.ndarray) -> list[str]:
+        """The texts that begin at places, and have lengths, with those of the numbers among them."""
+        begins, ends = places[:, 0], places.sum(axis=1)
+        codes = codes[: ends.max(initial=0)]
+        markers = np.flatnonzero((codes < 0) & (codes > -_IN_USE))
+        whole = _text_of(self._without_numbers(codes, markers))
+        pairs = zip(begins.tolist(), ends.tolist())
+        if not len(markers):
+            return [whole[begin:end] for begin, end in pairs]
+        shown, found = self._shown(codes, markers), []
+        first, last, markers = np.searchsorted(markers, begins), np.searchsorted(markers, ends), markers.tolist()
+        for (begin, end), one, behind in zip(pairs, first.tolist(), last.tolist()):
+            pieces = []
+            for number in range(one, behind):
+                pieces += (whole[begin : markers[number]], shown[number])
+                begin = markers[number] + 4
+            found.append("".join([*pieces, whole[begin:end]]))
+        return found
+
+    def text_at(self, codes: np.ndarray, start: int, length: int) -> str:
+        codes = codes[start : start + length]
+        return self.texts(codes, np.array([[0, len(codes)]]))[0]
+
+    def _without_numbers(self, codes: np.ndarray, markers: np.ndarray) -> np.ndarray:
+        """What can be decoded, as long."""
+        if codes.min(initial=0) >= 0 and codes.max(initial=0) <= _LAST_CHARACTER:
+            return codes
+        characters = np.where((codes < 0) | (codes > _LAST_CHARACTER), 0, codes)
+        for k in range(1, 4):
+            characters[markers + k] = 0
+        return characters
+
+    def _shown(self, codes: np.ndarray, markers: np.ndarray) -> list[str]:
+        """The texts of the numbers at these places."""
+        low, middle, high = (codes[markers + k].astype(np.uint64) for k in (1, 2, 3))
         bits = low | middle << np.uint64(_PAYLOAD) | high << np.uint64(2 * _PAYLOAD)
-        kinds, characters = -1 - codes[places], codes.copy()
-        for k in range(4):
-            characters[places + k] = 0
-        whole = _text_of(characters)
-        shown: list[str] = [""] * len(places)
-        for kind in np.unique(kinds).tolist():
+        kinds = -1 - codes[markers]
+        shown: list[str] = [""] * len(markers)
+        for kind in set(kinds.tolist()):
             own, (conversion, specification, dtype, is_weak) = np.flatnonzero(kinds == kind), self.known[kind]
             values = bits[own].view(dtype)[:: 8 // dtype.itemsize]
             is_weak |= dtype == np.float64 and specification != ""  # of which NumPy makes what Python does, and slower
             text = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
-            for place, value in zip(own.tolist(), values.tolist() if is_weak else values):
-                shown[place] = text(value)
-        pieces, begin = [], 0
-        for place, one in zip(places.tolist(), shown):
-            pieces += (whole[begin:place], one)
-            begin = place + 4
-        return "".join([*pieces, whole[begin:]])
-
-    def text_at(self, codes: np.ndarray, start: int, length: int) -> str:
-        """The text that lies there."""
-        found = codes[start : start + length]
-        return self.text(found) if (found < 0).any() else _text_of(found)
+            for place, one in zip(own.tolist(), map(text, values.tolist() if is_weak else values)):
+                shown[place] = one
+        return shown
 
 
 def _text_of(codes: np.ndarray) -> str:
@@ -165,7 +185,12 @@ class Piece:
 
 
 def written(value: Any, is_plain: bool = True) -> WrittenText:
-    """A text among the program's characters; where it is not ``is_plain`` there may be numbers among these."""
+    """A text among the program's characters; where it is not ``is_plain`` there may be numbers among these.
+
+    Of a pair of numbers the one that begins there, and has this length.
+    """
+    if type(value) is list:
+        return text_at(*value, is_plain)
     parts: list[Any] = []
     for part in _parts(value, is_plain):
         if type(part) is str and parts and type(parts[-1]) is str:

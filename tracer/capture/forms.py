@@ -347,6 +347,20 @@ def _is_plain_text(form: Form) -> bool:
     return not any(kind.shape.element_type.is_float for kind in kinds(form))
 
 
+def is_plain_text(value: Any) -> bool:
+    return _is_plain_text(form_of(value))
+
+
+def is_written_text(value: Any) -> bool:
+    """Whether this is a text among the program's characters."""
+    return TEXTS.get(type(value)) is not None
+
+
+def written_text(value: Any, is_plain: bool) -> Any:
+    """A text among the program's characters, from any text, or from where it begins and its length."""
+    return next(write for write in TEXTS.values() if write is not None)(value, is_plain)
+
+
 def without_sizes(form: Form) -> Form:
     """The form of an array of any size, of one or of several arrays of as many dimensions; of anything else its own."""
     found = list(map(_kind, form.forms if isinstance(form, OneOf) else (form,)))

@@ -38,6 +38,7 @@ from .forms import (
     put_together,
     same,
     taken_apart,
+    written_text,
 )
 from .places import UNBOUND
 
@@ -60,8 +61,8 @@ def numbers(form: Form, value: Any) -> list[Any]:
         return _numbers_of_choice(form, value)
     if isinstance(form, Several):
         return [value, *_number_and_types(form, value)]
-    if isinstance(form, Container) and TEXTS.get(form.type) is not None and type(value) is not form.type:
-        value = TEXTS[form.type](value, form.auxiliary)
+    if isinstance(form, Container) and TEXTS.get(form.type) and type(value) is not form.type:
+        value = written_text(value, form.auxiliary)
     if type(value) is Choice:
         return _chosen_numbers(value, [numbers(form, one) for one in value.values], kinds(form))
     if isinstance(form, View):

@@ -62,14 +62,22 @@ class Deferred:
 
     def _refuse(self, *arguments: Any) -> Any:
         trace = require_trace()
-        for value in pytree.flatten(self.values)[0]:
+        for value in pytree.flatten(self)[0]:
             if isinstance(value, TracedArray) and value.known_value is None:
                 sources = trace.sources(value.recorded(trace))
                 if sources is None or sources and sources <= trace.program.python_numbers:  # it may become known
                     raise ConcretizationError(value, "for a text that Python needs to know")
         raise TracerError("a text that depends on traced values is known when the program runs, and not where Python needs it")
 
-    __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __lt__ = __gt__ = __hash__ = _refuse
+    __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __hash__ = _refuse
+
+
+def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Deferred, Any], Any]:
+    return lambda text, other: asked(compare, False, text, other)
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Deferred, f"__{_name}__", _order(getattr(operator, _name)))
 
 
 class DeferredParts(Deferred):

@@ -70,6 +70,8 @@ def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
 
     for leaf in one.form.leaves:
         is_constant = None
+        if leaf.text is not None:
+            raise NotImplementedError("a comparison of texts that the program makes, as elements of lists, is not implemented")
         if leaf.is_coded:
             equal = hlo.eq(columns[place], against(others[place], columns[place]))
             found = equal if found is None else hlo.and_(found, equal)

@@ -23,13 +23,14 @@ from ...recording.errors import CarryTypeError
 from ...recording.operands import as_traced
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..forms import Parts, carried, common_type, is_number, kind_of, may_be_shared, same
+from ..forms import Parts, carried, common_type, is_number, is_plain_text, kind_of, may_be_shared, same
 from ..forms import parts_of as parts_of_object
 from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from . import number_types
 from .number_types import Types
 from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
+from .text_leaves import PLACE_AND_LENGTH, is_text_leaf, text_of_row, text_row, try_text_leaves
 
 
 class _Nothing:
@@ -48,7 +49,8 @@ _CODE = ValueType(hlo.Shape(hlo.S32))
 class LeafForm:
     """One leaf of all elements: a number (or array), one of these constants, or either.
 
-    copied: the arrays of which there are copies. types: of a number that may have one of several.
+    copied: the arrays of which there are copies. types: of a number that may have one of several. text: of a text that the
+    program makes, which is carried as a number is, whether it is plain.
     """
 
     is_number: bool
@@ -56,6 +58,7 @@ class LeafForm:
     constants: tuple[Any, ...]
     copied: frozenset[Storage] = frozenset()
     types: Types = ()
+    text: bool | None = None
 
     @property
     def is_coded(self) -> bool:
@@ -125,7 +128,7 @@ def _marked(value: Any) -> Any:
 
 
 def _leaves(value: Any) -> tuple[list[Any], Any]:
-    return pytree.flatten(_marked(value), lambda part: type(part) in (Maybe, Choice))
+    return pytree.flatten(_marked(value), lambda part: type(part) in (Maybe, Choice) or is_text_leaf(part))
 
 
 def element_type(value: Any) -> ElementType:
@@ -133,10 +136,15 @@ def element_type(value: Any) -> ElementType:
     leaves, structure = _leaves(value)
     forms, numbers = [], []
     for leaf in leaves:
-        kind, constants, copied, types = None, (), frozenset(), ()
+        kind, constants, copied, types, text = None, (), frozenset(), (), None
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
         for one in leaf.values if type(leaf) is Choice else (leaf,):
+            if is_text_leaf(one):
+                if kind not in (None, PLACE_AND_LENGTH):
+                    raise CarryTypeError("texts and numbers are put into one place of a list whose length the program decides")
+                kind, text = PLACE_AND_LENGTH, is_plain_text(one) and text is not False
+                continue
             if not is_number(one):
                 if type(one) is Unread:
                     one.read()
@@ -158,7 +166,7 @@ def element_type(value: Any) -> ElementType:
                 )
         is_scalar = kind is not None and not kind.shape.dimensions and kind.is_scalar
         types = types if types is not None and len(types) > 1 else ()
-        forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types))
+        forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types, text))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
 
@@ -190,7 +198,7 @@ def compared_keys(kind: ElementType) -> list[int]:
     """Which columns of entries tell their keys apart: the types of numbers do not."""
     found, place = [], 0
     for leaf, number in zip(parts_of(kind)[0].leaves, kind.numbers):
-        if leaf.types and leaf.constants:
+        if leaf.types and leaf.constants or leaf.text is not None:
             raise NotImplementedError(f"a dict or a set whose keys the program computes, and are of {kind}")
         end = place + len(leaf.columns(number))
         found += range(place + bool(leaf.types), end)
@@ -207,14 +215,15 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
     forms, numbers = [], []
     for one, other, *each in zip(first.leaves, second.leaves, first.numbers, second.numbers):
         kind, other_kind = each
+        text = one.text if other.text is None else other.text and one.text is not False
         if one.is_number and other.is_number:
-            kind = common_type(kind, other_kind)
+            kind = common_type(kind, other_kind) if (one.text is None) is (other.text is None) else None
             if kind is None:
                 return None
         constants = (*one.constants, *[new for new in other.constants if not any(same(new, old) for old in one.constants)])
         is_number, is_scalar = one.is_number or other.is_number, one.is_scalar or other.is_scalar
         types = _types_of_both(one, other, *each) if one.is_number and other.is_number else one.types or other.types
-        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types))
+        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types, text))
         numbers.append(kind or other_kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
 
@@ -265,6 +274,7 @@ def not_one_type(first: ElementType | None, second: ElementType | None, values: 
     structures = [kind.structure for kind in (first, second) if kind is not None]
     tables = [table for structure in structures for table in tables_in(structure)]
     put_into_one_table(values, tables)
+    try_text_leaves(structures)
     try_rows(structures)
     for table in tables:
         refuse(table)
@@ -299,6 +309,8 @@ def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any,
             arrays = [TracedArray.from_instruction(require_trace(), one) for one in each]
             columns.append(selected(leaf.number, arrays).instruction(require_trace()))
         return selected(leaf.number, [code for code, _ in parts]), columns
+    if is_text_leaf(leaf):
+        return 0, [text_row(leaf, form.text)]
     if not is_number(leaf):
         return _number_of(form, leaf), [hlo.full(one.shape, 0) for one in form.columns(number)[form.is_coded :]]
     if form.types:
@@ -319,7 +331,7 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
         leaves, _ = _leaves(value)
         row = []
         for leaf, form in zip(leaves, kind.leaves):
-            if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)):
+            if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)) or is_text_leaf(leaf):
                 return None
             code, held = 0 if is_number(leaf) else _number_of(form, leaf), [leaf if is_number(leaf) else 0] * form.is_number
             if form.types:
@@ -341,7 +353,7 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
 
 def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruction] | None:
     """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
-    if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded for leaf in kind.leaves):
+    if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.text is not None for leaf in kind.leaves):
         return None
     numbers = [slice_of(column) for column in zip(*[pytree.flatten(value)[0] for value in values])]
     if None in numbers:
@@ -401,6 +413,8 @@ def element_of(
         if form.types:
             columns = [read(place + k) for k in range(len(number_types.holders(form.types)))]
             value, place = number_types.read(code, columns, form.types), place + len(columns)
+        elif form.text is not None:
+            value, place = text_of_row(read(place), form.text), place + 1
         elif form.is_number:
             value, place = made(place, read(place), number), place + 1
             if may_be_shared(value):
@@ -455,38 +469,3 @@ def link_columns(forms: Sequence[LeafForm], columns: Sequence[TracedArray]) -> N
         if form.is_number and form.copied:
             link(columns[place + form.is_coded].root_storage, form.copied)
         place += len(form.columns(_CODE))
-
-
-def elements_from_arrays(
-    structure: Any, forms: Sequence[LeafForm], columns: Iterable[tuple[np.ndarray, bool]], count: int
-) -> list[Any]:
-    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers."""
-    pending = iter(columns)
-    leaves = []
-    for form in forms:
-        codes = next(pending)[0].tolist() if form.is_coded else None
-        values: list[Any] = []
-        if form.types:
-            values = number_types.values_of(codes, [next(pending)[0] for _ in number_types.holders(form.types)], form.types)
-        elif form.is_number:
-            column, is_weak = next(pending)
-            values = column.tolist() if is_weak else list(column)
-            if not form.is_scalar and not is_weak:
-                values = [np.array(value) for value in values]
-        if codes is not None:
-            first, table = form.codes_of_numbers, list(map(constant_of, form.constants))
-            values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
-        elif not form.is_number:
-            values = [constant_of(form.constants[0])] * count
-        leaves.append(values)
-    return _put_together(structure, iter(leaves), count)
-
-
-def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> list[Any]:
-    """So many values of this structure, whose leaves the lists have."""
-    if structure is pytree.LEAF:
-        return next(leaves)
-    kind, auxiliary, children = structure
-    parts = [_put_together(child, leaves, count) for child in children]
-    rows = zip(*parts) if parts else [()] * count
-    return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +13,12 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ..characters import memory
 from ..entries import contents_of, has_open_keys
 from ..forms import Parts
+from . import number_types
 from .deques import TracedDeque
-from .elements import elements_from_arrays
+from .elements import LeafForm, constant_of
 from .runs import Form, Run, instructions, rows_between
 
 
@@ -25,26 +27,32 @@ class Elements:
     """What gives a list of a run's elements, of the contents of its arrays when it has run: the columns, and these numbers.
 
     weak: for each column whether its numbers are Python's. length: None where it is the first of the numbers. is_ring: whether
-    the last of them is the row of the first element. A column for one element is that alone.
+    the last of them is the row of the first element. formats: of texts among the characters, which are then the last part. A
+    column for one element is that alone.
     """
 
     form: Form
     weak: tuple[bool, ...]
     length: int | None
     is_ring: bool
+    formats: Any = None
 
     @property
     def count(self) -> int:
         """How many parts there are."""
-        return len(self.weak) + (self.length is None) + self.is_ring
+        return len(self.weak) + (self.length is None) + self.is_ring + (self.formats is not None)
 
     def __call__(self, parts: Sequence[Any]) -> list[Any]:
+        texts = None
+        if self.formats is not None:
+            *parts, characters = parts
+            texts = partial(self.formats.texts, characters)
         columns, numbers = parts[: len(self.weak)], list(map(int, parts[len(self.weak) :]))
         if self.form.capacity == 1:
             columns = [np.asarray(column)[None] for column in columns]
         length = numbers[0] if self.length is None else self.length
         rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
-        found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length)
+        found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length, texts)
         return _all_finished(found, self.form.structure)
 
 
@@ -57,7 +65,56 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
     weak = tuple([column.weak_type for column in run.type.columns])
     length = None if isinstance(run.length, TracedArray) else run.length
-    return [*arrays, *numbers], Elements(form, weak, length, isinstance(run.start, TracedArray))
+    formats = None
+    if any(leaf.text is not None for leaf in form.leaves):
+        held = memory()
+        numbers.append(TracedArray.from_instruction(trace, held.now(), is_scalar=False))
+        formats = held.formats
+    return [*arrays, *numbers], Elements(form, weak, length, isinstance(run.start, TracedArray), formats)
+
+
+def elements_from_arrays(
+    structure: Any,
+    forms: Sequence[LeafForm],
+    columns: Iterable[tuple[np.ndarray, bool]],
+    count: int,
+    texts: Callable[[np.ndarray], list[str]] | None = None,
+) -> list[Any]:
+    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
+
+    texts: reads rows of texts.
+    """
+    pending = iter(columns)
+    leaves = []
+    for form in forms:
+        codes = next(pending)[0].tolist() if form.is_coded else None
+        values: list[Any] = []
+        if form.types:
+            values = number_types.values_of(codes, [next(pending)[0] for _ in number_types.holders(form.types)], form.types)
+        elif form.text is not None:
+            values = texts(next(pending)[0])
+        elif form.is_number:
+            column, is_weak = next(pending)
+            values = column.tolist() if is_weak else list(column)
+            if not form.is_scalar and not is_weak:
+                values = [np.array(value) for value in values]
+        if codes is not None:
+            first, table = form.codes_of_numbers, list(map(constant_of, form.constants))
+            values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
+        elif not form.is_number:
+            values = [constant_of(form.constants[0])] * count
+        leaves.append(values)
+    return _put_together(structure, iter(leaves), count)
+
+
+def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> list[Any]:
+    """So many values of this structure, whose leaves the lists have."""
+    if structure is pytree.LEAF:
+        return next(leaves)
+    kind, auxiliary, children = structure
+    parts = [_put_together(child, leaves, count) for child in children]
+    rows = zip(*parts) if parts else [()] * count
+    return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]
 
 
 def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[np.ndarray]:

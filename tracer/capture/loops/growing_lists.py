@@ -12,7 +12,7 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.trace import Trace
 from ..copies import note_copies
-from ..forms import unchanged
+from ..forms import is_written_text, unchanged
 from ..lists.references import Unread
 from ..lists.runs import is_open_list
 from ..places import Contents, Place, note
@@ -30,7 +30,9 @@ def is_growing(place: Place, before: Any, end: Any) -> bool:
     """Whether a round appends numbers to a list, or containers of numbers."""
     if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or is_open_list(end):
         return False
-    return unchanged(before, end[: len(before)]) and all(map(may_be_row, pytree.flatten(end[len(before) :])[0]))
+    return unchanged(before, end[: len(before)]) and all(
+        map(may_be_row, pytree.flatten(end[len(before) :], is_written_text)[0])
+    )
 
 
 class GrowingLists:
