@@ -26,8 +26,8 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.errors import SizeBeyondBound
 from ..recording.intervals import note_interval
 from .choices import Choice
-from .forms import TEXTS
-from .lists.runs import instruction_of, number_of
+from .forms import TEXTS, Container, Form
+from .lists.runs import Run, instruction_of, number_of
 from .lists.tables import array_of_column, recording_in
 from .texts import Deferred, FString, WrittenText, for_host, is_text, text_with_number
 
@@ -169,7 +169,43 @@ def as_result(text: WrittenText) -> Deferred:
     """The text as Python has it when the program has run."""
     held = memory()
     codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
-    return Deferred(held.formats.text_at, codes, text.start, text.length)
+    return Deferred(_plain_text_at if text.is_plain else held.formats.text_at, codes, text.start, text.length)
+
+
+def _plain_text_at(codes: np.ndarray, start: int, length: int) -> str:
+    return _text_of(codes[start : start + length])
+
+
+# --- rounds of loops ---
+
+
+def release(forms: Sequence[Form], rows: Sequence[Sequence[Any]]) -> None:
+    """Let the room be free behind a round that only it has used, if the texts that the loop carries lie in front of it.
+
+    forms, rows: of what the loop carries, and its numbers behind the round.
+    """
+    trace, held = require_trace(), require_trace().program.characters
+    if held is None or held.end.root_storage not in trace.written:
+        return
+    before = hlo.reshape(trace.outside[held.end.root_storage], ())
+    is_free = hlo.constant(np.bool_(True))
+    for form, row in zip(forms, rows):
+        if isinstance(form, Container) and form.type is WrittenText:
+            is_free = hlo.and_(is_free, hlo.le(instruction_of(row[0]), before))
+        elif holds_written_texts(form):
+            return
+    end = hlo.reshape(held.end.instruction(trace), ())
+    held.end.set_value(hlo.reshape(hlo.select(is_free, before, end), (1,)))
+
+
+def holds_written_texts(form: Form) -> bool:
+    """Whether a value of this form may hold texts that lie among the characters."""
+    if not isinstance(form, Container):
+        inner = getattr(form, "forms", ()) or (getattr(form, "form", None),)
+        return any(isinstance(one, Form) and holds_written_texts(one) for one in inner)
+    if form.type is WrittenText or form.type is Run and any(leaf.text is not None for leaf in form.auxiliary.leaves):
+        return True
+    return any(map(holds_written_texts, form.parts))
 
 
 # --- what is written ---

@@ -364,6 +364,13 @@ def _shown(value: Any, conversion: int, specification: str) -> str:
     return format(value if conversion == -1 else _CONVERSIONS[conversion](value), specification)
 
 
+def is_longer_text(before: Any, after: Any) -> bool:
+    """Whether this may be another text with more in front of it or behind it."""
+    if type(after) is Choice:
+        return isinstance(before, str) and any(isinstance(one, str) and one != before and before in one for one in after.values)
+    return is_text(before) and isinstance(after, Deferred) and after is not before
+
+
 def text(*parts: Any) -> Any:
     """An f-string: its texts, and its values as (value, conversion, format)."""
     if all([type(part) is str or type(part[0]) in _SHOWN_BY_PYTHON and type(part[2]) is str for part in parts]):

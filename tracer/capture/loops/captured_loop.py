@@ -16,21 +16,12 @@ from ...recording.errors import CarryTypeError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
+from ..characters import holds_written_texts, release
 from ..choices import Maybe
 from ..copies import note_copies
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
-from ..forms import (
-    NOWHERE,
-    Form,
-    View,
-    form_of,
-    is_like,
-    is_number,
-    kinds,
-    labels,
-    unchanged,
-)
+from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, kinds, labels, unchanged
 from ..lists.merging import carried_as, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of, require_read
@@ -351,6 +342,8 @@ class CapturedLoop:
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
         self._note_aliases(slots, ends, {**rows, **added})
         self.growing.stack(appended, self.rows, self.outer, position, self.aliases)
+        if self.returned is None or not holds_written_texts(self.returned):
+            release([slot.form for slot in slots], [rows[slot.place.key] for slot in slots])
 
         following: list[Any] = []
         if self.rows is not None:

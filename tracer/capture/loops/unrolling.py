@@ -40,6 +40,7 @@ from ..places import (
     note_nonlocal,
     own_variables,
 )
+from ..texts import is_longer_text
 from .captured_loop import CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of
@@ -51,6 +52,8 @@ from .trials import Block, attempt, note_long, size_of_a_round
 LARGEST_UNROLLED = 256
 # Rounds that may leave the loop have the next one inside of them, up to this number.
 _MOST_NESTED = 16
+# As few rounds are unrolled that make a text longer.
+_FEW_ROUNDS = 4
 # Where a loop cannot be captured it is unrolled, up to this number of rounds.
 _MOST_ROUNDS = 20_000
 
@@ -230,13 +233,19 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
 
 
 def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | None:
-    """How many instructions a round records; the first may find the containers empty that those behind it have to look into."""
-    changes = False
+    """How many instructions a round records; the first may find the containers empty that those behind it have to look into.
+
+    None where it makes a text longer, which takes more from round to round until the text lies among the characters.
+    """
+    changes, grows = False, False
+    places = local_names((body,), names[0])
+    before = [place.get() for place in places]
 
     def first() -> None:
-        nonlocal changes
+        nonlocal changes, grows
         body(rows.element(0))
         changes = are_containers_changed()
+        grows = any(is_longer_text(one, place.get()) for one, place in zip(before, places))
 
     def both() -> None:
         body(rows.element(0))
@@ -244,6 +253,8 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
 
     most = LARGEST_UNROLLED // len(rows)
     size = size_of_a_round(trace, first, (body,), names, most)
+    if grows and len(rows) > _FEW_ROUNDS:
+        return None
     if size is not None and size <= most and changes:
         whole = size_of_a_round(trace, both, (body,), names, 2 * most)
         size = None if whole is None else whole - size
