@@ -1,4 +1,4 @@
-"""Lists of known elements, at positions that the program decides: numbers, and tuples of these, are put into arrays once.
+"""Lists of known elements, at positions that the program decides: numbers, texts, and tuples of these become arrays once.
 
 That is done where the elements are known, in front of the loops that ask for them.
 """
@@ -16,7 +16,7 @@ from ..forms import is_around
 from .runs import Run, element, settled
 from .tables import recording_in
 
-_NUMBERS = frozenset({float, int, bool, complex})
+_FIXED = frozenset({float, int, bool, complex, str})
 # Fewer elements are put together wherever one is asked for.
 _MANY = 8
 
@@ -33,10 +33,10 @@ def element_at(items: Sequence[Any], position: Any) -> Any:
 
 
 def _is_fixed(item: Any) -> bool:
-    """Whether nothing can be changed in an element that is not traced, or a traced number."""
+    """Whether an element is a number, a text, or a tuple of such."""
     if type(item) is TracedArray:
         return item.is_scalar and item.exact is None
-    return all(map(_is_fixed, item)) if type(item) is tuple else type(item) in _NUMBERS
+    return all(map(_is_fixed, item)) if type(item) is tuple else type(item) in _FIXED
 
 
 class _Settled:

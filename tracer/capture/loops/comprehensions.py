@@ -24,8 +24,8 @@ from ..outcomes import BREAK
 from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
 from .iteration import Lazy, ListRows, Rows, is_captured, rows_of
-from .trials import size_of_a_round
-from .unrolling import LARGEST_UNROLLED, code_of, for_, over_long
+from .trials import code_of, size_of_a_round
+from .unrolling import LARGEST_UNROLLED, for_, over_long
 
 # So few values are made one by one, however long that takes.
 _FEWEST_ROUNDS = 4

@@ -27,6 +27,8 @@ from .stacked_rows import Columns, columns_of
 
 # Lists with fewer elements are gone over one by one.
 _LONG_LIST = 32
+# Of texts among the elements that may be different: what is done with one of them is done with each.
+_MOST_TEXTS = 8
 
 
 class Rows:
@@ -327,6 +329,22 @@ def rows_of(iterable: Any) -> Rows | None:
     if isinstance(iterable, (list, tuple)) and len(iterable) >= _LONG_LIST and are_alike(list(iterable)):
         return KnownElements(iterable)
     return ROWS_OF_KEYS[0](iterable) if has_open_keys(iterable) else None
+
+
+def rows_with_texts(iterable: Any) -> Rows | None:
+    """A long list of texts, or of tuples of texts and numbers, position by position; None for anything else."""
+    if isinstance(iterable, (list, tuple)) and len(iterable) >= _LONG_LIST and not is_open_list(iterable):
+        return KnownElements(iterable) if _can_be_columns(list(iterable)) else None
+    return None
+
+
+def _can_be_columns(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return len(set(values)) <= _MOST_TEXTS
+    if kinds == {tuple}:
+        return len(set(map(len, values))) == 1 and all(map(_can_be_columns, zip(*values)))
+    return are_alike(values)
 
 
 def is_captured(iterable: Any) -> bool:

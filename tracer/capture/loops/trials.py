@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 from .... import hlo
@@ -13,6 +15,12 @@ from ..places import Names, journal, local_names, put_back
 from .settled import begin_loops
 
 Block = Callable[..., Any]
+
+
+def code_of(body: Block) -> CodeType:
+    """The user's code of which a block is made."""
+    user = inspect.unwrap(body) if hasattr(body, "__wrapped__") else body
+    return user.__code__ if isinstance(user, FunctionType) else body.__code__
 
 
 def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Names, is_estimate: bool = False) -> Any:

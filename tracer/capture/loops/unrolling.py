@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import CodeType, FunctionType
 from typing import Any
 
 from .... import hlo
@@ -43,13 +41,15 @@ from ..places import (
 from ..texts import is_longer_text
 from .captured_loop import CapturedLoop, without_continue
 from .generators import TracedGenerator, begun
-from .iteration import ListItems, Pairs, Rows, Tail, rows_of
+from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .state import Aliased
-from .trials import Block, attempt, note_long, size_of_a_round
+from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
+# The same of rounds in which Python knows a text, which may make them short; and how many of them are looked at.
+_LARGEST_OF_TEXTS, _TRIED_TEXTS = 4096, 8
 # Rounds that may leave the loop have the next one inside of them, up to this number.
 _MOST_NESTED = 16
 # As few rounds are unrolled that make a text longer.
@@ -67,6 +67,9 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
     if isinstance(iterable, TracedGenerator) and not iterable.has_begun:
         return _over_generator(iterable, body, orelse, names)
     rows = None if trace is None else rows_of(iterable)
+    if rows is None and trace is not None and (texts := rows_with_texts(iterable)) is not None:
+        if _are_long_with_texts(trace, texts, body, names):
+            return over_long(texts, body, orelse, names)
     if rows is None:
         if trace is not None:
             _note_unrolled(body, f"unrolled, over the elements of a {type(iterable).__name__}")
@@ -161,12 +164,6 @@ def _note_unrolled(body: Block, what: str) -> None:
     current_trace().program.unrolled_loops.setdefault((code.co_filename, code.co_firstlineno), what)
 
 
-def code_of(body: Block) -> CodeType:
-    """The user's code of which a block is made."""
-    user = inspect.unwrap(body) if hasattr(body, "__wrapped__") else body
-    return user.__code__ if isinstance(user, FunctionType) else body.__code__
-
-
 def _rounds(rows: Rows) -> Iterator[Any]:
     """Rows one after the other: of lists, as Python goes over them, with what is put there meanwhile."""
     return _Rounds(rows) if rows.of_python is None else rows.of_python()
@@ -259,6 +256,19 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
         whole = size_of_a_round(trace, both, (body,), names, 2 * most)
         size = None if whole is None else whole - size
     return size
+
+
+def _are_long_with_texts(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
+    """As `_is_long`, by the first rounds, as what a round does depends on its texts."""
+    decided, key = trace.program.long_loops, (code_of(body), len(rows), is_round())
+    if key not in decided:
+        first = (rows.element(position) for position in range(_TRIED_TEXTS))
+        most = _TRIED_TEXTS * _LARGEST_OF_TEXTS // len(rows)
+        size = size_of_a_round(trace, lambda: _one_by_one(first, body, None, names), (body,), names, most)
+        decided[key] = size if size is not None and size > most else 0
+    if decided[key]:
+        note_long(trace, decided[key])
+    return bool(decided[key])
 
 
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
