@@ -16,7 +16,7 @@ from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
-from ..capture.calls.dispatch import captured_callable, reason_not_captured
+from ..capture.calls.dispatch import captured_later, reason_not_captured
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
@@ -76,7 +76,7 @@ class JittedFunctionBase:
         describe_as(self, function)
         self.backend = backend
         self._function = function
-        self._traced_function = captured_callable(function) if control_flow == "source" else function
+        self._to_trace = captured_later(function) if control_flow == "source" else lambda: function
         if not isinstance(static_argnums, int):
             static_argnums = tuple(static_argnums)
         if not isinstance(static_argnames, str):
@@ -106,7 +106,7 @@ class JittedFunctionBase:
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         beginning = made_again()
         if current_trace() is not None:
-            return call_in_trace(self._traced_function, self.__name__, args, kwargs)
+            return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
         way = current_way() or JittedFunctionBase.run_compiled
         try:
             with beginning.repeating() if beginning is not None else nullcontext():
@@ -129,7 +129,7 @@ class JittedFunctionBase:
             found = self._function(*args, **kwargs)
         else:
             with beginning.repeating():
-                found = self._traced_function(*args, **kwargs)
+                found = self._to_trace()(*args, **kwargs)
         if behind_changes.is_sure:
             raise behind_changes.make_error()
         return found
@@ -277,7 +277,7 @@ class JittedFunctionBase:
             if others:
                 self._policy.learn(others[0].recording.guards, objects)
             try:
-                return form, record(self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds)
+                return form, record(self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds)
             except (ConcretizationError, UnprovenInterval) as error:
                 if not make_known(self._reader, self._policy, call, form, error):
                     raise
@@ -296,7 +296,7 @@ class JittedFunctionBase:
                     "use one of them"
                 )
         recording = record(
-            self._traced_function, self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
+            self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
         )
         with compilation_lock:
             is_new = same not in specialization.variants

@@ -17,11 +17,19 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 # A file that is older than this process is taken to be what its modules were imported from.
 _START = time.time()
+# By identity: the lines of the files of functions that are read later.
+_noted: dict[int, tuple[types.CodeType, list[str]]] = {}
+
+
+def note_source(function: types.FunctionType) -> None:
+    """Let the function's definition be read later, if ever, from what is known of its file now."""
+    code = function.__code__
+    _noted[id(code)] = code, linecache.getlines(code.co_filename, function.__globals__)
 
 
 def definition_of(code: types.CodeType, module_globals: dict) -> Definition:
     """The definition that this code was compiled from, for the caller to change. Raises NotCapturable."""
-    lines = linecache.getlines(code.co_filename, module_globals)
+    _, lines = _noted.pop(id(code), None) or (code, linecache.getlines(code.co_filename, module_globals))
     if not lines:
         raise NotCapturable(f"its source, {code.co_filename}, cannot be read")
     if _has_been_written(code.co_filename):
@@ -115,7 +123,7 @@ def _is_compiled_from(code: types.CodeType, node: Definition) -> bool:
     if len(given) > len(code.co_varnames) or len(node.args.kwonlyargs) != code.co_kwonlyargcount:
         return False
     if not isinstance(node, ast.Lambda):  # the only function that begins in its line
-        lines = {line for *_, line in code.co_lines()} - {None, code.co_firstlineno}
+        lines = {line for _, _, line in code.co_lines()} - {None, code.co_firstlineno}
         return all(node.lineno <= line <= node.end_lineno for line in lines)
     start, stop = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     return all(start <= first and last <= stop for first, last in _spans(code))

@@ -9,7 +9,9 @@ import traceback
 import types
 
 import pytest
+from phlox import jit
 from phlox.tracer.capture import helpers
+from phlox.tracer.source import rewriting
 from phlox.tracer.source.names import bound_names, read_names
 from phlox.tracer.source.reading import definition_of
 from phlox.tracer.source.rewriting import reason_against, rewritten
@@ -247,3 +249,33 @@ def test_names_of_a_comprehension_are_not_read_around_it(source, names):
 
 def test_a_comprehension_binds_names_of_its_expressions_alone():
     assert bound_names([ast.parse("[(last := f(v)) for v in x if (seen := v)]", mode="eval")]) == {"last", "seen"}
+
+
+def test_a_decorated_function_is_the_one_that_was_decorated(tmp_path):
+    path = tmp_path / "decorated.py"
+    decorated = jit(imported(path, FIRST)["g"])
+    imported(path, SECOND)
+    linecache.checkcache(str(path))  # as who shows a traceback
+    assert decorated(0) == 10 and "left to tracing" not in str(decorated.explain())
+
+
+def test_functions_are_written_anew_when_they_are_first_called(monkeypatch):
+    def look(code, module_globals):
+        looked_at.append(code.co_name)
+        return definition_of(code, module_globals)
+
+    looked_at = []
+    monkeypatch.setattr(rewriting, "definition_of", look)
+
+    @jit
+    def first(x):
+        return x + 1 if x else x
+
+    @jit
+    def second(x):
+        return first(x)
+
+    assert looked_at == []
+    second(2.0)
+    assert looked_at == ["second", "first"]
+    assert "first" in str(first.explain()) and looked_at == ["second", "first"]

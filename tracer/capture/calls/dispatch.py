@@ -25,6 +25,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError
 from ...recording.function_tables import filling
 from ...recording.operands import has_traced
+from ...source.reading import note_source
 from ...source.rewriting import reason_against, rewritten
 from .. import places
 from ..choices import Choice, Maybe, without_maybes
@@ -442,14 +443,21 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType:
 def reason_not_captured(function: Callable[..., Any]) -> str | None:
     """Why the control flow of a function is not captured, None if it is."""
     inner = getattr(named(function), "__func__", named(function))
+    if type(function) is types.FunctionType:
+        captured_callable(function)  # which says so, where nobody has asked for it yet
     return reason_against(inner) if type(inner) is types.FunctionType else None
+
+
+def captured_later(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    """What gives the `captured_callable`, which is made when it is first asked for, of the source as it is now."""
+    if type(function) is types.FunctionType:
+        note_source(function)
+    return functools.lru_cache(maxsize=1)(lambda: captured_callable(function))
 
 
 def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Any callable, so that what it runs is captured."""
-    if type(function) is types.FunctionType:
-        return captured(function)
-    return functools.partial(call, function)
+    return _rewritten(function) if type(function) is types.FunctionType else functools.partial(call, function)
 
 
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
