@@ -38,11 +38,72 @@ def only_read(x):
     return out[0] + 1, out[1]
 
 
-@pytest.mark.parametrize("function", [rows_of_unlike_lengths, in_a_list, numbers_and_others, one_in_another, only_read])
+def on_one_side(x):
+    out = np.empty((2, 2), dtype=object)
+    out[0, 0], out[0, 1] = x, 1.0
+    row = out[0]
+    if x[0] > 1:
+        out[0, 0] = x * 2
+    else:
+        row[1] = x[1]
+    return out
+
+
+def perhaps_none(x):
+    out = np.empty(2, dtype=object)
+    if x[0] > 1:
+        out[0] = x
+    return out
+
+
+def in_a_loop(x):
+    out = np.array([0, 0], dtype=object)
+    for k in range(100):
+        out[1] = out[1] + x[k % 3]
+    return out
+
+
+def lists_that_grow(x):
+    out = np.empty(2, dtype=object)
+    for i in range(2):
+        out[i] = []
+        for v in x:
+            if v > i:
+                out[i].append(v)
+    return out
+
+
+def behind_an_error(x):
+    out = np.empty(1, dtype=object)
+    try:
+        out[0] = x
+        if x[0] > 1:
+            raise ValueError
+        out[0] = x * 2
+    except ValueError:
+        pass
+    return out
+
+
+FUNCTIONS = [
+    rows_of_unlike_lengths, in_a_list, numbers_and_others, one_in_another, only_read, on_one_side, perhaps_none, in_a_loop,
+    lists_that_grow, behind_an_error,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+# _unlike_lengths, in_a_list, numbers_and_others, one_in_another, only_read])
 def test_arrays_that_hold_values(function):
     jitted = jit(function)
     for x in (np.array([1.0, 2.0, 3.0]), np.array([-4.0, 5.0, 0.5])):
         assert repr(jitted(x)) == repr(function(x))
+
+
+def test_each_call_makes_an_array_of_its_own():
+    made = jit(lambda x: (np.array([1, None], dtype=object), x))
+    first = made(1.0)[0]
+    first[0] = 5
+    assert made(1.0)[0].tolist() == [1, None]
 
 
 class Fractions:

@@ -270,6 +270,8 @@ def note_contents(holder: Any) -> None:
         return  # which do so themselves
     if isinstance(holder, (list, dict, set)):
         places.note(places.Contents(holder))
+    elif isinstance(holder, np.ndarray) and holder.dtype.hasobject and current_surroundings().path_of(holder) is None:
+        places.note(places.ContentsOfArray(holder))
     elif isinstance(holder, np.ndarray) and places.may_be_put_back():
         raise TracerError(
             f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ..recording.attributes import slots_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
@@ -140,6 +142,17 @@ class Contents(Place):
         else:
             self.holder.clear()
             self.holder.update(value if isinstance(self.holder, dict) else elements_of_set(value))
+
+
+class ContentsOfArray(Contents):
+    """What an array of objects holds."""
+
+    def get(self) -> Any:
+        return self.holder.ravel().tolist()
+
+    def set(self, value: Any) -> None:
+        for position, one in zip(np.ndindex(self.holder.shape), value):
+            self.holder[position] = one
 
 
 def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> list[Place]:

@@ -16,7 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
 from ...recording.makers import register_maker
-from ...recording.operands import as_traced, has_traced
+from ...recording.operands import as_traced
 from ..characters import as_result
 from ..choices import Choice, Maybe
 from ..entries import is_open_dict
@@ -25,6 +25,7 @@ from ..forms import parts_of as parts_of_object
 from ..keys.views import entries_of
 from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
+from ..outside.surroundings import current_surroundings
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, WrittenText, is_open
 from .access import items_of, rows_inside
@@ -148,7 +149,7 @@ def _is_replaced(value: Any) -> bool:
     if is_open_dict(value):
         return not isinstance(value, OutsideDict)  # which is the user's own
     if type(value) is np.ndarray:
-        return value.dtype.hasobject and _holds_traced(value)
+        return value.dtype.hasobject and not _is_from_outside(value)
     return parts_of_object(value) is not None
 
 
@@ -169,10 +170,9 @@ def _result(value: Any) -> Any:
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
 
 
-def _holds_traced(array: np.ndarray) -> bool:
-    """Whether there are traced values in an array of objects."""
-    held = array.ravel().tolist()
-    return has_traced(held) or any(type(one) is np.ndarray and one.dtype.hasobject and _holds_traced(one) for one in held)
+def _is_from_outside(value: Any) -> bool:
+    surroundings = current_surroundings()
+    return surroundings is not None and surroundings.path_of(value) is not None
 
 
 def _array_of_objects(shape: tuple[int, ...], elements: list[Any]) -> np.ndarray:
