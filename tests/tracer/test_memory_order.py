@@ -75,3 +75,59 @@ def test_writing_through_what_may_be_a_view(order):
 
     x = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(jit(write)(x), write(x))
+
+
+def part(array):
+    return np.pad(array, 1)[1:-1, 1:-1]
+
+
+def every_second(array):
+    return np.repeat(np.repeat(array, 2, 0), 2, 1)[::2, ::2]
+
+
+def backwards(array):
+    return array[::-1].copy()[::-1]
+
+
+def columns(array):
+    return np.pad(array, ((0, 0), (0, 3)))[:, :4]
+
+
+def slices(array):
+    return np.stack([array, array], -1)[..., 0]
+
+
+RESHAPES = {
+    "ravel": lambda a: a.ravel(),
+    "reshape": lambda a: a.reshape(2, 8),
+    "rows": lambda a: a[1:3].reshape(8),
+    "columns": lambda a: a[:, 1:3].ravel(),
+    "transposed": lambda a: a.T.reshape(16),
+    "split": lambda a: a.reshape(2, 2, 4),
+    "split inside": lambda a: a.reshape(4, 2, 2),
+    "column-major": lambda a: a.ravel("F"),
+    "one row": lambda a: a[0].reshape(2, 2),
+    "contiguous": np.ascontiguousarray,
+    "required": lambda a: np.require(a, requirements="C"),
+}
+
+
+@pytest.mark.parametrize("make", [part, every_second, backwards, columns, slices, np.asfortranarray, np.ascontiguousarray])
+@pytest.mark.parametrize("name", RESHAPES)
+@pytest.mark.parametrize("is_outside", [False, True], ids=["argument", "outside"])
+def test_what_is_reshaped_of_an_array_with_gaps_is_a_copy_where_it_is_one_in_numpy(make, name, is_outside):
+    reshaped, held = RESHAPES[name], SimpleNamespace()
+
+    def function(x):
+        made = reshaped(held.array if is_outside else x)
+        made[...] = -1.0
+        return made
+
+    jitted = jit(function)
+    for _ in range(2):
+        ends = []
+        for one in (function, jitted):
+            held.array = make(np.arange(16.0).reshape(4, 4))
+            ends.append((one(held.array), held.array))
+        np.testing.assert_array_equal(*[end[0] for end in ends])
+        np.testing.assert_array_equal(*[end[1] for end in ends])

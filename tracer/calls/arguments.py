@@ -13,7 +13,7 @@ from ..recording import pytree
 from ..recording.callables import callable_name
 from ..recording.errors import StaticArgumentError
 from ..recording.intervals import Interval
-from ..recording.ndarrays import MEMORY_FLAGS
+from ..recording.ndarrays import memory_key
 from .integers import below, first_interval, interval_key, narrowed
 from .leaves import Leaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
 from .opened_arguments import OpenedArguments
@@ -111,7 +111,7 @@ class ArgumentReader:
                 parts.append(self.static_part(value, self.positional[position]))
                 leaves.append(value)
             elif kind is np.ndarray:
-                parts.append((value.dtype, value.shape, value.flags.num & MEMORY_FLAGS))
+                parts.append((value.dtype, value.shape, memory_key(value)))
                 leaves.append(value)
             elif kind is float:
                 parts.append(float)

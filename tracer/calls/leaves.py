@@ -22,7 +22,7 @@ from ... import hlo
 from ..outside.values import is_library_value
 from ..recording.errors import StaticArgumentError
 from ..recording.intervals import SMALL, Interval
-from ..recording.ndarrays import MEMORY_FLAGS, array_form, element_type_of
+from ..recording.ndarrays import array_form, element_type_of, memory_key, strides_with_gaps
 from .integers import first_interval, interval_key
 
 PYTHON_SCALARS: dict[type, Callable[[Any], np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
@@ -59,7 +59,7 @@ class TracedLeaf:
     """A leaf of the arguments that becomes a parameter of the module.
 
     ``convert`` makes what the executable takes of what the caller gives; None where that is the same. ``interval`` has
-    the values of a Python integer that the code is for.
+    the values of a Python integer that the code is for, ``strides`` those of an array that is contiguous in no order.
     """
 
     path: str
@@ -67,6 +67,7 @@ class TracedLeaf:
     kind: str  # "array", "numpy scalar" or "python scalar"
     convert: Callable[[Any], Any] | None = None
     interval: Interval | None = None
+    strides: tuple[int, ...] | None = None
 
     @property
     def weak_type(self) -> bool:
@@ -169,7 +170,7 @@ def leaf_key(value: Any) -> Any:
     """
     kind = type(value)
     if kind is np.ndarray:
-        return value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
+        return value.dtype, value.shape, memory_key(value)
     if kind is int:
         return interval_key(value, first_interval(value))
     if kind in PYTHON_SCALARS:
@@ -271,7 +272,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
         if counts_by_contents(value):
             return ObjectLeaf(path, kind)
         shape, convert = array_form(value, f"argument {path}")
-        return TracedLeaf(path, shape, "array", convert)
+        return TracedLeaf(path, shape, "array", convert, strides=strides_with_gaps(value))
     if kind in PYTHON_SCALARS:
         shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
         return TracedLeaf(path, shape, "python scalar", partial(np.array, dtype=PYTHON_SCALARS[kind]), interval)

@@ -204,6 +204,8 @@ class _Steps:
 
     def _effect(self, effect: Effect) -> Iterator[Any]:
         outputs = iter(self.recording.outputs[effect.outputs])
+        if effect.how == "write" and effect.structure is not pytree.LEAF and effect.structure[1] is paths.MISSING:
+            raise NotNative  # the program decides whether it is set or deleted
         match effect.how, effect.path:
             case "write", paths.Global(namespace=namespace, name=name):
                 holder, key, function = self.step("object", object=namespace), name, operator.setitem

@@ -13,12 +13,14 @@ import numpy as np
 from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
+from ..capture.choices import Maybe
 from ..capture.lists.references import give_up_rows
 from ..capture.lists.results import leave_shared_rows_to_python, with_results
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import class_of, end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
+from ..capture.places import UNBOUND
 from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
 from ..capture.texts import is_open
@@ -258,6 +260,7 @@ def _record(
                 handles.append(
                     TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
                 )
+                handles[-1].unusual_strides = leaf.strides or handles[-1].unusual_strides
                 leaves.append(leaf)
             values[index] = handles[-1]
             if isinstance(leaf, PackedLeaf):
@@ -448,6 +451,8 @@ def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, A
         if value is MISSING:
             found.append(Effect("delete", path, None, slice(0, 0)))
             continue
+        if type(value) is Maybe and value.absent is UNBOUND:
+            value = Maybe(value.is_there, value.value, MISSING)
         # What changes a container is made of its copy; elsewhere that stands for the container.
         made_of = None if how == "write" else value
         made = with_results(value, lambda one, made_of=made_of: one is not made_of and collected.is_leaf(one))

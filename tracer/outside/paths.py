@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 # The objects among the arguments of a call, by the names of their arguments.
@@ -149,7 +150,8 @@ class Attribute(Path):
     def write(self, objects: Objects, value: Any) -> None:
         holder = self.holder.read(objects)
         if value is MISSING:
-            delattr(holder, self.name)
+            with suppress(AttributeError):
+                delattr(holder, self.name)
         else:
             setattr(holder, self.name, value)
 
@@ -181,7 +183,8 @@ class Item(Path):
     def write(self, objects: Objects, value: Any) -> None:
         holder = self.holder.read(objects)
         if value is MISSING:
-            del holder[self.index]
+            with suppress(LookupError):
+                del holder[self.index]
         else:
             holder[self.index] = value
 

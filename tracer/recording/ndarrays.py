@@ -61,8 +61,20 @@ def element_type_of(dtype: np.dtype, what: str) -> hlo.ElementType:
         raise TypeError(f"{what} has dtype {dtype}, which has no XLA element type; {hint}") from None
 
 
+def memory_key(array: np.ndarray) -> Any:
+    """What counts of how an array lies in memory: its flags, and the strides that say which of its reshapes are copies."""
+    flags = array.flags.num & MEMORY_FLAGS
+    return flags if flags & (C_CONTIGUOUS | F_CONTIGUOUS) or array.ndim < 2 else (flags, array.strides)
+
+
+def strides_with_gaps(array: np.ndarray) -> tuple[int, ...] | None:
+    """The strides, counted in elements, of an array that is contiguous in no order; None for others."""
+    key = memory_key(array)
+    return tuple(step // array.itemsize for step in key[1]) if type(key) is tuple else None
+
+
 def array_form_key(value: Any) -> Any:
     """What compiled code was made for of an array, None for what is no array."""
     if not isinstance(value, np.ndarray):
         return None
-    return type(value), value.dtype, value.shape, value.flags.num & MEMORY_FLAGS
+    return type(value), value.dtype, value.shape, memory_key(value)

@@ -40,7 +40,7 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import LeakedArrayError, TracerError
 from ...recording.intervals import SMALL, number_form_key
-from ...recording.ndarrays import array_form, array_form_key
+from ...recording.ndarrays import array_form, array_form_key, strides_with_gaps
 from ...recording.program import Capture
 from ...recording.trace import Trace
 from . import streams
@@ -338,7 +338,8 @@ class Surroundings:
             if path.key in self.policy.known:
                 self.guard(SameContents(path, value))
                 self.trace.program.known_values[capture.parameter] = np.array(value, value.dtype.newbyteorder("="), order="C")
-            self._handles[id(value)] = TracedArray(capture.storage, capture.parameter.shape, is_scalar=False)
+            self._handles[id(value)] = handle = TracedArray(capture.storage, capture.parameter.shape, is_scalar=False)
+            handle.unusual_strides = strides_with_gaps(value) or handle.unusual_strides
         elif capture.path.key != path.key:
             self.guard(SameAs(path, capture.path))
         return self._handles[id(value)]
