@@ -22,10 +22,11 @@ from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
+from .branches import choose
 from .calls.dispatch import call, implements
 from .choices import Choice, Maybe
 from .copies import require_own
-from .distribution import each
+from .distribution import each, truth_of
 from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
@@ -55,6 +56,18 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
+    found = _read(holder, name)
+    return _bound(found, holder, name) if type(found) is Maybe and found.absent is places.UNBOUND else found
+
+
+def _bound(found: Maybe, holder: Any, name: str) -> Any:
+    """An attribute that the function sets, or deletes, under a condition."""
+    if (method := _user_method(holder, "__getattr__")) is not None:
+        return choose(found.is_there, lambda: found.value, lambda: call(method, holder, name))
+    return found.required(AttributeError, f"'{type(holder).__name__}' object has no attribute '{name}'")
+
+
+def _read(holder: Any, name: str) -> Any:
     if holder is np:  # taken to stay what it is, as other libraries are
         return getattr(np, name)
     kind = type(holder)
@@ -86,13 +99,11 @@ def getattr_(holder: Any, name: str) -> Any:
             return call(found.fget, holder)
     elif isinstance(found, functools.cached_property):
         if not _has_own(surroundings, holder, path, name):
-            value = call(found.func, holder)
-            if path is None:
-                holder.__dict__[name] = value
-            else:
-                _guard_class(surroundings, path, kind, name, found)
-                surroundings.set_attribute(holder, path, name, value)
-            return value
+            return _cached(surroundings, holder, path, name, found, call(found.func, holder))
+        held = holder.__dict__[name] if path is None else surroundings.attribute(holder, path, name)
+        if type(held) is Maybe and held.absent is places.UNBOUND:
+            value = choose(held.is_there, lambda: held.value, lambda: call(found.func, holder))
+            return _cached(surroundings, holder, path, name, found, value)
     elif found is not MISSING and (method := _user_method(found, "__get__")) is not None:
         _guard_class(surroundings, path, kind, name, MISSING)
         return call(method, found, holder, kind)
@@ -104,6 +115,18 @@ def getattr_(holder: Any, name: str) -> Any:
         if (method := _user_method(holder, "__getattr__")) is not None:
             return call(method, holder, name)
     return getattr(holder, name)
+
+
+def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: str, found: Any, value: Any) -> Any:
+    """The value of a cached property, which is kept."""
+    if path is None:
+        places.note(places.Attribute(holder, name))
+        holder.__dict__[name] = value
+    else:
+        _guard_class(surroundings, path, type(holder), name, found)
+        places.note(OutsideAttribute(surroundings, holder, path, name))
+        surroundings.set_attribute(holder, path, name, value)
+    return value
 
 
 def _class_that_sets(surroundings: Surroundings, holder: Any, name: str) -> type | None:
@@ -289,25 +312,37 @@ implements(builtins.delattr)(delattr_)
 @implements(builtins.getattr)
 def getattr_or_default(holder: Any, name: str, default: Any = _NOTHING_GIVEN) -> Any:
     try:
-        return getattr_(holder, name)
+        found = _read(holder, name)
     except AttributeError:
         if default is _NOTHING_GIVEN:
             raise
         return default
+    if type(found) is not Maybe or found.absent is not places.UNBOUND:
+        return found
+    if default is _NOTHING_GIVEN:
+        return _bound(found, holder, name)
+    return choose(found.is_there, lambda: found.value, lambda: default)
 
 
 @implements(builtins.hasattr)
-def hasattr_(holder: Any, name: str) -> bool:
+def hasattr_(holder: Any, name: str) -> Any:
     try:
-        getattr_(holder, name)
+        found = _read(holder, name)
     except AttributeError:
         return False
-    return True
+    return truth_of(found.is_there) if type(found) is Maybe and found.absent is places.UNBOUND else True
 
 
 @implements(builtins.vars)
 def vars_(holder: Any) -> Any:
-    return getattr_(holder, "__dict__")
+    found = getattr_(holder, "__dict__")
+    for name, value in found.items() if type(found) is dict else ():
+        if type(value) is Maybe and value.absent is places.UNBOUND:
+            raise TracerError(
+                f"vars() of a {type(holder).__name__} whose attribute {name} is set, or deleted, under a condition that the "
+                "program decides. Fix: set it to None first"
+            )
+    return found
 
 
 class _GlobalName(places.Place):

@@ -27,7 +27,7 @@ from . import places as _places
 from .choices import Choice, Maybe
 from .copies import note_copies
 from .failures import errors_found_in, note_errors
-from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
+from .forms import NOWHERE, Form, OneOf, carried, form_of, is_unchanged, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.references import note_same_makers
 from .lists.tables import meeting, put_together
@@ -126,7 +126,7 @@ def _decided(
     recipes = []
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
-        if not all(unchanged(old, end) for end in ends):
+        if not all(is_unchanged(place, old, end) for end in ends):
             is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
             recipes.append((place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), old, ends))
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
@@ -150,7 +150,7 @@ def _decided(
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
     for place in dead:
-        if not all(unchanged(before[place.key], side.values[place.key]) for side in sides):
+        if not all(is_unchanged(place, before[place.key], side.values[place.key]) for side in sides):
             place.set(UNBOUND)
     note_errors(outer, known, sides[0].inexact | sides[1].inexact)
     if RETURN_CODE not in possible:
@@ -303,7 +303,7 @@ def _held_where_raised(
     merger = _Merger(test, raised.beside(nothing, side))
     for key, (place, old) in {**{place.key: (place, before[place.key]) for place in live}, **side.places}.items():
         end = side.values.get(key, old)
-        if end is not UNBOUND and not unchanged(old, end):
+        if end is not UNBOUND and not is_unchanged(place, old, end):
             recipes.append((key, place, merger.merge(place.name, *raised.beside(NOWHERE, end))))
     arrays = merger.chosen(raised.branches, raised.selector)
     return {key: (place, recipe(arrays)) for key, place, recipe in recipes}
@@ -333,7 +333,7 @@ class _Merger:
 
         Where it is ``surely`` bound behind the branch, a side on which it is not goes another way.
         """
-        if unchanged(first, second):
+        if unchanged(first, second, is_changed):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
         if first is not NOWHERE and second is not NOWHERE:
             self._put_together(meeting(first, second, is_changed))

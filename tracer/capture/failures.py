@@ -18,7 +18,7 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython, StaleCapture, TracerError
 from ..recording.program import ErrorMessage
 from ..recording.trace import Storage, Trace
-from .forms import unchanged
+from .forms import is_unchanged
 from .places import UNBOUND, Item, Journal, LocalName, Place, changed_within, note, watch_all_made, where_made
 from .raising import is_of_exception
 
@@ -77,7 +77,7 @@ class Region:
             arrays = {storage: self._value(storage) for storage in self.written}
             last = self.failures[-1] if self.failures else None
             if last is not None and last.arrays == arrays and last.held.keys() == now.keys():
-                if all(unchanged(last.held[key][1], value) for key, (_, value) in now.items()):
+                if all(is_unchanged(place, last.held[key][1], value) for key, (place, value) in now.items()):
                     last.codes += codes
                     return
             self.failures.append(_Failure(codes, now, arrays))
@@ -155,7 +155,7 @@ class Region:
         places: list[tuple[Place, Any]] = []
         reached: set[int] | None = None
         for key, (place, before) in {**self._before(), **held}.items():
-            if unchanged(before, place.get()):
+            if is_unchanged(place, before, place.get()):
                 continue
             if key in self.changed.changed_again:  # what is made and left in the functions that are called
                 reached = _reached(value for _, value in held.values()) if reached is None else reached
@@ -210,7 +210,7 @@ def _are_alike(first: _Difference, second: _Difference) -> bool:
     if len(first.places) != len(second.places) or first.arrays.keys() != second.arrays.keys():
         return False
     pairs = zip(first.places, second.places)
-    return all(one[0].key == other[0].key and unchanged(one[1], other[1]) for one, other in pairs) and all(
+    return all(one[0].key == other[0].key and is_unchanged(one[0], one[1], other[1]) for one, other in pairs) and all(
         kept.instruction is second.arrays[storage].instruction for storage, kept in first.arrays.items()
     )
 

@@ -25,7 +25,7 @@ from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
-from .places import UNBOUND, note_made, where_made
+from .places import UNBOUND, Contents, Place, note_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 
@@ -58,15 +58,20 @@ def same(first: Any, second: Any) -> bool:
     return isinstance(first, (str, bytes, bool, int, complex, type, np.dtype, type(None), range, slice)) and first == second
 
 
-def unchanged(before: Any, after: Any) -> bool:
-    """Whether a place holds what it held: the same object, or containers of the same objects."""
+def unchanged(before: Any, after: Any, are_contents: bool = False) -> bool:
+    """Whether a place holds what it held: the same object, or a tuple of the same ones; of ``contents`` the same elements."""
     if same(before, after):
         return True
-    if type(before) is not type(after) or type(before) not in (tuple, list, dict):
+    if type(before) is not type(after) or not (type(before) is tuple or are_contents and type(before) in (list, dict)):
         return False
     if isinstance(before, dict):
         return list(before) == list(after) and all(unchanged(before[key], after[key]) for key in before)
     return len(before) == len(after) and all(map(unchanged, before, after))
+
+
+def is_unchanged(place: Place, before: Any, after: Any) -> bool:
+    """Whether what a place held and what it holds now is the same."""
+    return unchanged(before, after, isinstance(place, Contents))
 
 
 def zero_like(trace: Trace, kind: ValueType) -> TracedArray:
@@ -256,7 +261,8 @@ def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
         return made
     made = kind.__new__(kind)
     for name, part in zip(auxiliary, parts):
-        object.__setattr__(made, name, part)
+        if part is not UNBOUND:
+            object.__setattr__(made, name, part)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, Trace
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .branches import MOST_ALTERNATIVES
-from .calls.dispatch import call
+from .calls.dispatch import call, implements
 from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
 from .coded_arrays import CodedArray, change_known, coded
@@ -61,7 +62,7 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (TracedArray, np.ndarray, CodedArray)):
         index = _without_lists(index)
     if isinstance(holder, dict):
-        return dicts.item(holder, index) if dicts.is_concerned(holder, index) else holder[concrete(index)]
+        return dicts.item(holder, index) if dicts.is_concerned(holder, index) else _item_of_dict(holder, concrete(index))
     if isinstance(holder, (TracedArray, CodedArray)) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
@@ -79,6 +80,15 @@ def _is_plain(holder: Any, index: Any) -> bool:
     if kind is TracedArray:
         return kind_of_index in _PLAIN or kind_of_index in _PARTS and _PLAIN.issuperset(_PARTS[kind_of_index](index))
     return kind_of_index in _KEYS and kind in _CONTAINERS and not _CONTAINERS[kind](holder)
+
+
+implements(operator.getitem)(getitem)
+
+
+def _item_of_dict(holder: dict, key: Any) -> Any:
+    if hasattr(type(holder), "__missing__") and key not in holder:
+        note_contents(holder)  # a value is put there
+    return holder[key]
 
 
 def changed(holder: Any, index: Any) -> Any:
@@ -236,6 +246,11 @@ def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
     holder[index] = value
 
 
+@implements(operator.setitem)
+def _setitem(holder: Any, index: Any, value: Any) -> None:
+    setitem(value, holder, index)
+
+
 def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
     """Whether the program decides what is changed in an array that the function has made, or whether it is."""
     surroundings = current_surroundings()
@@ -244,6 +259,7 @@ def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
     return places.is_journaling() or _needs_values(index) or has_traced((value,))
 
 
+@implements(operator.delitem)
 def delitem(holder: Any, index: Any) -> None:
     """``del holder[index]``"""
     if type(holder) is Choice or holds_choice(index):

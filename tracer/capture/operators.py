@@ -11,7 +11,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
-from .calls.dispatch import call
+from .calls.dispatch import call, implements
 from .choices import Choice
 from .distribution import each
 from .entries import is_open_dict
@@ -56,6 +56,7 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
     return OPERATORS["i" + name.rstrip("_")](holder, other)
 
 
+@implements(operator.iadd)
 def added_in_place(holder: Any, other: Any) -> Any:
     """``holder += other``"""
     if current_trace() is None:

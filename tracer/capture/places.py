@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import threading
 import types
@@ -88,15 +89,25 @@ class Attribute(Place):
     def key(self) -> Any:
         return id(self.holder), self.attribute
 
+    @property
+    def _kind(self) -> type:
+        """Whose methods reach the attribute past what the user's class does when one is set, or missing."""
+        return type if isinstance(self.holder, type) else object
+
     def get(self) -> Any:
-        return getattr(self.holder, self.attribute, UNBOUND)
+        is_cached = isinstance(getattr(type(self.holder), self.attribute, None), functools.cached_property)
+        if is_cached and self.attribute not in vars(self.holder):
+            return UNBOUND  # and not what would be computed now
+        try:
+            return self._kind.__getattribute__(self.holder, self.attribute)
+        except AttributeError:
+            return UNBOUND
 
     def set(self, value: Any) -> None:
-        kind = type if isinstance(self.holder, type) else object  # past what the user's class does when one is set
         if value is not UNBOUND:
-            kind.__setattr__(self.holder, self.attribute, value)
-        elif hasattr(self.holder, self.attribute):
-            kind.__delattr__(self.holder, self.attribute)
+            self._kind.__setattr__(self.holder, self.attribute, value)
+        elif self.get() is not UNBOUND:
+            self._kind.__delattr__(self.holder, self.attribute)
 
 
 class Item(Place):
@@ -218,6 +229,45 @@ def note(place: Place) -> None:
     """To be called before a place that is no local variable is changed."""
     if _journals.open:
         _journals.open[-1].add(place, place.get)
+
+
+def done_by(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A call of a function that is not followed: of what it is given it may change what holds something, which is noted."""
+    if not _journals.open:
+        return function(*args, **kwargs)
+    before = [(place, place.get()) for one in (getattr(function, "__self__", None), *args) for place in _places_of(one)]
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for place, held in before:
+            if not _is_same(held, place.get()):
+                _journals.open[-1].add(place, lambda held=held: held)
+
+
+def noted(function: types.FunctionType) -> types.FunctionType:
+    """The same for whoever calls the function."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return done_by(function, args, kwargs)
+
+    return run
+
+
+def _places_of(value: Any) -> list[Place]:
+    """Where a container, or an object that the function has made, keeps what it holds."""
+    if isinstance(value, (list, dict, set)):
+        return [Contents(value)]
+    return [Attribute(value, name) for name in vars(value)] if hasattr(value, "__dict__") and where_made(value) else []
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two things that a place held are the same objects, in the same order."""
+    if type(one) is dict and type(other) is dict:
+        one, other = [*one, *one.values()], [*other, *other.values()]
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(map(operator.is_, one, other))
+    return one is other
 
 
 def note_nonlocal(read: types.FunctionType) -> None:

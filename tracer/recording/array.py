@@ -193,10 +193,13 @@ class TracedArray(ArrayMethods, Operators):
     @shape.setter
     def shape(self, shape: Any) -> None:
         """As `ndarray.shape`, which changes the array itself: the handle becomes a view of what it was."""
+        trace = require_trace()
+        if self.root_storage.trace is not trace:
+            name = self.root_storage.origin or f"an array {self.element_type}{list(self.shape)}"
+            raise NotImplementedError(f"{name} gets another shape in a loop or a branch: use .reshape")
         if self.storage is not None and self.storage.is_from_outside:
-            trace, name = require_trace(), self.storage.origin or "an array from outside"
-            if trace.parent is not None or not name.startswith("argument "):
-                raise NotImplementedError(f"{name} gets another shape in a loop or a branch, or is no argument: use .reshape")
+            if not (name := self.storage.origin or "an array from outside").startswith("argument "):
+                raise NotImplementedError(f"{name} gets another shape, and is no argument: use .reshape")
             trace.program.compares_arrays = True  # another argument may be the same array
         if self.element_strides != row_major_strides(self.shape):
             raise AttributeError(

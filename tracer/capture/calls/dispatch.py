@@ -165,7 +165,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                     return call_numpy(function, args, kwargs)
                 if inner.__code__ is _DISPATCHING:
                     return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
-                inner = _wrapping_captured(inner)
+                held = () if kind is types.FunctionType else (function.__self__,)
+                return places.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -241,7 +242,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
     for one in args:
         places.require_made_here(one)
-    return each_within(lambda given: function(*given, **kwargs), args)
+    return each_within(lambda given: places.done_by(function, given, kwargs), args)
 
 
 def _called_on(caller: Any, holder: Any) -> Any:
@@ -430,8 +431,10 @@ def captured(function: types.FunctionType) -> types.FunctionType:
     known = surroundings.captured.get(id(function))
     if known is None or not all(map(operator.is_, known[1], held)):
         made = _rewritten(function)
+        is_followed = made is not function
         if not stays_as_it_is(function.__code__.co_filename):
             made = surroundings.bound(made)
+        made = made if is_followed else places.noted(made)
         known = surroundings.captured[id(function)] = function, held, made
     return known[2]
 

@@ -21,7 +21,7 @@ from ..choices import Maybe
 from ..copies import note_copies
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
-from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, kinds, labels, unchanged
+from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, is_unchanged, kinds, labels
 from ..lists.merging import carried_as, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of, require_read
@@ -386,7 +386,7 @@ class CapturedLoop:
                 candidates.append((place, before, end))
         appends = self.rows is not None and isinstance(self.rows.length, int) and not self.leaves_early
         for place, before, end in candidates:
-            if place.key in self.slots or place.key in self.growing or unchanged(before, end):
+            if place.key in self.slots or place.key in self.growing or is_unchanged(place, before, end):
                 continue
             if appends and is_growing(place, before, end):
                 self.growing.add(place, before, end)

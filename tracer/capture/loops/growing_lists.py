@@ -30,9 +30,8 @@ def is_growing(place: Place, before: Any, end: Any) -> bool:
     """Whether a round appends numbers to a list, or containers of numbers."""
     if not isinstance(place, Contents) or not isinstance(before, list) or len(end) <= len(before) or is_open_list(end):
         return False
-    return unchanged(before, end[: len(before)]) and all(
-        map(may_be_row, pytree.flatten(end[len(before) :], is_written_text)[0])
-    )
+    appended = pytree.flatten(end[len(before) :], is_written_text)[0]
+    return all(map(unchanged, before, end[: len(before)])) and all(map(may_be_row, appended))
 
 
 class GrowingLists:

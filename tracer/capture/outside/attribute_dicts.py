@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ class OutsideAttribute(places.Place):
         return id(self.holder), self.attribute
 
     def get(self) -> Any:
+        is_cached = isinstance(getattr(type(self.holder), self.attribute, None), functools.cached_property)
+        is_set = self.attribute in vars(self.holder) if is_cached else True
+        if not is_set and not self.surroundings.has_attribute(self.holder, self.attribute):
+            return places.UNBOUND  # and not what would be computed now
         try:
             return self.surroundings.attribute(self.holder, self.path, self.attribute)
         except AttributeError:
