@@ -288,6 +288,17 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
     object.__setattr__(holder, name, value)
 
 
+@implements(object.__new__)
+def new(kind: type, *args: Any, **kwargs: Any) -> Any:
+    """``object.__new__(kind)``, of which the class is that of what the function makes."""
+    surroundings = current_surroundings()
+    if kind.__new__ is object.__new__ and (args or kwargs) or surroundings is None:
+        return object.__new__(kind, *args, **kwargs)
+    made = object.__new__(surroundings.class_to_make(kind))
+    places.note_made(made)
+    return made
+
+
 @implements(object.__getattribute__)
 def plain_getattr(holder: Any, name: str) -> Any:
     """``object.__getattribute__(holder, name)``, by which a class reads what it would read otherwise."""

@@ -19,7 +19,7 @@ from ..control_flow.bodies import ValueType, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
-from ..recording.attributes import attributes_of
+from ..recording.attributes import attributes_of, has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
@@ -212,7 +212,7 @@ def _view_of(array: TracedArray, outer: Trace) -> View | None:
 
 def _where_met(value: Any, outer: Trace) -> Trace | None:
     """The inner trace of whose values an object consists that code has made which is not captured."""
-    if type(value).__new__ is not object.__new__ or not hasattr(value, "__dict__") or pytree.taken_apart(value) is not None:
+    if not has_attributes_alone(type(value)) or not hasattr(value, "__dict__") or pytree.taken_apart(value) is not None:
         return None
     for part in vars(value).values():
         if isinstance(part, TracedArray) and not is_around(trace := part.root_storage.trace, outer):
@@ -259,7 +259,7 @@ def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
         if type(made) is not kind:  # the user's own class, of one whose special methods are followed
             object.__setattr__(made, "__class__", kind)
         return made
-    made = kind.__new__(kind)
+    made = (object if has_attributes_alone(kind) else kind).__new__(kind)
     for name, part in zip(auxiliary, parts):
         if part is not UNBOUND:
             object.__setattr__(made, name, part)

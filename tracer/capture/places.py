@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import slots_of
+from ..recording.attributes import has_attributes_alone, slots_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
@@ -294,7 +294,7 @@ def where_made(value: Any) -> Trace | None:
     """The trace in which the function has made this object of a class that can be changed; None for others."""
     trace, kind = current_trace(), type(value)
     found = None if trace is None else trace.program.made_objects.get(id(value))
-    if found is None or not (kind.__new__ is object.__new__ or kind is types.SimpleNamespace) or not _has_attributes(value):
+    if found is None or not (has_attributes_alone(kind) or kind is types.SimpleNamespace) or not _has_attributes(value):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
 

@@ -20,6 +20,7 @@ from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import name_of_method
 from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
 from ...recording.array import TracedArray
+from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError
@@ -229,7 +230,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)
     method = _call_method(kind)
-    if type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename):
+    if _is_users(method):
         return captured(method)(function, *args, **kwargs)
     require_no_effect(function)
     if places.may_be_put_back() and not leaves_no_traces(function):
@@ -346,6 +347,11 @@ def _is_written_anew(function: Any) -> bool:
         return True
     elif not isinstance(function, types.BuiltinFunctionType):
         function = _call_method(type(function))
+    return _is_users(function)
+
+
+def _is_users(function: Any) -> bool:
+    """Whether this is a function of the user's own."""
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
 
 
@@ -370,16 +376,13 @@ def _seen(value: Any) -> Any:
     if kind is types.FunctionType:
         return captured(value) if is_of_the_user(value.__code__.co_filename) else value
     if kind is types.MethodType:
-        inner = value.__func__
-        is_one = type(inner) is types.FunctionType and is_of_the_user(inner.__code__.co_filename)
-        return types.MethodType(captured(inner), value.__self__) if is_one else value
+        return types.MethodType(captured(value.__func__), value.__self__) if _is_users(value.__func__) else value
     if kind is functools.partial:
         return value if _seen(value.func) is value.func else functools.partial(call, value)
     if kind in _CALLED_ANEW:
         return functools.partial(call, value)
     method = None if isinstance(value, type) else _call_method(kind)
-    is_one = type(method) is types.FunctionType and is_of_the_user(method.__code__.co_filename)
-    return functools.partial(captured(method), value) if is_one else value
+    return functools.partial(captured(method), value) if _is_users(method) else value
 
 
 def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
@@ -465,13 +468,11 @@ def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__``, if it has one, is captured if it is the user's."""
-    surroundings = current_surroundings()
-    initialize = kind.__init__
-    is_error = issubclass(kind, BaseException) and type(kind.__new__) is types.BuiltinFunctionType
-    is_plain = type(kind).__call__ is type.__call__ and (is_error or kind.__new__ is object.__new__)
-    has_none = initialize is object.__init__ and not args and not kwargs
-    is_users = type(initialize) is types.FunctionType and is_of_the_user(initialize.__code__.co_filename)
-    if not is_plain or not is_users and not has_none:
+    new, initialize, surroundings = kind.__new__, kind.__init__, current_surroundings()
+    is_error = issubclass(kind, BaseException) and type(new) is types.BuiltinFunctionType
+    is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and _is_users(new)
+    has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)
+    if type(kind).__call__ is not type.__call__ or not is_plain or not has_none and not _is_users(initialize):
         if not belongs_to_the_user(kind):
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
@@ -480,9 +481,11 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
             made.__class__ = surroundings.class_to_make(kind)
         places.note_made(made)
         return made
-    made_of = kind if is_error or surroundings is None else surroundings.class_to_make(kind)
-    made = kind.__new__(kind, *args) if is_error else object.__new__(made_of)
-    places.note_made(made)
-    if not has_none:
+    if _is_users(new):
+        made = captured(new)(kind, *args, **kwargs)
+    else:
+        made = new(kind, *args) if is_error else MEANINGS[object.__new__](kind)
+        places.note_made(made)
+    if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
     return made
