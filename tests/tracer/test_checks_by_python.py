@@ -9,7 +9,7 @@ import functools
 import os
 import sys
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -238,3 +238,17 @@ def test_keys_outside_that_are_equal():
         table.update(zip(keys, (2.0, 3.0)))
         for _ in range(3):
             assert f(X) == (15.0, list(map(type, keys)), True)
+
+
+def test_records_and_orders_that_change():
+    record, table = np.zeros(1, [("rate", float)])[0], OrderedDict(a=1.0, b=2.0)
+    f = jit(lambda x: x * record["rate"])
+    for rate in (0.0, 5.0, 5.0, 7.0):
+        record["rate"] = rate
+        for _ in range(3):
+            assert f(2.0) == 2 * rate
+    g = jit(lambda x: ([key for key in table], x * next(iter(table.values()))))
+    for moved in "aabba":
+        table.move_to_end(moved)
+        for _ in range(3):
+            assert g(2.0) == (list(table), 2 * next(iter(table.values())))

@@ -222,7 +222,9 @@ def is_known_by_identity(value: Any) -> bool:
         return True
     if isinstance(value, enum.Enum):
         return kind.__eq__ in (enum.Enum.__eq__, int.__eq__, str.__eq__) and kind.__hash__ in _ENUM_HASHES
-    return kind in _IMMUTABLE_TYPES or kind is type or issubclass(kind, np.generic) and kind.__module__ == "numpy"
+    if kind in _IMMUTABLE_TYPES or kind is type:
+        return True
+    return issubclass(kind, np.generic) and kind.__module__ == "numpy" and not issubclass(kind, np.void)
 
 
 def is_one_object(value: Any) -> bool:

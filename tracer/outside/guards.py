@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import types
 from array import array
-from collections import deque
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -34,9 +34,13 @@ class Guard:
 
 @dataclass(eq=False, slots=True)
 class SameValue(Guard):
-    """A number, a string or another value that cannot change: what is equal is as good."""
+    """A number, a string or another value that cannot change: what is equal is as good. Of records, which can, a copy."""
 
     value: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, np.void):
+            self.value = self.value.copy()
 
     def holds(self, found: Any) -> bool:
         return found is self.value or are_equal(found, self.value)
@@ -143,12 +147,17 @@ class SameKeys(Guard):
     keys: list
 
     def holds(self, found: Any) -> bool:
-        if not isinstance(found, dict) or (keys := list(dict.keys(found))) != self.keys:
+        if not isinstance(found, dict) or (keys := list(in_order(found))) != self.keys:
             return False
         return all([one is other or are_equal(one, other) for one, other in zip(keys, self.keys)])
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other keys"
+
+
+def in_order(table: dict) -> Iterator[Any]:
+    """The keys of a dict, also of one whose class has an ``__iter__`` of its own."""
+    return (OrderedDict if isinstance(table, OrderedDict) else dict).__iter__(table)
 
 
 @dataclass(eq=False, slots=True)
@@ -219,7 +228,7 @@ def state_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
     within = (*seen, id(value))
     parts: list[Any] = [kind, id(value)]
     if isinstance(value, dict):
-        parts += [(state_of(key, within), state_of(item, within)) for key, item in dict.items(value)]
+        parts += [(state_of(key, within), state_of(dict.get(value, key), within)) for key in in_order(value)]
     elif isinstance(value, np.ndarray):
         parts += [value.shape, *(state_of(item, within) for item in value.ravel().tolist())]
     elif isinstance(value, (list, tuple, deque)):
