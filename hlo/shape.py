@@ -144,6 +144,8 @@ class Shape:
         return Shape(self.element_type, self.dimensions)
 
     def with_element_type(self, element_type: ElementType) -> Shape:
+        if element_type is self.element_type:
+            return self
         return Shape(element_type, self.dimensions, self.layout, self.dynamic_dimensions, self.is_buffer)
 
     def without_layout(self) -> Shape:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from ..control_flow.bodies import ValueType, predicate_of
 from ..control_flow.branches import Branches
 from ..indexing.locations import location
 from ..recording import pytree
-from ..recording.aliases import are_apart, bases_of, keep_apart, link
+from ..recording.aliases import are_apart, bases_of, keep_apart, link, with_common_bases
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError, endless_recursion
@@ -407,11 +406,13 @@ class _Merger:
 
     def _link(self, chosen: Sequence[Any]) -> None:
         """An array that is one of two may be one that has another name, also where that is given to it on one side alone."""
-        for array, *ends in zip(chosen, *self.leaves):
+        rows = [row for row in zip(chosen, *self.leaves) if may_be_shared(row[0])]
+        for array, *ends in rows:
             for end in ends:
-                if may_be_shared(array) and may_be_shared(end):
+                if may_be_shared(end):
                     link(array.root_storage, bases_of(end.root_storage))
-        for one, other in itertools.combinations([row for row in zip(chosen, *self.leaves) if may_be_shared(row[0])], 2):
+        for number, other_number in with_common_bases([array.root_storage for array, *_ in rows]):
+            one, other = rows[number], rows[other_number]
             ends = [pair for pair in zip(one[1:], other[1:]) if all(map(may_be_shared, pair))]
             if all(are_apart(first.root_storage, second.root_storage) for first, second in ends):
                 keep_apart(one[0].root_storage, other[0].root_storage)

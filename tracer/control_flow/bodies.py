@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,14 @@ class ValueType:
 
 
 def type_of(array: TracedArray) -> ValueType:
-    shape = array.bounds if isinstance(array, DynamicArray) else hlo.Shape(array.element_type, array.shape)
-    return ValueType(shape, array.weak_type, array.is_scalar)
+    if isinstance(array, DynamicArray):
+        return ValueType(array.bounds, array.weak_type, array.is_scalar)
+    return _type_of_static(array.element_type, array.shape, array.weak_type, array.is_scalar)
+
+
+@lru_cache(1 << 12)
+def _type_of_static(element_type: hlo.ElementType, sizes: tuple[int, ...], weak_type: bool, is_scalar: bool) -> ValueType:
+    return ValueType(hlo.Shape(element_type, sizes), weak_type, is_scalar)
 
 
 def promoted(first: ValueType, second: ValueType, widens: bool = False, resizes: bool = False) -> ValueType | None:

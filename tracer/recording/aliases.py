@@ -6,7 +6,7 @@ not what they would be in Python, and reading them is an error; so is a change t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .errors import ConcretizationError
@@ -32,6 +32,18 @@ def link(copy: Storage, bases: Iterable[Storage]) -> None:
 def are_apart(one: Storage, other: Storage) -> bool:
     """Whether two arrays cannot be one."""
     return other in one.apart or bases_of(one).isdisjoint(bases_of(other))
+
+
+def with_common_bases(storages: Sequence[Storage]) -> set[tuple[int, int]]:
+    """The positions of all pairs that may be one as far as their bases tell; of most arrays nothing says that they may."""
+    holders: dict[Storage, list[int]] = {}
+    pairs = set()
+    for position, storage in enumerate(storages):
+        for base in bases_of(storage):
+            others = holders.setdefault(base, [])
+            pairs.update([(other, position) for other in others])
+            others.append(position)
+    return pairs
 
 
 def keep_apart(one: Storage, other: Storage) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...recording import pytree
-from ...recording.aliases import are_apart, bases_of, keep_apart, link
+from ...recording.aliases import bases_of, keep_apart, link, with_common_bases
 from ...recording.current_trace import current_trace
 from ...recording.trace import Storage, Trace
 from ..choices import Choice, Maybe
@@ -61,11 +61,12 @@ class LoopAliases:
 
         rounds: how many there are that have left these, where the program decides it.
         """
-        for storage in self._entered.values():
+        places, storages = list(self._entered), list(self._entered.values())
+        for storage in storages:
             storage.rounds = rounds
-        for one, other in itertools.combinations(self._entered, 2):
-            if frozenset((one, other)) not in self._together:
-                keep_apart(self._entered[one], self._entered[other])
+        for one, other in with_common_bases(storages):
+            if frozenset((places[one], places[other])) not in self._together:
+                keep_apart(storages[one], storages[other])
         self._values = {place: (storage, storage.instruction) for place, storage in self._entered.items()}
         self._entered = {}
 
@@ -77,8 +78,9 @@ class LoopAliases:
             for number, array in enumerate(row)
             if may_be_shared(array)
         }
-        pairs = itertools.combinations(arrays, 2)
-        found = {frozenset((one, other)) for one, other in pairs if not are_apart(arrays[one], arrays[other])}
+        places, storages = list(arrays), list(arrays.values())
+        pairs = [pair for pair in with_common_bases(storages) if storages[pair[1]] not in storages[pair[0]].apart]
+        found = {frozenset((places[one], places[other])) for one, other in pairs}
         missing = not found <= self._together
         self._together |= found
         return missing
