@@ -17,7 +17,7 @@ from ..capture.forms import Parts
 from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
 from ..capture.lists.elements import LeafForm, constant_of
-from ..capture.lists.parts import Elements, from_entries
+from ..capture.lists.parts import Elements, Lists, from_entries, is_row
 from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
@@ -52,13 +52,22 @@ class _Column(NamedTuple):
 
 def rows_of(types: Any, elements: Elements, outputs: Sequence[Output], shapes: Sequence[hlo.Shape]) -> Any:
     """The elements as a native call has them; None where Python makes them. shapes: of all results."""
-    if any(output.kind not in OF_RESULTS for output in outputs):
+    if elements.formats is not None or any(output.kind not in OF_RESULTS for output in outputs):
+        if elements.lists:
+            raise NotNative
         return None
-    weak = [*elements.weak, *[True] * (len(outputs) - len(elements.weak))]
+    numbers = elements.own_count - len(elements.weak)
+    weak = [*elements.weak, *[True] * numbers]
+    for one in elements.lists:
+        weak += [*one.weak, *[True] * (one.form.length is None)]
     columns = [_Column(output.index, is_weak, shapes[output.index]) for output, is_weak in zip(outputs, weak)]
     try:
-        return _Made(types).rows(elements.form, elements.length, elements.is_ring, columns, int(elements.form.capacity > 1))
+        made = _Made(types, elements.arrays_of_lists(columns))
+        own = columns[: elements.own_count]
+        return made.rows(elements.form, elements.length, elements.is_ring, own, int(elements.form.capacity > 1))
     except NotNative:
+        if elements.lists:  # one list may stand at several places
+            raise
         return None
 
 
@@ -81,10 +90,13 @@ def _numbers_in(types: Any, part: Any) -> Iterator[Any]:
 
 
 class _Made:
-    """What is made of columns, which have so many dimensions of rows. Raises NotNative for what is not."""
+    """What is made of columns, which have so many dimensions of rows. Raises NotNative for what is not.
 
-    def __init__(self, types: Any) -> None:
-        self.types = types
+    arrays: the columns of lists that are rows of tables.
+    """
+
+    def __init__(self, types: Any, arrays: dict[Lists, Sequence[_Column]]) -> None:
+        self.types, self.arrays = types, arrays
 
     def rows(self, form: Form, length: int | None, is_ring: bool, columns: Sequence[_Column], depth: int) -> Any:
         """The elements of a run; behind its columns stand its length and its start, where it has these."""
@@ -104,6 +116,8 @@ class _Made:
         kind, auxiliary, children = structure
         if kind in _LEFT_TO_PYTHON:
             raise NotNative
+        if is_row(structure):
+            return self.shared(structure[2][0][1], next(leaves), columns)
         if (make := _maker_of_entries(kind, auxiliary)) is not None:
             (entries,) = children
             return container("call", (self.part(entries, leaves, columns, depth),), make)
@@ -129,6 +143,14 @@ class _Made:
         if form.key_columns is not None:  # the table to find entries by
             del own[sum(len(leaf.columns(None)) for leaf in form.leaves)]
         return self.rows(form, form.length, form.is_ring, own, depth + 1)
+
+    def shared(self, lists: Lists, position: LeafForm, columns: Iterator[_Column]) -> Any:
+        """A list that is a row of a table; this one where others are, too."""
+        number = next(columns)
+        if position.is_coded or position.types or number.shape.dtype != np.int64:
+            raise NotNative
+        rows = self.rows(lists.form, lists.form.length, False, self.arrays[lists], 2)
+        return self.types.Shared(lists, lists.rows, number.number, self.types.Container("pieces", (rows,)))
 
     def leaf(self, form: LeafForm, columns: Iterator[_Column], depth: int) -> Any:
         codes = next(columns).number if form.is_coded else None

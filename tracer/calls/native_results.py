@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import hlo
 from ..capture.choices import Choice, Maybe
-from ..capture.lists.results import ContainerResult, Making
+from ..capture.lists.results import ContainerResult, Making, only
 from ..outside import paths
 from ..outside.effects import take_effect
 from ..recording import pytree
@@ -167,7 +167,11 @@ class _Steps:
             yield self.step("call", len(children), maker(kind, auxiliary))
 
     def _list(self, making: Making, children: Sequence[pytree.Structure], outputs: Iterator[Output]) -> Iterator[Any]:
-        """A list of elements and of rows of results, one after the other."""
+        """A list of elements and of rows of results, one after the other, or what is one of these."""
+        if making.make is only:
+            ((elements, _, own),) = pieces_of(making, children, outputs)
+            yield self.step("part", object=rows_of(self.around.types, elements, own, self.shapes).part)
+            return
         yield self.step("list", 0)
         for elements, parts, own in pieces_of(making, children, outputs):
             if elements is None:

@@ -15,7 +15,7 @@ from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
 from ..capture.lists.references import give_up_rows
-from ..capture.lists.results import leave_shared_rows_to_python, with_results
+from ..capture.lists.results import with_results
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import class_of, end_following, follow_argument
@@ -344,7 +344,6 @@ def _finish(
     end_following(trace)
     put_back_unchanged(trace)
     changes = surroundings.effects()
-    leave_shared_rows_to_python([*[value for *_, value in changes], result])
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)

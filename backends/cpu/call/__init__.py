@@ -25,7 +25,7 @@ from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
-from .rows import Container, Leaf, Numbers, Rows
+from .rows import Container, Leaf, Numbers, Rows, Shared
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "ResultSpec",
     "Rows",
     "SameGuard",
+    "Shared",
     "SizeGuard",
     "StaticGuard",
     "Step",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .new_entries import NewEntries
-from .rows import Rows, room
+from .rows import Part, room
 
 # What a step does to the stack, and by how much it grows; None where it takes away as many as the step says and puts one on it.
 STEPS = {
@@ -25,10 +25,11 @@ STEPS = {
     "drop": -1,  # takes the last object away
     "append": -1,  # appends it to the list before it
     "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
+    "part": 1,  # puts an object on it that is made of results, as the part of `rows`, the ``object``, says
     "entries": 0,  # gives the last object, whose columns stand at a place, what `new_entries.NewEntries`, the ``object``, says
 }
 STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(9)
-STEP_APPEND, STEP_ROWS, STEP_ENTRIES = range(9, len(STEPS))
+STEP_APPEND, STEP_ROWS, STEP_PART, STEP_ENTRIES = range(9, len(STEPS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ def stack_size(steps: Iterable[Step]) -> int:
 
 
 def _room(given: Any) -> int:
-    return room(given) if isinstance(given, Rows) else given.room if isinstance(given, NewEntries) else 0
+    return room(given) if isinstance(given, Part) else given.room if isinstance(given, NewEntries) else 0
 
 
 # In the form of `entry_code`'s.
@@ -298,6 +299,11 @@ start:
   %stack = getelementptr i8, ptr %frame, i64 %stack_offset
   %memory_offset = field i64 %entry, Entry_memory_offset
   %memory = getelementptr i8, ptr %frame, i64 %memory_offset
+  %shared_offset = field i64 %entry, Entry_shared_offset
+  %shared_count = field i64 %entry, Entry_shared_count
+  %shared = getelementptr i8, ptr %frame, i64 %shared_offset
+  %shared_size = shl i64 %shared_count, 3
+  call void @llvm.memset.p0.i64(ptr %shared, i8 0, i64 %shared_size, i1 false)
   %first = field ptr %entry, Entry_steps
   %end = field ptr %entry, Entry_steps_end
   br label %next
@@ -326,6 +332,7 @@ take:
                                       i64 STEP_OPTIONAL, label %optional
                                       i64 STEP_APPEND, label %append
                                       i64 STEP_ROWS, label %rows
+                                      i64 STEP_PART, label %part
                                       i64 STEP_ENTRIES, label %entries ]
 result:
   %object_at = getelementptr ptr, ptr %objects, i64 %number
@@ -345,8 +352,8 @@ together:
   br i1 %no_container, label %failed, label %put
 put:
   ; Behind what is left below.
-  %new_object = phi ptr [ %reference, %borrowed ], [ %container, %together ]
-  %position = phi i64 [ %depth, %borrowed ], [ %rest, %together ]
+  %new_object = phi ptr [ %reference, %borrowed ], [ %container, %together ], [ %made_part, %part ]
+  %position = phi i64 [ %depth, %borrowed ], [ %rest, %together ], [ %depth, %part ]
   %put_at = getelementptr ptr, ptr %stack, i64 %position
   store ptr %new_object, ptr %put_at
   %depth_with_it = add i64 %position, 1
@@ -377,6 +384,10 @@ rows:
   %filled_list = load ptr, ptr %top_at
   %are_appended = call i1 @append_rows(ptr %constant, ptr %memory, i64 0, ptr %filled_list, ptr %room)
   br i1 %are_appended, label %taken, label %failed
+part:
+  %made_part = call ptr @part_in_row(ptr %constant, ptr %memory, i64 0, ptr %room)
+  %no_part = icmp eq ptr %made_part, null
+  br i1 %no_part, label %failed, label %put
 entries:
   %changed = load ptr, ptr %top_at
   %read_at = getelementptr ptr, ptr %places, i64 %number
@@ -393,9 +404,13 @@ taken:
   br label %next
 all:
   %left = load ptr, ptr %stack
-  ret ptr %left
+  br label %end_sharing
 failed:
   call void @drop_all(ptr %stack, i64 %depth)
-  ret ptr null
+  br label %end_sharing
+end_sharing:
+  %found = phi ptr [ %left, %all ], [ null, %failed ]
+  call void @drop_all(ptr %shared, i64 %shared_count)
+  ret ptr %found
 }
 """

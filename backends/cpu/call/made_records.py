@@ -52,7 +52,8 @@ class Numbers(ctypes.Structure):
 
 class Part(ctypes.Structure):
     """A part of `rows`. parts: the records of so many parts, or of a leaf's numbers; object: that of a container, or the
-    constants of a leaf; the columns codes, length and start are -8 where there are none.
+    constants of a leaf; codes: or the numbers of shared objects, which are held from the place ``shared`` on, counted from the
+    memory of the results; the columns codes, length and start are -8 where there are none.
     """
 
     _fields_ = [
@@ -61,6 +62,7 @@ class Part(ctypes.Structure):
         ("parts", c_void_p),
         ("object", c_void_p),
         ("codes", c_int64),
+        ("shared", c_int64),
         ("length", c_int64),
         ("known_length", c_int64),
         ("start", c_int64),
@@ -104,6 +106,11 @@ def part_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) ->
         case rows.Leaf(numbers=numbers, codes=codes, constants=constants):
             made = builder.table([numbers_of(builder, one, results) for one in numbers])[0]
             return Part(rows.PART_LEAF, len(numbers), made, builder.object_array(constants), offset_of(codes))
+        case rows.Shared(count=count, number=number):
+            made = builder.table([part_of(builder, part.part, results)])[0]
+            first = builder.shared.setdefault(part.mark, builder.shared_count)
+            builder.shared_count = max(builder.shared_count, first + count)
+            return Part(rows.PART_SHARED, count, made, codes=offset_of(number), shared=16 * len(results) + 8 * first)
         case rows.Container(kind=kind, parts=parts, object=value):
             code = rows.PART_PIECES if kind == "pieces" else list(finishing.STEPS).index(kind)
             made = builder.table([part_of(builder, one, results) for one in parts])[0]
@@ -119,9 +126,9 @@ def part_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) ->
             )
 
 
-def rows_of(builder: Builder, elements: rows.Rows, results: Sequence[ResultSpec]) -> int:
-    """The address of the record of elements of a list."""
-    return builder.table([part_of(builder, elements, results)])[0]
+def address_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) -> int:
+    """The address of the record of a part."""
+    return builder.table([part_of(builder, part, results)])[0]
 
 
 def numbers_of(builder: Builder, numbers: rows.Numbers, results: Sequence[ResultSpec]) -> Numbers:

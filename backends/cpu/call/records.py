@@ -130,6 +130,8 @@ class Entry(ctypes.Structure):
         ("cells_distance", c_int64),
         ("memory_offset", c_int64),
         ("objects_offset", c_int64),
+        ("shared_offset", c_int64),
+        ("shared_count", c_int64),
         ("places_offset", c_int64),
         ("stack_offset", c_int64),
         ("places", c_void_p),
@@ -187,6 +189,9 @@ class Builder:
         self.references: list[object] = []
         self.kept: dict[int, int] = {}  # addresses, by the ids of `entries.EntryColumns`
         self.pointers = pointers
+        # Of `rows.Shared` the first of the places, by their marks, and how many there are.
+        self.shared: dict[Any, int] = {}
+        self.shared_count = 0
         # Behind the data pointers and their cells, counted from the former.
         self.packs_offset = 16 * pointers
 
@@ -321,7 +326,7 @@ class Builder:
         variables_at = self.object_array([one for variable in variables for one in variable])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
-        records = {"rows": made_records.rows_of, "entries": column_records.contents}
+        records = {"rows": made_records.address_of, "part": made_records.address_of, "entries": column_records.contents}
         taken = []
         for one in steps:
             made = records.get(one.kind)
@@ -329,13 +334,15 @@ class Builder:
             taken.append(Step(kinds.index(one.kind), one.number, constant))
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, numbers that are parts of arrays, pointers to the memory of the
-        # results, the result objects, what stands at the places, the stack of the steps, what is saved.
+        # results, the result objects, objects that may stand at several places, what stands at the places of the call, the
+        # stack of the steps, what is saved.
         sizes = {
             "data": self.pointers,
             "cells": self.pointers,
             "packs": packed_count,
             "memory": len(results),
             "objects": len(results),
+            "shared": self.shared_count,
             "places": len(around),
             "stack": finishing.stack_size(steps) if steps else 0,
             "saved": sum([-(-size // 8) for _, size in put_back]),
@@ -354,6 +361,8 @@ class Builder:
             cells_distance=offsets["cells"] - offsets["data"],
             memory_offset=offsets["memory"],
             objects_offset=offsets["objects"],
+            shared_offset=offsets["shared"],
+            shared_count=self.shared_count,
             places_offset=offsets["places"],
             stack_offset=offsets["stack"],
             saved_offset=offsets["saved"],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 # Of the kinds of parts, those of containers are steps' (`finishing.STEPS`).
-PART_LEAF, PART_PIECES, PART_ROWS = range(-3, 0)
+PART_LEAF, PART_PIECES, PART_ROWS, PART_SHARED = range(-4, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,20 @@ class Rows:
     capacity: int
 
 
-Part = Leaf | Container | Rows
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """One of ``count`` objects, each of which a call makes once, wherever it stands: of ``part``, in the row of its number.
+
+    number: of an s64 result. mark: what the parts have in common that are made of the same objects.
+    """
+
+    mark: Any
+    count: int
+    number: int
+    part: Part
+
+
+Part = Leaf | Container | Rows | Shared
 
 
 def room(part: Part) -> int:
@@ -71,8 +84,8 @@ def room(part: Part) -> int:
             return max(map(room, parts), default=0)
         case Container(parts=parts):
             return len(parts) + max(map(room, parts), default=0)
-        case Rows(part=element):
-            return room(element)
+        case Rows(part=one) | Shared(part=one):
+            return room(one)
     return 0
 
 
@@ -89,7 +102,8 @@ start:
   %object = field ptr %part, Part_object
   %rest = getelementptr ptr, ptr %stack, i64 %count
   switch i64 %kind, label %next [ i64 PART_LEAF, label %leaf
-                                  i64 PART_PIECES, label %new_list ]
+                                  i64 PART_PIECES, label %new_list
+                                  i64 PART_SHARED, label %shared ]
 leaf:
   %made_leaf = tail call ptr @leaf_in_row(ptr %part, ptr %memory, i64 %row)
   ret ptr %made_leaf
@@ -118,6 +132,28 @@ failed:
   %held = phi i64 [ %index, %make ], [ %count, %put_together ]
   call void @drop_all(ptr %stack, i64 %held)
   ret ptr null
+
+shared:
+  %number_offset = field i64 %part, Part_codes
+  %number = call i64 @number_in(ptr %memory, i64 %number_offset, i64 %row, i64 0)
+  %last = sub i64 %count, 1
+  %is_inside = icmp ult i64 %number, %count
+  %number_inside = select i1 %is_inside, i64 %number, i64 %last
+  %offset = field i64 %part, Part_shared
+  %made_before = getelementptr i8, ptr %memory, i64 %offset
+  %made_at = getelementptr ptr, ptr %made_before, i64 %number_inside
+  %known = load ptr, ptr %made_at
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %make_shared, label %share
+make_shared:
+  %new = call ptr @part_in_row(ptr %parts, ptr %memory, i64 %number_inside, ptr %stack)
+  store ptr %new, ptr %made_at
+  %is_not_made = icmp eq ptr %new, null
+  br i1 %is_not_made, label %none, label %share
+share:
+  %one_of_them = phi ptr [ %known, %shared ], [ %new, %make_shared ]
+  call void @retain(ptr %one_of_them)
+  ret ptr %one_of_them
 
 new_list:
   %make_list = load ptr, ptr @PyList_New

@@ -29,10 +29,15 @@ from hand_written_kernels import (
 from phlox.backends.cpu.call import (
     ArrayGuard,
     CallSignature,
+    Container,
+    Leaf,
+    Numbers,
     NumPyScalarGuard,
     Place,
     PythonScalarGuard,
     ResultSpec,
+    Rows,
+    Shared,
     SizeGuard,
     StaticGuard,
     Step,
@@ -163,6 +168,59 @@ def test_no_leaks():
     assert end - start < 20_000, "7000 calls that leak one small object each would leave far more"
     after = [sys.getrefcount(item) for item in (x, y, f8, None, raise_error, list)]
     assert all(abs(now - before) < 50 for now, before in zip(after, counts)), (counts, after)
+
+
+@native
+@pytest.mark.parametrize("fails_at", [None, 0, 1, 2])
+def test_elements_that_are_made_until_one_fails(fails_at):
+    made = []
+
+    def element(*parts):
+        if len(made) == fails_at:
+            raise KernelError("an element")
+        made.append(parts)
+        return list(parts)
+
+    i8 = np.dtype("i8")
+    number = Leaf((Numbers(0, "number", i8),))
+    inner = Container("call", (number, Leaf((), None, ("constant",)), Container("tuple", (number,))), element)
+    shared = Shared("mark", 4, 0, Container("pieces", (number,)))
+    rows = Rows(Container("tuple", (number, inner, shared)), 1, 0, None, 3)
+    results = (ResultSpec(i8, (4,)), ResultSpec(i8, (), form="hidden"))
+    signature = CallSignature((ArrayGuard(i8, (4,)), PythonScalarGuard(int)), results=results, result_structure="steps")
+    f = function(
+        signature,
+        copy_kernel(32, 8),
+        steps=[Step("list", 0), Step("rows", object=rows), Step("part", object=shared), Step("tuple", 2)],
+    )
+    given = np.array([1, 3, 1, 0])
+
+    def run(count):
+        for _ in range(count):
+            made.clear()
+            try:
+                found, first = f(given, 3)
+            except KernelError:
+                assert fails_at is not None
+            else:
+                assert fails_at is None
+                assert found == [(k, [k, "constant", (k,)], [given[k]]) for k in (1, 3, 1)]
+                assert found[0][2] is found[2][2] is first
+
+    run(50)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run(10)
+        gc.collect()
+        start, _ = tracemalloc.get_traced_memory()
+        run(1000)
+        made.clear()
+        gc.collect()
+        end, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert end - start < 10_000
 
 
 # Validation

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,23 @@ from ..forms import Parts
 from . import number_types
 from .deques import TracedDeque
 from .elements import LeafForm, constant_of
-from .runs import Form, Run, instructions, rows_between
+from .references import Row, Table, tables_in
+from .runs import Form, Run, instruction_of, instructions, rows_between
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The lists whose elements lie in a table, in whose place it stands in structures: the form of one, for each column whether
+    its numbers are Python's, and the number of lists."""
+
+    form: Form
+    weak: tuple[bool, ...]
+    rows: int
+
+    @property
+    def count(self) -> int:
+        """How many arrays there are: the columns, and the lengths."""
+        return len(self.weak) + (self.form.length is None)
 
 
 @dataclass(frozen=True)
@@ -27,8 +44,9 @@ class Elements:
     """What gives a list of a run's elements, of the contents of its arrays when it has run: the columns, and these numbers.
 
     weak: for each column whether its numbers are Python's. length: None where it is the first of the numbers. is_ring: whether
-    the last of them is the row of the first element. formats: of texts among the characters, which are then the last part. A
-    column for one element is that alone.
+    the last of them is the row of the first element. formats: of texts among the characters, which are then the next part.
+    lists: those that are elements, or in elements, of these; their arrays stand at the end. A column for one element is that
+    alone.
     """
 
     form: Form
@@ -36,24 +54,35 @@ class Elements:
     length: int | None
     is_ring: bool
     formats: Any = None
+    lists: tuple[Lists, ...] = ()
 
     @property
     def count(self) -> int:
         """How many parts there are."""
-        return len(self.weak) + (self.length is None) + self.is_ring + (self.formats is not None)
+        return self.own_count + (self.formats is not None) + sum([one.count for one in self.lists])
+
+    @property
+    def own_count(self) -> int:
+        """How many of them are columns and numbers."""
+        return len(self.weak) + (self.length is None) + self.is_ring
+
+    def arrays_of_lists(self, parts: Sequence[Any]) -> dict[Lists, Sequence[Any]]:
+        """Those of the parts that are arrays of the lists."""
+        found, begin = {}, self.own_count + (self.formats is not None)
+        for one in self.lists:
+            found[one] = parts[begin : begin + one.count]
+            begin += one.count
+        return found
 
     def __call__(self, parts: Sequence[Any]) -> list[Any]:
-        texts = None
-        if self.formats is not None:
-            *parts, characters = parts
-            texts = partial(self.formats.texts, characters)
-        columns, numbers = parts[: len(self.weak)], list(map(int, parts[len(self.weak) :]))
+        texts = None if self.formats is None else partial(self.formats.texts, parts[self.own_count])
+        columns, numbers = parts[: len(self.weak)], list(map(int, parts[len(self.weak) : self.own_count]))
         if self.form.capacity == 1:
             columns = [np.asarray(column)[None] for column in columns]
         length = numbers[0] if self.length is None else self.length
         rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length, texts)
-        return _all_finished(found, self.form.structure)
+        return _all_finished(found, self.form.structure, self.arrays_of_lists(parts))
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
@@ -70,7 +99,55 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
         held = memory()
         numbers.append(TracedArray.from_instruction(trace, held.now(), is_scalar=False))
         formats = held.formats
-    return [*arrays, *numbers], Elements(form, weak, length, isinstance(run.start, TracedArray), formats)
+    lists = _lists_in(form.structure)
+    form = replace(form, structure=_of_lists(form.structure))
+    elements = Elements(form, weak, length, isinstance(run.start, TracedArray), formats, tuple(lists.values()))
+    return [*arrays, *numbers, *[array for table in lists for array in _arrays_of(table)]], elements
+
+
+def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
+    """The same of one list that lies in a table: what gives a list of it alone."""
+    lists = _lists_in(structure := (list, None, ((Row, row.table, (pytree.LEAF,)),)))
+    form = Form(_of_lists(structure), (LeafForm(True, True, ()),), 1, length=1)
+    position = TracedArray.from_instruction(require_trace(), instruction_of(row.position), weak_type=True)
+    arrays = [array for table in lists for array in _arrays_of(table)]
+    return [position, *arrays], Elements(form, (True,), 1, False, lists=tuple(lists.values()))
+
+
+def _lists_in(structure: pytree.Structure) -> dict[Table, Lists]:
+    """The tables of whose lists values of this structure consist, and those of lists in these."""
+    found: dict[Table, Lists] = {}
+    for table in tables_in(structure):
+        found[table] = _lists_of(table)
+        if table.kind is not None:
+            found |= _lists_in(table.kind.structure)
+    return found
+
+
+def _lists_of(table: Table) -> Lists:
+    if table.lists is None:
+        (rows,) = {array.shape[0] for array in _arrays_of(table)}
+        length = table.length if table.columns else None
+        kind = (tuple, None, ()) if table.kind is None else _of_lists(table.kind.structure)
+        form = Form(kind, () if table.kind is None else table.kind.leaves, table.capacity, length=length)
+        table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows)
+    return table.lists
+
+
+def _arrays_of(table: Table) -> Sequence[TracedArray]:
+    """The columns of a table, and the lengths where they differ, or there are no columns: all lists are empty then."""
+    if not table.arrays:
+        lengths = hlo.constant(np.zeros(len(table.before), np.int64))
+        table.lengths = TracedArray.from_instruction(require_trace(), lengths, weak_type=True, is_scalar=False)
+    return table.arrays
+
+
+def _of_lists(structure: pytree.Structure) -> pytree.Structure:
+    """The structure with what describes the lists of tables in the place of these."""
+    if structure is pytree.LEAF:
+        return structure
+    kind, auxiliary, children = structure
+    return kind, _lists_of(auxiliary) if kind is Row else auxiliary, tuple(map(_of_lists, children))
 
 
 def elements_from_arrays(
@@ -124,45 +201,74 @@ def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> lis
     return [np.asarray(column)[:length] for column in columns]
 
 
-_UNFINISHED = frozenset({Run, TracedDeque})
+_UNFINISHED = frozenset({Run, Row, TracedDeque})
+# The arrays that `Elements` has of lists.
+Arrays = dict[Lists, Sequence[Any]]
 
 
 def _is_unfinished(structure: pytree.Structure) -> bool:
     return structure is not pytree.LEAF and (structure[0] in _UNFINISHED or any(map(_is_unfinished, structure[2])))
 
 
-def _all_finished(values: list[Any], structure: pytree.Structure) -> list[Any]:
-    return [_finished(value, structure) for value in values] if _is_unfinished(structure) else values
+def is_row(structure: pytree.Structure) -> bool:
+    """Whether values of this structure are lists that lie in a table."""
+    return structure[0] is list and len(structure[2]) == 1 and structure[2][0] is not pytree.LEAF and structure[2][0][0] is Row
 
 
-def _finished(value: Any, structure: pytree.Structure) -> Any:
-    """A value of this structure in which there may be deques and runs, whose columns are arrays by now, or lists of Python's numbers."""
+def _all_finished(values: list[Any], structure: pytree.Structure, arrays: Arrays) -> list[Any]:
+    return [_finished(value, structure, arrays) for value in values] if _is_unfinished(structure) else values
+
+
+# The lists that have been made of the rows of an array, by its id, for as long as it is there: other places get the same ones.
+_made: dict[int, tuple[weakref.ref, dict[int, list[Any]]]] = {}
+
+
+def _list_in_table(lists: Lists, position: int, arrays: Arrays) -> list[Any]:
+    *columns, last = arrays[lists] if lists.form.length is None else [*arrays[lists], None]
+    first, length = arrays[lists][0], lists.form.length if last is None else int(last[position])
+    if id(first) not in _made:
+        _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
+    rows = _made[id(first)][1]
+    if position not in rows:
+        own = _rows([column[position] for column in columns], lists.form.capacity, length, 0)
+        found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length)
+        rows[position] = _all_finished(found, lists.form.structure, arrays)
+    return rows[position]
+
+
+def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
+    """A value of this structure, with what Python has in the place of deques, rows and runs, whose columns are arrays by now,
+    or lists of Python's numbers."""
     if not _is_unfinished(structure):
         return value
+    if is_row(structure):
+        return _list_in_table(value[0].table, int(value[0].position), arrays)
     kind, auxiliary, children = structure
     if kind in (list, tuple):
-        return kind(_finished_items(value, children))
+        return kind(_finished_items(value, children, arrays))
     if kind is TracedDeque:
-        return deque(_finished_items(value, children), maxlen=value.maxlen)
+        return deque(_finished_items(value, children, arrays), maxlen=value.maxlen)
     if has_open_keys(value):
         (entries,) = contents_of(value).values()
-        return maker_of(value)(_finished_items(entries, children[0][2]))
+        return maker_of(value)(_finished_items(entries, children[0][2], arrays))
     if kind is Parts:
         for name, child in zip(auxiliary[1], children):
-            object.__setattr__(value, name, _finished(getattr(value, name), child))
+            object.__setattr__(value, name, _finished(getattr(value, name), child, arrays))
         return value
-    return pytree.put_together(kind, auxiliary, list(map(_finished, pytree.taken_apart(value)[1], children)))
+    parts = [_finished(part, child, arrays) for part, child in zip(pytree.taken_apart(value)[1], children)]
+    return pytree.put_together(kind, auxiliary, parts)
 
 
-def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure]) -> list[Any]:
+def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure], arrays: Arrays) -> list[Any]:
     found: list[Any] = []
     for item, structure in zip(items, structures):
         if type(item) is not Run:
-            found.append(_finished(item, structure))
+            found.append(_finished(item, structure, arrays))
             continue
         form, weak = item.form, [isinstance(column, list) for column in item.columns]
         columns = zip(_rows(item.columns, form.capacity, item.length, item.start), weak)
-        found += _all_finished(elements_from_arrays(form.structure, form.leaves, columns, int(item.length)), form.structure)
+        elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length))
+        found += _all_finished(elements, form.structure, arrays)
     return found
 
 

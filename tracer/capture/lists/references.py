@@ -32,6 +32,7 @@ class Table:
         self.count: TracedArray | None = None
         self.rows = 0
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
+        self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
 
     @property

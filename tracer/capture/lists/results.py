@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .... import hlo
 from ...recording import pytree
-from ...recording.array import TracedArray, require_trace
-from ...recording.errors import LeftToPython, TracerError
+from ...recording.array import TracedArray
+from ...recording.errors import TracerError
 from ...recording.makers import register_maker
-from ...recording.operands import as_traced
 from ..characters import as_result
-from ..choices import Choice, Maybe
 from ..entries import is_open_dict
 from ..forms import Parts
 from ..forms import parts_of as parts_of_object
@@ -28,12 +25,11 @@ from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
 from ..shared_containers import Behind, First, Other
 from ..texts import AS_RESULTS, WrittenText, is_open
-from .access import items_of, rows_inside
+from .access import items_of
 from .deques import TracedDeque
-from .parts import Elements, maker_of, parts_of
-from .references import Table, are_positions, row_of, tables_in
-from .runs import Run, instructions, is_open_list, ordered
-from .tables import with_contents
+from .parts import Elements, maker_of, parts_of, parts_of_row
+from .references import row_of
+from .runs import Run, is_open_list
 
 # Lists of so many numbers that are an array of the program are made of that.
 _LONG = 16
@@ -79,48 +75,6 @@ def with_results(tree: Any, is_kept: Callable[[Any], bool] = lambda value: False
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
 
-def leave_shared_rows_to_python(values: Sequence[Any]) -> None:
-    """Let Python make the call where one list is at several of the places of these, as the program decides."""
-    rows: dict[Table, list[Any]] = defaultdict(list)
-    seen: dict[int, Any] = {}
-
-    def look(value: Any) -> None:
-        if type(value) is Run:
-            _note_positions(ordered(value), rows)
-        elif isinstance(value, (list, tuple, dict, Maybe, Choice)) and id(value) not in seen:
-            seen[id(value)] = value
-            if (row := row_of(value)) is not None:
-                rows[row.table].append(row.position)
-            elif isinstance(value, OutsideDict):
-                return
-            for part in pytree.taken_apart(value)[1] if pytree.taken_apart(value) is not None else ():
-                look(part)
-
-    for value in values:
-        look(value)
-    for positions in rows.values():
-        if len(positions) == 1 and not getattr(positions[0], "ndim", 0):
-            continue
-        if all(type(one) is int for one in positions) and len(set(positions)) == len(positions):
-            continue
-        in_order = np.sort(np.concatenate([np.atleast_1d(as_traced(one)) for one in positions]))
-        are_equal = np.any(np.logical_and(in_order[1:] == in_order[:-1], in_order[1:] >= 0))
-        message = "one list at several places of what is returned"
-        require_trace().add_error_flag(are_equal.instruction(require_trace()), LeftToPython, message)
-
-
-def _note_positions(run: Run, rows: dict[Table, list[Any]]) -> None:
-    """Take down which rows the elements of a run are, or have in them; -1 stands behind the last one."""
-    place, tables = 0, iter(tables_in(run.form.structure))
-    behind = hlo.not_(rows_inside(run))
-    for leaf, number, is_position in zip(run.form.leaves, run.type.numbers, are_positions(run.form.structure)):
-        if is_position:
-            column = instructions(run)[place]
-            positions = hlo.select(behind, hlo.full_like(column, -1), column)
-            rows[next(tables)].append(TracedArray.from_instruction(require_trace(), positions, is_scalar=False))
-        place += len(leaf.columns(number))
-
-
 def _as_result(leaf: Any) -> Any:
     if type(leaf) is Other:
         return leaf
@@ -156,6 +110,9 @@ def _is_replaced(value: Any) -> bool:
 def _result(value: Any) -> Any:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
+    if (row := row_of(value)) is not None:
+        parts, elements = parts_of_row(row)
+        return ContainerResult(parts, Making(only, (elements,)))
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))
     if type(value) is np.ndarray:
@@ -186,6 +143,11 @@ def _is_long_array(value: Any) -> bool:
     return type(value) is list and len(value) >= _LONG and whole_lists(value) is not None
 
 
+def only(made: list[Any]) -> Any:
+    """What a list holds alone."""
+    return made[0]
+
+
 def _python_numbers(arrays: list[np.ndarray]) -> list[Any]:
     return arrays[0].tolist()
 
@@ -198,13 +160,8 @@ def _numpy_numbers(arrays: list[np.ndarray]) -> list[Any]:
 def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerResult:
     parts: list[Any] = []
     pieces: list[Elements | None] = []
-    for item in _without_references(items):
+    for item in items:
         arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
         parts += arrays
         pieces.append(elements)
     return ContainerResult(parts, Making(make, tuple(pieces)))
-
-
-def _without_references(items: Sequence[Any]) -> list[Any]:
-    """The items with what they hold in the place of lists whose elements lie in a table."""
-    return [with_contents(item) if type(item) is Run and tables_in(item.form.structure) else item for item in items]

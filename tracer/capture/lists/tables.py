@@ -22,16 +22,14 @@ from .. import places
 from ..forms import is_around
 from .elements import ElementType, element_of, element_type, joined_type, joined_types
 from .elements import row_of as row_of_columns
-from .references import Needs, Row, Table, are_positions, refuse, row_of, tables_in
+from .references import Needs, Row, Table, refuse, row_of, tables_in
 from .runs import (
     Run,
-    element,
     guessed,
     instruction_of,
     instructions,
     known_length,
     length_of,
-    made,
     number_of,
     ordered,
     plus,
@@ -324,34 +322,6 @@ def _require_growing(table: Table) -> None:
 
 
 # --- several rows ---
-
-
-def with_contents(run: Run) -> Run:
-    """The run with what the lists hold that are its elements, or in these, in the place of their rows."""
-    run = ordered(run)
-    structure = element_type(_with_contents_of_rows(element(run, 0, is_copied=True))).structure
-    if tables_in(structure):
-        raise NotImplementedError("lists at places that the program decides, which are returned within other lists")
-    trace, pending, tables = require_trace(), instructions(run), iter(tables_in(run.form.structure))
-    leaves, numbers, columns = [], [], []
-    for leaf, number, is_position in zip(run.form.leaves, run.type.numbers, are_positions(run.form.structure)):
-        own = [pending.pop(0) for _ in leaf.columns(number)]
-        if not is_position:
-            leaves, numbers, columns = [*leaves, leaf], [*numbers, number], [*columns, *own]
-            continue
-        table = next(tables)
-        kind = element_type(read([Row(table, 0)]))
-        positions = TracedArray.from_instruction(trace, *own, is_scalar=False)
-        leaves, numbers = [*leaves, *kind.leaves], [*numbers, *kind.numbers]
-        for array in table.arrays if table.kind is not None else ():
-            columns.append(np.take(array, positions, axis=0, mode="clip").instruction(trace))
-    return made(ElementType(structure, tuple(leaves), tuple(numbers)), columns, run.length, run.form.place)
-
-
-def _with_contents_of_rows(value: Any) -> Any:
-    if type(value) not in (list, tuple):
-        return value
-    return read(value) if row_of(value) is not None else type(value)(map(_with_contents_of_rows, value))
 
 
 def rows_as_array(run: Run) -> Any:
