@@ -22,7 +22,7 @@ from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
 from ..recording import pytree
-from ..recording.makers import maker
+from ..recording.makers import attributes_of, maker
 from .native_places import NotNative
 from .traced_function import Output
 
@@ -129,7 +129,12 @@ class _Made:
             return container(kind.__name__, parts, auxiliary)
         if kind is TracedDeque:
             return container("call", (container("list", parts),), _maker_of_list(kind, auxiliary))
-        return container("call", parts, maker(kind, auxiliary))
+        attributes = attributes_of(kind, auxiliary)
+        return (
+            container("call", parts, maker(kind, auxiliary))
+            if attributes is None
+            else container("attributes", parts, attributes)
+        )
 
     def part_of_container(self, structure: Any, leaves: Iterator[LeafForm], columns: Iterator[_Column], depth: int) -> Any:
         """As `part`; several elements of a list are one part."""

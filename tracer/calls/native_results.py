@@ -15,7 +15,7 @@ from ..capture.lists.results import ContainerResult, Making, only
 from ..outside import paths
 from ..outside.effects import take_effect
 from ..recording import pytree
-from ..recording.makers import GIVEN, function_of_leaves, is_written, maker
+from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
 from .native_lists import OF_RESULTS, PYTHON_NUMBERS, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
@@ -163,6 +163,8 @@ class _Steps:
             yield self.step(kind.__name__, len(children))
         elif kind is dict:
             yield self.step("dict", len(children), auxiliary)
+        elif (attributes := attributes_of(kind, auxiliary)) is not None:
+            yield self.step("attributes", len(children), attributes)
         else:
             yield self.step("call", len(children), maker(kind, auxiliary))
 

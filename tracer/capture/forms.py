@@ -22,6 +22,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import attributes_of, has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
+from ..recording.makers import register_attributes
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
@@ -286,7 +287,15 @@ def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
     return put_together(Container(kind, auxiliary, ()), parts)
 
 
+def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
+    """The same as `makers.attributes_of` has it, when the program has run."""
+    kind, auxiliary = about
+    kind = kind.__dict__.get("followed_class", kind)
+    return (functools.partial(kind.__new__, kind), *auxiliary) if isinstance(auxiliary, _Names) else None
+
+
 pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)
+register_attributes(Parts, _attributes_of)
 
 
 def joined(first: Form, second: Form, in_loop: bool = False) -> Form:

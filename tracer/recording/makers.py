@@ -13,6 +13,8 @@ GIVEN = object()
 
 # For kinds of containers whose parts may be known or not: what gives the function for known ones, by the auxiliary value.
 _MAKERS: dict[type, Callable[[Any], Callable[..., Any]]] = {}
+# For those that are objects what says, by the auxiliary value, what makes an empty one, and the names of its attributes.
+_ATTRIBUTES: dict[type, Callable[[Any], tuple[Any, ...] | None]] = {}
 # For some of them what writes an expression that does it without a call, or None: of the source, the auxiliary value and the
 # structures of the parts, whose leaves it takes.
 _WRITERS: dict[type, Callable[[Source, Any, Sequence[pytree.Structure]], str | None]] = {}
@@ -41,6 +43,19 @@ def maker(kind: type, auxiliary: Any) -> Callable[..., Any]:
     """A function of the parts of such a container."""
     made = _MAKERS.get(kind)
     return partial(_put_together, kind, auxiliary) if made is None else made(auxiliary)
+
+
+def register_attributes(kind: type, attributes: Callable[[Any], tuple[Any, ...] | None]) -> None:
+    """Let ``attributes(auxiliary)`` be what `attributes_of` says of such containers."""
+    _ATTRIBUTES[kind] = attributes
+
+
+def attributes_of(kind: type, auxiliary: Any) -> tuple[Any, ...] | None:
+    """Of a container that is an object, what makes an empty one, and the names of the attributes that its parts become."""
+    if kind in _ATTRIBUTES:
+        return _ATTRIBUTES[kind](auxiliary)
+    names = pytree.names_of(kind)
+    return (partial(object.__new__, kind), *names) if names else None
 
 
 def _put_together(kind: type, auxiliary: Any, *parts: Any) -> Any:

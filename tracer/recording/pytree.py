@@ -21,12 +21,14 @@ class Node(NamedTuple):
     take_apart(value) returns (auxiliary, children), auxiliary hashable; put_together(auxiliary, children) is the inverse;
     labels(auxiliary, count) returns each child's place as code spells it: ``[0]``, ``['w']``, ``.w``.
     needed(first) says which of the other children the first one asks for; those that it does not are not put together.
+    names: of an object that nothing else is known of, the names of the attributes that the children are.
     """
 
     take_apart: Callable[[Any], tuple[Any, Sequence[Any]]]
     put_together: Callable[[Any, Sequence[Any]], Any]
     labels: Callable[[Any, int], Sequence[str]]
     needed: Callable[[Any], Collection[int]] | None = None
+    names: tuple[str, ...] = ()
 
 
 class _Leaf:
@@ -135,7 +137,8 @@ def _dataclass_node(type: type) -> Node:
             object.__setattr__(value, name, part)
         return value
 
-    return Node(take_apart, put_together, lambda _, count: ["." + name for name in dynamic])
+    names = () if static else tuple(dynamic)
+    return Node(take_apart, put_together, lambda _, count: ["." + name for name in dynamic], names=names)
 
 
 def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
@@ -151,6 +154,11 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
 def needed_of(type: type) -> Callable[[Any], Collection[int]] | None:
     """For a container the first part of which says which of the others are needed: what asks it."""
     return _NODES[type].needed
+
+
+def names_of(type: type) -> tuple[str, ...]:
+    """Of an object that nothing else is known of, the names of the attributes that its parts are."""
+    return _NODES[type].names
 
 
 def labels_of(type: type, auxiliary: Any, count: int) -> Sequence[str]:

@@ -17,10 +17,11 @@ STEPS = {
     "result": 1,  # puts the object of a result on it
     "place": 1,  # what stands at a place
     "object": 1,  # an object
-    "tuple": None,  # makes one of the last objects, as many as the number says; so do the next three
+    "tuple": None,  # makes one of the last objects, as many as the number says; so do the next four
     "list": None,
     "dict": None,  # with the keys in the tuple ``object``
     "call": None,  # calls ``object`` with them
+    "attributes": None,  # calls the first of the tuple ``object``; they become attributes, whose names are the others
     "optional": 0,  # exchanges the last object for None where the memory of a result, a byte, is 0
     "drop": -1,  # takes the last object away
     "append": -1,  # appends it to the list before it
@@ -28,8 +29,8 @@ STEPS = {
     "part": 1,  # puts an object on it that is made of results, as the part of `rows`, the ``object``, says
     "entries": 0,  # gives the last object, whose columns stand at a place, what `new_entries.NewEntries`, the ``object``, says
 }
-STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_OPTIONAL, STEP_DROP = range(9)
-STEP_APPEND, STEP_ROWS, STEP_PART, STEP_ENTRIES = range(9, len(STEPS))
+STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_ATTRIBUTES = range(8)
+STEP_OPTIONAL, STEP_DROP, STEP_APPEND, STEP_ROWS, STEP_PART, STEP_ENTRIES = range(8, len(STEPS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +69,7 @@ FUNCTIONS = (
     "PyDict_SetItem",
     "PyFloat_FromDouble",
     "PyList_New",
+    "PyObject_GenericSetAttr",
 )
 
 ASSEMBLY = """
@@ -233,13 +235,14 @@ done:
   ret ptr %tuple
 }
 
-; What a step of this kind makes of objects, a tuple, a list, a dict, or what a function returns; as @tuple_of.
+; What a step of this kind makes of objects: a tuple, a list, a dict, an object, or what a function returns; as @tuple_of.
 define internal ptr @put_together(i64 %kind, ptr %constant, ptr %objects, i64 %count) {
 start:
   %size = shl i64 %count, 3
   switch i64 %kind, label %tuple [ i64 STEP_LIST, label %list
                                    i64 STEP_DICT, label %dict
-                                   i64 STEP_CALL, label %call ]
+                                   i64 STEP_CALL, label %call
+                                   i64 STEP_ATTRIBUTES, label %attributes ]
 tuple:
   %tuple_of = call ptr @tuple_of(ptr %objects, i64 %count)
   ret ptr %tuple_of
@@ -275,9 +278,32 @@ set_item:
   %not_set = call i32 %set(ptr %made_dict, ptr %key, ptr %value)
   %item_after = add i64 %item, 1
   %is_set = icmp eq i32 %not_set, 0
-  br i1 %is_set, label %next_item, label %drop_dict
-drop_dict:
-  call void @drop(ptr %made_dict)
+  br i1 %is_set, label %next_item, label %drop_incomplete
+attributes:
+  %make_at = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
+  %make = load ptr, ptr %make_at
+  %call_alone = load ptr, ptr @PyObject_CallNoArgs
+  %made_object = call ptr %call_alone(ptr %make)
+  %no_object = icmp eq ptr %made_object, null
+  %names = getelementptr ptr, ptr %make_at, i64 1
+  br i1 %no_object, label %failed, label %next_attribute
+next_attribute:
+  %attribute = phi i64 [ 0, %attributes ], [ %attribute_after, %set_attribute ]
+  %all_attributes = icmp eq i64 %attribute, %count
+  br i1 %all_attributes, label %release, label %set_attribute
+set_attribute:
+  %name_at = getelementptr ptr, ptr %names, i64 %attribute
+  %name = load ptr, ptr %name_at
+  %part_at = getelementptr ptr, ptr %objects, i64 %attribute
+  %part = load ptr, ptr %part_at
+  %set_generic = load ptr, ptr @PyObject_GenericSetAttr
+  %attribute_not_set = call i32 %set_generic(ptr %made_object, ptr %name, ptr %part)
+  %attribute_after = add i64 %attribute, 1
+  %attribute_is_set = icmp eq i32 %attribute_not_set, 0
+  br i1 %attribute_is_set, label %next_attribute, label %drop_incomplete
+drop_incomplete:
+  %incomplete = phi ptr [ %made_dict, %set_item ], [ %made_object, %set_attribute ]
+  call void @drop(ptr %incomplete)
   br label %failed
 call:
   %vectorcall = load ptr, ptr @PyObject_Vectorcall
@@ -285,7 +311,7 @@ call:
   %raised = icmp eq ptr %returned, null
   br i1 %raised, label %failed, label %release
 release:
-  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ]
+  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ], [ %made_object, %next_attribute ]
   call void @drop_all(ptr %objects, i64 %count)
   ret ptr %made_of_them
 failed:
@@ -329,6 +355,7 @@ take:
                                       i64 STEP_LIST, label %together
                                       i64 STEP_DICT, label %together
                                       i64 STEP_CALL, label %together
+                                      i64 STEP_ATTRIBUTES, label %together
                                       i64 STEP_OPTIONAL, label %optional
                                       i64 STEP_APPEND, label %append
                                       i64 STEP_ROWS, label %rows

@@ -35,7 +35,8 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A "tuple", "list" or "dict" of parts, with the keys in the tuple ``object``; "call": what ``object`` returns for them.
+    """A "tuple", "list" or "dict" of parts, with the keys in the tuple ``object``; "call": what ``object`` returns for them;
+    "attributes": what the first of ``object`` returns, with attributes of the names behind it.
 
     "pieces": a list of parts, and of the elements of those that are `Rows`.
     """
