@@ -42,6 +42,15 @@ def pieces_of(
         yield elements, parts, list(itertools.islice(outputs, sum(map(pytree.leaf_count, parts))))
 
 
+class Results(NamedTuple):
+    """The types of the backend's, the shapes of the results, and whether Python makes all lists that lie in tables: those that
+    stand at several places are made once, by native code or by Python."""
+
+    types: Any
+    shapes: Sequence[hlo.Shape]
+    lists_by_python: bool
+
+
 class _Column(NamedTuple):
     """A result by its number; whether its numbers are Python's; its type."""
 
@@ -50,8 +59,10 @@ class _Column(NamedTuple):
     shape: hlo.Shape
 
 
-def rows_of(types: Any, elements: Elements, outputs: Sequence[Output], shapes: Sequence[hlo.Shape]) -> Any:
-    """The elements as a native call has them; None where Python makes them. shapes: of all results."""
+def rows_of(results: Results, elements: Elements, outputs: Sequence[Output]) -> Any:
+    """The elements as a native call has them; None where Python makes them."""
+    if elements.lists and results.lists_by_python:
+        return None
     if elements.formats is not None or any(output.kind not in OF_RESULTS for output in outputs):
         if elements.lists:
             raise NotNative
@@ -60,24 +71,24 @@ def rows_of(types: Any, elements: Elements, outputs: Sequence[Output], shapes: S
     weak = [*elements.weak, *[True] * numbers]
     for one in elements.lists:
         weak += [*one.weak, *[True] * (one.form.length is None)]
-    columns = [_Column(output.index, is_weak, shapes[output.index]) for output, is_weak in zip(outputs, weak)]
+    columns = [_Column(output.index, is_weak, results.shapes[output.index]) for output, is_weak in zip(outputs, weak)]
     try:
-        made = _Made(types, elements.arrays_of_lists(columns))
+        made = _Made(results.types, elements.arrays_of_lists(columns))
         own = columns[: elements.own_count]
         return made.rows(elements.form, elements.length, elements.is_ring, own, int(elements.form.capacity > 1))
     except NotNative:
-        if elements.lists:  # one list may stand at several places
+        if elements.lists:
             raise
         return None
 
 
-def entries_of(types: Any, columns: Any, elements: Elements, outputs: Sequence[Output], shapes: Sequence[hlo.Shape]) -> Any:
+def entries_of(results: Results, columns: Any, elements: Elements, outputs: Sequence[Output]) -> Any:
     """The entries that a container from outside gets, of which these columns are read; they have the same ones."""
-    rows = rows_of(types, elements, outputs, shapes)
+    rows = rows_of(results, elements, outputs)
     if rows is None:
         raise NotNative
-    numbers = tuple(_numbers_in(types, rows.part))
-    return types.NewEntries(columns, numbers, rows.length, rows.known_length, rows.start, rows.capacity)
+    numbers = tuple(_numbers_in(results.types, rows.part))
+    return results.types.NewEntries(columns, numbers, rows.length, rows.known_length, rows.start, rows.capacity)
 
 
 def _numbers_in(types: Any, part: Any) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from ..outside.effects import take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
-from .native_lists import OF_RESULTS, PYTHON_NUMBERS, entries_of, pieces_of, rows_of
+from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
 
@@ -28,7 +28,8 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     Raises NotNative where that needs Python.
     """
     shapes = hlo.leaves(recording.module.entry.shape)
-    forms = _forms(around.types, recording, shapes)
+    made = Results(around.types, shapes, _python_makes_lists(recording))
+    forms = _forms(made, recording)
     results = [around.types.ResultSpec(shape.dtype, shape.dimensions, form=form) for shape, form in zip(shapes, forms)]
     changed = [*recording.mutated, *[len(recording.leaves) + number for number in recording.mutated_captures]]
     for number, slot in enumerate(changed, recording.result_count):
@@ -41,22 +42,21 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     structure = _plain_structure(recording) if is_plain else None
     if structure is not None:
         return results, errors, structure, []
-    return results, errors, "steps", list(_Steps(recording, around, call, forms, shapes).steps())
+    return results, errors, "steps", list(_Steps(recording, around, call, forms, made).steps())
 
 
-def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[str]:
+def _forms(results: Results, recording: Recording) -> list[str]:
     """What becomes of each result; "item" is a Python number that NumPy makes of it."""
-    kinds: list[set[str]] = [set() for _ in shapes]
-    structures = [recording.out_structure, *[effect.structure for effect in recording.effects if effect.how != "delete"]]
+    kinds: list[set[str]] = [set() for _ in results.shapes]
     outputs = iter(recording.outputs)
-    unseen = {id(output) for structure in structures for output in _unseen(types, structure, outputs, shapes)}
+    unseen = {id(output) for structure in _structures(recording) for output in _unseen(results, structure, outputs)}
     for effect in recording.effects:
         unseen |= set(map(id, recording.outputs[effect.outputs] if effect.how == "entries" else ()))
     for output in recording.outputs:
         if output.kind in OF_RESULTS and id(output) not in unseen:
             kinds[output.index].add(output.kind)
-    forms = ["new"] * len(shapes)
-    for number, shape in enumerate(shapes[: recording.result_count]):
+    forms = ["new"] * len(results.shapes)
+    for number, shape in enumerate(results.shapes[: recording.result_count]):
         if kinds[number] == {"python scalar"} and shape.dtype in PYTHON_NUMBERS:
             forms[number] = "python"
         elif not kinds[number] and not shape.rank:
@@ -64,9 +64,7 @@ def _forms(types: Any, recording: Recording, shapes: list[hlo.Shape]) -> list[st
     return forms
 
 
-def _unseen(
-    types: Any, structure: pytree.Structure, outputs: Iterator[Output], shapes: Sequence[hlo.Shape]
-) -> Iterator[Output]:
+def _unseen(results: Results, structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Output]:
     """Those of the outputs that no objects are made of: they say whether a value is there, or are elements of lists."""
     if structure is pytree.LEAF:
         next(outputs)
@@ -75,8 +73,8 @@ def _unseen(
     if kind is ContainerResult:
         for elements, parts, own in pieces_of(auxiliary, children, outputs):
             if elements is None:
-                yield from _unseen(types, parts[0], iter(own), shapes)
-            elif rows_of(types, elements, own, shapes) is not None:
+                yield from _unseen(results, parts[0], iter(own))
+            elif rows_of(results, elements, own) is not None:
                 yield from own
         return
     if _is_left_to_python(structure):
@@ -87,7 +85,7 @@ def _unseen(
         if auxiliary is None and flag.kind == "result":
             yield flag
     for child in children[kind is Maybe :]:
-        yield from _unseen(types, child, outputs, shapes)
+        yield from _unseen(results, child, outputs)
 
 
 def _contents(types: Any, recording: Recording, shape: hlo.Shape, slot: int) -> Any:
@@ -119,8 +117,8 @@ def _is_given(output: Output) -> bool:
 
 
 class _Steps:
-    def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str], shapes: Sequence[hlo.Shape]) -> None:
-        self.recording, self.around, self.forms, self.shapes = recording, around, forms, shapes
+    def __init__(self, recording: Recording, around: Around, call: Call, forms: list[str], results: Results) -> None:
+        self.recording, self.around, self.forms, self.results = recording, around, forms, results
         self.step = around.types.Step
         self.positions = {one.name: position for position, one in enumerate(call.arguments)}
 
@@ -170,16 +168,16 @@ class _Steps:
 
     def _list(self, making: Making, children: Sequence[pytree.Structure], outputs: Iterator[Output]) -> Iterator[Any]:
         """A list of elements and of rows of results, one after the other, or what is one of these."""
-        if making.make is only:
+        if making.make is only and not self.results.lists_by_python:
             ((elements, _, own),) = pieces_of(making, children, outputs)
-            yield self.step("part", object=rows_of(self.around.types, elements, own, self.shapes).part)
+            yield self.step("part", object=rows_of(self.results, elements, own).part)
             return
         yield self.step("list", 0)
         for elements, parts, own in pieces_of(making, children, outputs):
             if elements is None:
                 yield from self._structure(parts[0], iter(own))
                 yield self.step("append")
-            elif (rows := rows_of(self.around.types, elements, own, self.shapes)) is not None:
+            elif (rows := rows_of(self.results, elements, own)) is not None:
                 yield self.step("rows", object=rows)
             else:
                 for output in own:
@@ -253,13 +251,33 @@ class _Steps:
             raise NotNative
         place = self.around.known_entries(path)
         columns = self.around.places[place]["key"]
-        made = entries_of(self.around.types, columns, structure[1].pieces[0], outputs, self.shapes)
+        made = entries_of(self.results, columns, structure[1].pieces[0], outputs)
         return self.step("entries", place, made)
 
 
 def _is_left_to_python(structure: pytree.Structure) -> bool:
     """Whether there is something that the way taken does not make, and that may be what cannot be made."""
     return structure[0] in (Maybe, Choice) and not all(map(_is_plain, structure[2]))
+
+
+def _structures(recording: Recording) -> list[pytree.Structure]:
+    """Of what is returned, and of what is set outside."""
+    return [recording.out_structure, *[effect.structure for effect in recording.effects if effect.how != "delete"]]
+
+
+def _python_makes_lists(recording: Recording) -> bool:
+    """Whether a value that is left to Python has lists in it that lie in tables."""
+    return any(_holds_lists(structure, False) for structure in _structures(recording))
+
+
+def _holds_lists(structure: pytree.Structure, is_left: bool) -> bool:
+    if structure is pytree.LEAF:
+        return False
+    kind, auxiliary, children = structure
+    is_left = is_left or _is_left_to_python(structure)
+    if is_left and kind is ContainerResult and any(elements is not None and elements.lists for elements in auxiliary.pieces):
+        return True
+    return any(_holds_lists(child, is_left) for child in children)
 
 
 def _is_plain(structure: pytree.Structure) -> bool:

@@ -139,6 +139,16 @@ def the_longest_row(x):
     return runs, max(runs, key=lambda run: run[1])
 
 
+def a_row_or_none(x):
+    rows = [[0, 0] for _ in range(5)]
+    for v in x:
+        rows[v % 5][0] += 1
+    best = None
+    if x[0] > 4:
+        best = rows[int(x[1]) % 5]
+    return rows, best
+
+
 def rows_within_elements(x):
     out, row = [], []
     for v in x:
@@ -181,7 +191,7 @@ def dicts(x):
 
 def dicts_of_other_keys(x):
     out, found = [], {}
-    for v in x:
+    for v in x[:12]:
         found[int(v)] = float(v)
         if v == 5:
             out.append(found)
@@ -191,7 +201,7 @@ def dicts_of_other_keys(x):
 
 def sets(x):
     out, found = [], set()
-    for v in x:
+    for v in x[:12]:
         found.add(int(v))
         if v == 4:
             out.append(found)
@@ -254,7 +264,7 @@ def nothing(x):
 PROGRAMS = (
     empty_rows, rows_of_other_lengths, rows_with_none, rows_of_several_types, rows_of_texts, rows_of_truths,
     row_beside_a_number_of_several_types, pairs_of_rows, rows_as_tuples, one_row_at_two_places, the_longest_row,
-    rows_within_elements, lists_by_key, lists_by_default, matrix_with_infinity, dicts, dicts_of_other_keys, sets,
+    a_row_or_none, rows_within_elements, lists_by_key, lists_by_default, matrix_with_infinity, dicts, dicts_of_other_keys, sets,
     containers_of_containers, objects, arrays, small_types, complex_types, the_last_ones, nothing,
 )  # fmt: skip
 ARGUMENTS = (*[np.random.default_rng(seed).integers(0, 10, 60) for seed in range(3)], np.zeros(60, int))
@@ -292,6 +302,13 @@ def test_nested_results(program):
         assert outcome(jitted, x) == outcome(program, x)
     with no_python():
         assert described(jitted(ARGUMENTS[0]), {}) == described(program(ARGUMENTS[0]), {})
+
+
+@pytest.mark.parametrize("program", [the_longest_row, a_row_or_none, rows_within_elements, matrix_with_infinity])
+def test_nested_results_that_python_makes(program):
+    jitted = jit(program, backend="reference")
+    for x in (ARGUMENTS[0][:12], ARGUMENTS[1][:12]):
+        assert outcome(jitted, x) == outcome(program, x)
 
 
 @pytest.mark.parametrize("program", [rows_with_none, rows_of_several_types, one_row_at_two_places, lists_by_key, dicts, arrays])
