@@ -326,11 +326,7 @@ class JittedFunctionBase:
         taken off. What is fused is one entry with all of its lines. Raises what the call raises; NotImplementedError where the
         backend cannot time lines.
         """
-        backend = get_backend(self.backend)
-        timing = getattr(backend, "timing_lines", None)
-        if timing is None:
-            raise NotImplementedError(f"profile: the backend {backend.name!r} does not time lines; 'cpu' does")
-        return profile(functools.partial(self.compiled_by(timing), *args, **kwargs), self.__name__, timing.clocks)
+        return profile(self, args, kwargs)
 
     # --- the cache ---
 

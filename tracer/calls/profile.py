@@ -6,11 +6,15 @@ import html
 import linecache
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...backends.registry import get_backend
 from ...runtime.locks import new_lock
+
+if TYPE_CHECKING:
+    from .jit import JittedFunctionBase
 
 # A file and a line in it. What is computed in one go may come from several: that of its result is first.
 Place = tuple[str, int]
@@ -72,13 +76,19 @@ class Profile:
             yield _time(row.seconds) if row.seconds else "-", f"{self._share(row):.0%}", f"x{row.times:,}", where, row.text
 
 
-def profile(call: Callable[[], Any], name: str, clocks: Iterable[Any]) -> Profile:
-    """The call, whose programs take down their time in the ``clocks``, of which it may make more."""
+def profile(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
+    """A call of the function, compiled by a backend whose programs take down their time in its ``clocks``."""
+    backend = get_backend(function.backend)
+    timing = getattr(backend, "timing_lines", None)
+    if timing is None:
+        raise NotImplementedError(f"profile: the backend {backend.name!r} does not time lines; 'cpu' does")
+    timed = function.compiled_by(timing)
     with _one_at_a_time:
-        for clock in clocks:
+        for clock in timing.clocks:
             clock.clear()
-        result = call()
-        return Profile(name, tuple(_rows(clock.seconds_by_line() for clock in clocks)), result)
+        result = timed(*args, **kwargs)
+        rows = _rows(clock.seconds_by_line() for clock in timing.clocks)
+    return Profile(function.__name__, tuple(rows), result)
 
 
 def _rows(measured: Iterable[Mapping[tuple[Place, ...], tuple[float, int]]]) -> list[Row]:
