@@ -81,12 +81,8 @@ class JittedFunctionBase:
             static_argnums = tuple(static_argnums)
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
-        self.options = {
-            "static_argnums": static_argnums,
-            "static_argnames": static_argnames,
-            "backend": backend,
-            "control_flow": control_flow,
-        }
+        static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        self.options = {**static, "backend": backend, "control_flow": control_flow}
         self._reader = ArgumentReader(function, static_argnums, static_argnames)
         self._known: dict[Any, KnownForm] = {}
         self._specializations: dict[Any, list[Specialization]] = {}

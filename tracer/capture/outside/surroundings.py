@@ -129,11 +129,9 @@ class Surroundings:
         made = types.FunctionType(
             function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)
         )
-        if function.__kwdefaults__:
+        if given := function.__kwdefaults__:
             holder = Attribute(path, "__kwdefaults__")
-            made.__kwdefaults__ = {
-                name: self.convert(value, Item(holder, name)) for name, value in function.__kwdefaults__.items()
-            }
+            made.__kwdefaults__ = {name: self.convert(value, Item(holder, name)) for name, value in given.items()}
         made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
         made.__dict__.update(function.__dict__)
         self._functions[id(function)] = function, made
