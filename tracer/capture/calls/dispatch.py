@@ -27,7 +27,7 @@ from ...recording.errors import TracerError
 from ...recording.function_tables import filling
 from ...recording.operands import has_traced
 from ...source.reading import note_source
-from ...source.rewriting import reason_against, rewritten
+from ...source.rewriting import is_rewritten, reason_against, rewritten
 from .. import places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
@@ -434,7 +434,7 @@ def captured(function: types.FunctionType) -> types.FunctionType:
     known = surroundings.captured.get(id(function))
     if known is None or not all(map(operator.is_, known[1], held)):
         made = _rewritten(function)
-        is_followed = made is not function
+        is_followed = is_rewritten(made.__code__)
         if not stays_as_it_is(function.__code__.co_filename):
             made = surroundings.bound(made)
         made = made if is_followed else places.noted(made)
