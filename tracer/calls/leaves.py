@@ -306,7 +306,7 @@ def packed(name: str, begin: int, leaves: list[Leaf]) -> Iterator[PackedLeaf]:
         if len(members) >= LEAST_PACKED:
             whole = hlo.Shape(shape.element_type, (len(members),))
             convert = partial(np.array, dtype=PYTHON_SCALARS[kind])
-            yield PackedLeaf(name, whole, "packed", convert, interval, tuple(members))
+            yield PackedLeaf(name, whole, "packed", convert, interval, members=tuple(members))
 
 
 def is_object(value: Any) -> bool:
