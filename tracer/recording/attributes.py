@@ -25,9 +25,8 @@ def has_attributes_alone(kind: type) -> bool:
     """Whether an object of a class is what `object.__new__` makes, and its attributes; the class may have a ``__new__``."""
     if kind.__new__ is object.__new__:
         return True
-    return type(kind.__new__) is types.FunctionType and all(
-        base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__
-    )
+    is_written = type(kind.__new__) is types.FunctionType and type(kind).__call__ is type.__call__  # as those of enums are not
+    return is_written and all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
 
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: written in Python
