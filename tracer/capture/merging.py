@@ -138,12 +138,20 @@ def _numbers_of_choice(form: OneOf, value: Any) -> list[Any]:
 
 def _place_in(form: OneOf, wanted: Form) -> int:
     """Which of the forms it is that a form has joined."""
-    for in_loop in (False, True):
+    for found, in_loop in ((wanted, False), (wanted, True), (_with_views(wanted), False)):
         for place, one in enumerate(form.forms):
-            both = common_form(one, wanted, in_loop)
+            both = common_form(one, found, in_loop)
             if both is not None and is_like(both, one):
                 return place
     raise AssertionError("a value that is none of a choice")
+
+
+def _with_views(form: Form) -> Form:
+    """The form of an object as it is behind the trace that has made it, which may be the current one."""
+    apart = taken_apart(form.value) if isinstance(form, Fixed) else None
+    if apart is None:
+        return form
+    return Container(type(form.value), apart[0], tuple([_with_views(form_of(part, as_views=True)) for part in apart[1]]))
 
 
 def _renumbered(value: Any, places: list[int]) -> Any:
