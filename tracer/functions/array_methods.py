@@ -85,7 +85,9 @@ def view(self, dtype=None, type=None):
     Of another width than the elements the last dimension becomes longer or shorter.
     """
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
-        dtype = None
+        dtype, type = None, dtype
+    if type not in (None, np.ndarray):
+        raise NotImplementedError(f"a view as {type.__name__}, a subclass of numpy.ndarray, is not implemented for traced arrays")
     if dtype is None:
         return TracedArray.view_of(
             self, self.shape, lambda trace, base: base, lambda trace, base, value: value, self.unusual_strides
