@@ -238,3 +238,38 @@ def test_texts_as_keys_are_refused():
 
     with pytest.raises((NotImplementedError, phlox.TracerError), match="keys|text"):
         jit(made)(VALUES)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda lines: lines[0] in lines, lambda lines: lines.index(lines[3]), lambda lines: np.array(lines),
+        lambda lines: set(lines), lambda lines: {lines[0]: 1}, lambda lines: lines == lines[::-1],
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_lists_of_texts(use):
+    with pytest.raises((NotImplementedError, phlox.TracerError), match="text"):
+        jit(lambda x: use(lines_of(x)))(VALUES)
+
+
+def lines_of(x):
+    lines, line = [], ""
+    for v in x:
+        line += "#" if v > 0 else "."
+        if len(line) == 5:
+            lines.append(line)
+            line = ""
+    return lines
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        sorted, max, lambda lines: sorted(lines, key=len), lambda lines: [one + "!" for one in lines],
+        lambda lines: lines[::-1], lambda lines: [len(one) for one in lines], lambda lines: "|".join(lines),
+        lambda lines: [*lines[1:3], "x"],
+        lambda lines: lines[0] == lines[1], lambda lines: f"{lines[0]:>10}|{lines[1]!r}",
+    ],
+)  # fmt: skip
+def test_lists_of_texts_are_used(use):
+    same(lambda x: use(lines_of(x)), VALUES[:60])

@@ -25,7 +25,7 @@ def array_of(run: Run) -> Any:
     run = ordered(run)
     if tables_in(run.form.structure):
         return tables.rows_as_array(run)
-    if any(not leaf.is_number or leaf.constants for leaf in run.form.leaves):
+    if any(not leaf.is_number or leaf.constants or leaf.text is not None for leaf in run.form.leaves):
         raise TracerError(f"a list of {run.type} cannot become an array of numbers")
     if (inner := _form_of_rows(run.form.structure)) is not None:
         return _rows_of_one_length(run, inner)

@@ -95,10 +95,16 @@ class ElementType:
 
     def __str__(self) -> str:
         parts = [
-            " or ".join([*map(str, leaf.types or ([number] if leaf.is_number else [])), *map(repr, leaf.constants)])
+            " or ".join([*_kinds_in_words(leaf, number), *map(repr, leaf.constants)])
             for leaf, number in zip(self.leaves, self.numbers)
         ]
         return _in_words(self.structure, iter(parts))
+
+
+def _kinds_in_words(leaf: LeafForm, number: ValueType | None) -> list[str]:
+    if leaf.text is not None:
+        return ["texts"]
+    return list(map(str, leaf.types or ([number] if leaf.is_number else [])))
 
 
 def _in_words(structure: Any, leaves: Iterator[str]) -> str:
