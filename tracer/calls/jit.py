@@ -105,14 +105,11 @@ class JittedFunctionBase:
             return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
         way = current_way() or JittedFunctionBase.run_compiled
         try:
-            with beginning.repeating() if beginning is not None else nullcontext():
-                return way(self, args, kwargs)
-        except RaisedBehindChanges as raised:
-            behind_changes = raised
-        except BaseException as error:
-            keep_frames_of_users(error)
-            raise
-        try:
+            try:
+                with beginning.repeating() if beginning is not None else nullcontext():
+                    return way(self, args, kwargs)
+            except RaisedBehindChanges as raised:
+                behind_changes = raised
             return self._called_by_python(behind_changes, args, kwargs)
         except BaseException as error:
             keep_frames_of_users(error)
@@ -147,8 +144,7 @@ class JittedFunctionBase:
                 objects = {path: leaves[number] for path, number in known.objects.items()}
             specialization = known.fitting(objects)
         opened = self._reader.opened
-        if opened and opened.are_shared(self._reader.given(args, kwargs)):
-            opened.close(opened.names)
+        if opened and opened.closes_shared(self._reader.given(args, kwargs)):
             return self.run_compiled(args, kwargs, turned)
         if specialization is None:
             call = Call(self._reader, args, kwargs, leaves, containers)

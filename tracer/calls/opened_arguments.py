@@ -58,13 +58,16 @@ class OpenedArguments:
         """Close those whose entries Python needs to know."""
         self.close([name for name in self.names if entries_key(Argument(name)) in policy.known])
 
-    def are_shared(self, given: Mapping[str, Any]) -> bool:
-        """Whether one of them is also another argument, or a part of one: what is changed in one place is changed in both."""
+    def closes_shared(self, given: Mapping[str, Any]) -> bool:
+        """Closes all where one is also another argument, or a part of one: what is changed in one place is changed in both."""
         if len(given) == 1:
             return False
         opened = {id(value) for name, value in given.items() if self.takes(name, value)}
         others = [value for value in given.values() if id(value) not in opened]
-        return len(given) - len(others) > len(opened) or any(_holds(value, opened) for value in others)
+        are_shared = len(given) - len(others) > len(opened) or any(_holds(value, opened) for value in others)
+        if are_shared:
+            self.close(self.names)
+        return are_shared
 
 
 def _holds(value: Any, ids: set[int]) -> bool:
