@@ -1,5 +1,6 @@
 """Calls that have begun natively and that Python makes again: nothing outside is done twice, and nothing is left out."""
 
+import os
 import sys
 import threading
 from types import SimpleNamespace
@@ -135,6 +136,24 @@ def test_files_whose_numbers_become_more(tmp_path, capsys):
         assert compiled(X) == 10.0 + sum(map(int, text.split()))
         assert capsys.readouterr().out == "reads\n"
     assert not by_python(compiled, X)[1]
+
+
+def test_folders_that_are_made_before_an_error(tmp_path):
+    folder, state = tmp_path / "made", SimpleNamespace(n=0)
+
+    def f(x, k):
+        state.n += 1
+        os.mkdir(folder)
+        return x[k]
+
+    compiled = jit(f)
+    for k in (1, 2, 1, 9, 2, 7):
+        expected, _ = by_python(f, X, k)
+        folder.rmdir()
+        found, _ = by_python(compiled, X, k)
+        assert (type(found), str(found)) == (type(expected), str(expected))
+        folder.rmdir()
+    assert state.n == 12
 
 
 def test_calls_within_calls(capsys):

@@ -52,7 +52,7 @@ _READ = {
     time.process_time_ns, time.thread_time, time.thread_time_ns, os.getpid, os.getppid, os.getloadavg, threading.get_ident,
     np.load, np.loadtxt, np.genfromtxt, np.fromfile,
 }  # fmt: skip
-_RETURN_NOTHING = {
+RETURN_NOTHING = {
     time.sleep, np.save, np.savetxt, os.makedirs, os.mkdir, os.remove, os.rename, os.replace, os.rmdir, os.unlink,
     shutil.rmtree,
 }  # fmt: skip
@@ -117,7 +117,7 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return functools.partial(look, function)
     if function in _READ:
         return functools.partial(_read, function)
-    if function in _RETURN_NOTHING:
+    if function in RETURN_NOTHING:
         return functools.partial(_do, function)
     if function in _MAKE_SEEDS:
         return functools.partial(make_later, function)
@@ -206,7 +206,7 @@ def _contents(file: Any, mode: str, *args: Any, **kwargs: Any) -> str | bytes:
 
 
 def _do(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    call_when_run(function, None, args, kwargs)
+    call_when_run(functools.partial(once, function), None, args, kwargs, named=function)
 
 
 def _write(name: str, text: str) -> Any:

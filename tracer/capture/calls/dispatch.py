@@ -15,7 +15,7 @@ import numpy as np
 
 from ...calls.again import is_repeating, once
 from ...calls.library_effects import require_no_effect
-from ...calls.outside_state import look, writes_to_standard_stream
+from ...calls.outside_state import RETURN_NOTHING, look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import name_of_method
 from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
@@ -45,7 +45,7 @@ from .repeated_calls import repeated
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
 # Those that say something outside, which is not said again where Python makes a call again. `printing` adds to it.
-SAYING: set[Any] = {print, next}
+SAYING: set[Any] = {print, next, *RETURN_NOTHING}
 # Those of them that look at what may be None themselves.
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # And those that do not go over an iterator when they are called.
@@ -407,7 +407,7 @@ def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call where Python makes a call again that the program has made."""
     kind = type(function)
-    is_function = kind is types.FunctionType or kind is types.BuiltinFunctionType
+    is_function = kind in (types.FunctionType, types.BuiltinFunctionType, type(np.save))
     if writes_to_standard_stream(function) or is_function and function in SAYING:
         return once(function, *args, **kwargs)
     if kind is types.MethodType:
