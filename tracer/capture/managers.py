@@ -10,7 +10,7 @@ from ..recording.current_trace import current_trace
 from .branches import decide, truth
 from .distribution import truth_of
 from .loops.generators import TracedGenerator
-from .loops.unrolling import around_yield
+from .loops.pushed_rounds import around_yield
 from .places import Names
 from .special_methods import special_method
 from .tries import Handler, leave_to_python, tried

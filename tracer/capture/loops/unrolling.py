@@ -14,35 +14,16 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, ConcretizationError
 from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
-from ..choices import Choice, Maybe
+from ..choices import Choice
 from ..distribution import condition, truth_of
-from ..outcomes import (
-    BREAK,
-    CONTINUE,
-    CONTINUE_CODE,
-    END_CODE,
-    RETURN_CODE,
-    Mixed,
-    outcome_of,
-    possible_codes,
-    returned_value,
-)
-from ..outcomes import code_of as code_of_outcome
-from ..places import (
-    UNBOUND,
-    Names,
-    are_containers_changed,
-    is_round,
-    journal,
-    local_names,
-    note_nonlocal,
-    own_variables,
-)
+from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
+from ..places import Names, are_containers_changed, is_round, journal, local_names
 from ..texts import is_longer_text
-from .captured_loop import CapturedLoop, without_continue
+from .captured_loop import CapturedLoop
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
+from .pushed_rounds import over_generator
 from .state import Aliased
 from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
@@ -65,7 +46,7 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
         return _over_choice(iterable, 0, body, orelse, names)
     iterable = begun(iterable) if trace is not None else iterable
     if isinstance(iterable, TracedGenerator) and not iterable.has_begun:
-        return _over_generator(iterable, body, orelse, names)
+        return over_generator(iterable, body, orelse, names)
     rows = None if trace is None else rows_of(iterable)
     if rows is None and trace is not None and (texts := rows_with_texts(iterable)) is not None:
         if _are_long_with_texts(trace, texts, body, names):
@@ -76,53 +57,6 @@ def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
         elements = ListItems(iterable) if trace is not None and isinstance(iterable, list) else iter(iterable)
         return _one_by_one(elements, body, orelse, names)
     return _over(rows, body, orelse, names)
-
-
-def _over_generator(generator: TracedGenerator, body: Block, orelse: Block | None, names: Names) -> Any:
-    """The rounds are part of the generator; its loops and branches carry what they change."""
-    dead = local_names((body,), names[1])
-
-    def round_(item: Any) -> Any:
-        outcome = body(item)
-        for place in dead:
-            place.set(UNBOUND)
-        return outcome
-
-    for place in dead:
-        place.set(UNBOUND)
-    outcome = _pushed(generator, body, round_, is_loop=True)
-    return ended(outcome, body, orelse, names)
-
-
-def around_yield(generator: TracedGenerator, block: Block) -> Any:
-    """What stands in a with statement is part of the generator that its manager is made of: the way out of it."""
-    return _pushed(generator, block, block, is_loop=False)
-
-
-def _pushed(generator: TracedGenerator, block: Block, run: Block, is_loop: bool) -> Any:
-    """The way out of what is done with the values of a generator, which ends where a loop does."""
-    way: Any = END_CODE
-    value: Any  # unbound until a round returns something
-    possible: set[int] = {END_CODE}
-
-    def take(item: Any) -> Any:
-        nonlocal way, value
-        note_nonlocal(block)
-        note_nonlocal(lambda: (way, value))
-        outcome = run(item)
-        found = possible_codes(outcome) - ({END_CODE, CONTINUE_CODE} if is_loop else {END_CODE})
-        if not found:
-            return False
-        possible.update(found)
-        way, value = (without_continue if is_loop else code_of_outcome)(outcome), returned_value(outcome)
-        return is_loop and way != END_CODE
-
-    with own_variables(block, lambda: (way, value)):
-        generator.push(take)
-    codes = frozenset(possible) if isinstance(way, TracedArray) else frozenset([way])
-    returned = value if RETURN_CODE in codes else UNBOUND
-    returned = returned.value if type(returned) is Maybe and returned.absent is UNBOUND else returned
-    return outcome_of(way, codes, returned)
 
 
 def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
