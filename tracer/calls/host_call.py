@@ -97,7 +97,7 @@ def call_when_run(
     values, arguments = pytree.flatten((args, kwargs), is_traced_generator)
     given = [value for value in values if _is_given(value)]
     traced = [value.handle if is_traced_generator(value) else value for value in given]
-    kinds = ["number" if value.weak_type else "scalar" if value.is_scalar else "array" for value in traced]
+    kinds = ["number" if value.weak_type and not value.ndim else "scalar" if value.is_scalar else "array" for value in traced]
     generators = {place: value.kind for place, value in enumerate(given) if is_traced_generator(value)}
     # Containers in them are made anew for each call.
     arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])

@@ -367,3 +367,18 @@ def test_the_collector_may_run_while_lists_are_made():
             assert described(jitted(x), {}) == expected
     finally:
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_lists_that_are_printed_on_the_way(backend, capsys):
+    def printed(x):
+        rows, empty = [[] for _ in range(4)], [[] for _ in range(4)]
+        for v in x:
+            rows[v % 4].append(int(v))
+            print(rows[v % 4], rows, empty[v % 4])
+        return rows[x[0] % 4], [rows[x[0] % 4]], empty[x[1] % 4]
+
+    x = ARGUMENTS[0][:12]
+    expected, text = described(printed(x), {}), capsys.readouterr().out
+    assert described(jit(printed, backend=backend)(x), {}) == expected
+    assert capsys.readouterr().out == text

@@ -136,10 +136,13 @@ def _lists_of(table: Table) -> Lists:
 
 def _arrays_of(table: Table) -> Sequence[TracedArray]:
     """The columns of a table, and the lengths where they differ, or there are no columns: all lists are empty then."""
-    if not table.arrays:
-        lengths = hlo.constant(np.zeros(len(table.before), np.int64))
-        table.lengths = TracedArray.from_instruction(require_trace(), lengths, weak_type=True, is_scalar=False)
-    return table.arrays
+    if table.arrays:
+        return table.arrays
+    trace, zeros = require_trace(), hlo.constant(np.zeros(len(table.before), np.int64))
+    lengths = TracedArray.from_instruction(trace, zeros, weak_type=True, is_scalar=False)
+    if trace is trace.root:  # so that all places have the same
+        table.lengths = lengths
+    return (lengths,)
 
 
 def _of_lists(structure: pytree.Structure) -> pytree.Structure:
@@ -220,7 +223,7 @@ def _all_finished(values: list[Any], structure: pytree.Structure, arrays: Arrays
 
 
 # The lists that have been made of the rows of an array, by its id, for as long as it is there: other places get the same ones.
-_made: dict[int, tuple[weakref.ref, dict[int, list[Any]]]] = {}
+_made: dict[int, tuple[weakref.ref, dict[tuple[Lists, int], list[Any]]]] = {}
 
 
 def _list_in_table(lists: Lists, position: int, arrays: Arrays) -> list[Any]:
@@ -229,11 +232,11 @@ def _list_in_table(lists: Lists, position: int, arrays: Arrays) -> list[Any]:
     if id(first) not in _made:
         _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
     rows = _made[id(first)][1]
-    if position not in rows:
+    if (lists, position) not in rows:
         own = _rows([column[position] for column in columns], lists.form.capacity, length, 0)
         found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length)
-        rows[position] = _all_finished(found, lists.form.structure, arrays)
-    return rows[position]
+        rows[lists, position] = _all_finished(found, lists.form.structure, arrays)
+    return rows[lists, position]
 
 
 def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
