@@ -260,11 +260,16 @@ def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
         if type(made) is not kind:  # the user's own class, of one whose special methods are followed
             object.__setattr__(made, "__class__", kind)
         return made
-    made = (object if has_attributes_alone(kind) else kind).__new__(kind)
+    made = _new_of(kind)(kind)
     for name, part in zip(auxiliary, parts):
         if part is not UNBOUND:
             object.__setattr__(made, name, part)
     return made
+
+
+def _new_of(kind: type) -> Callable[[type], Any]:
+    """What makes an object of a class that has no attributes yet; what the class itself does is done."""
+    return (object if has_attributes_alone(kind) else kind).__new__
 
 
 class Parts:
@@ -291,7 +296,7 @@ def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
     """The same as `makers.attributes_of` has it, when the program has run."""
     kind, auxiliary = about
     kind = kind.__dict__.get("followed_class", kind)
-    return (functools.partial(kind.__new__, kind), *auxiliary) if isinstance(auxiliary, _Names) else None
+    return (functools.partial(_new_of(kind), kind), *auxiliary) if isinstance(auxiliary, _Names) else None
 
 
 pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)
