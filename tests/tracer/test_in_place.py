@@ -191,6 +191,14 @@ def test_functions_that_write():
     check(lambda x: np.nan_to_num(x, copy=False), np.array([np.nan, 1, np.inf]))
 
 
+@pytest.mark.parametrize(
+    "view", [lambda x: x.view(np.matrix), lambda x: x.view(type=np.recarray), lambda x: x.view(int, np.matrix)]
+)
+def test_views_as_subclasses_are_refused(view):
+    with pytest.raises(NotImplementedError, match="a subclass of numpy.ndarray"):
+        jit(view)(np.ones((2, 2)))
+
+
 def test_views_of_another_dtype():
     def change(x):
         bits = x.view(np.int64)
