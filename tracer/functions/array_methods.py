@@ -87,7 +87,7 @@ def view(self, dtype=None, type=None):
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        raise NotImplementedError(f"a view as {type.__name__}, a subclass of numpy.ndarray, is not implemented for traced arrays")
+        raise NotImplementedError(f"a view as {type.__name__}, a subclass of numpy.ndarray, is not implemented")
     if dtype is None:
         return TracedArray.view_of(
             self, self.shape, lambda trace, base: base, lambda trace, base, value: value, self.unusual_strides
