@@ -420,13 +420,13 @@ def _number_as_it_is(value: TracedArray, conversion: int, specification: str) ->
 
 
 def _of_host(value: Deferred) -> Piece:
-    """A text that Python makes."""
+    """A text that Python makes, or that of what it makes."""
     trace = require_trace()
     most = trace.program.guessed_bounds.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
 
-    def make(text: str) -> tuple[np.ndarray, int]:
+    def make(text: Any) -> tuple[np.ndarray, int]:
         codes = np.zeros(most, np.int32)
-        found = _codes_of(text)
+        found = _codes_of(str(text))
         codes[: len(found)] = found[:most]
         return codes, len(found)
 

@@ -93,13 +93,14 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
     if kind in (set, frozenset) and (has_open_keys(first) or has_open_keys(second) or first != second):
         sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
         return tuple(kind(elements_of_set(side)) for side in sides)
-    if isinstance(first, dict) and list(dict.keys(first)) == list(dict.keys(second)):
-        pairs = [aligned(traces, first[key], second[key], reopened) for key in first]
-        return tuple(like(first, zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
-    if isinstance(first, dict) and (is_open_dict(first) or is_open_dict(second) or is_changed):
+    if not isinstance(first, dict):
+        return first, second
+    has_same_keys = list(dict.keys(first)) == list(dict.keys(second))
+    if is_open_dict(first) or is_open_dict(second) or is_changed and not has_same_keys:
         sides = _aligned_dicts(traces, first, second, reopened)
         return tuple(like(first, side) for side in sides)
-    return first, second
+    pairs = [aligned(traces, first[key], second[key], reopened) for key in first] if has_same_keys else []
+    return tuple(like(first, zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
 
 
 def _one_is_longer(first: tuple, second: tuple) -> bool:
@@ -112,7 +113,11 @@ def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened:
     """Contents of dicts or sets that have not the same keys: with lists of entries."""
     first, second = opened(first, mark_of(second)), opened(second, mark_of(first))
     (mark,) = first
-    sides = _aligned_lists(traces, first[mark], second[mark], reopened)
+    sides = [first[mark], second[mark]]
+    if not (sides[0] and sides[1] and same(sides[0][0], sides[1][0])):
+        # What comes first is one run afterwards, and each key is to be in it once.
+        sides = [_within(trace, lambda side=side: in_one(side), reopened) for trace, side in zip(traces, sides)]
+    sides = _aligned_lists(traces, *sides, reopened)
     return {mark: sides[0]}, {mark: sides[1]}
 
 
