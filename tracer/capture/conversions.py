@@ -13,7 +13,7 @@ from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .branches import truth
 from .calls.dispatch import implements
-from .distribution import each, truth_of
+from .distribution import condition, each, truth_of
 from .helpers import not_
 from .special_methods import special_method
 from .texts import Deferred, asked
@@ -108,8 +108,8 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
 
 @implements(bool)
 def bool_(*args: Any) -> Any:
-    if args and special_method(args[0], "__bool__", "__len__") is not None:
-        return truth_of(args[0])
+    if args and (decides := condition(args[0])) is not args[0]:
+        return truth_of(decides)
     if args and isinstance(args[0], TracedArray) and truth(args[0]) is None:
         return converted(not_(not_(args[0])), hlo.PRED)
     return bool(*args)

@@ -1,8 +1,8 @@
 """Nested containers of arrays, taken apart and put together again.
 
-Containers are dict, OrderedDict, defaultdict, list, tuple, namedtuple, None, dataclasses and what `register_pytree` adds.
-Everything else is a leaf. The idea and the names are those of JAX's pytrees ("Pytrees", JAX documentation); the order of a
-dict's keys is kept, so that a function that runs through a dict meets the same order as without ``jit``.
+Containers are dict, OrderedDict, Counter, defaultdict, list, tuple, namedtuple, None, dataclasses and what `register_pytree`
+adds. Everything else is a leaf. The idea and the names are those of JAX's pytrees ("Pytrees", JAX documentation); the order of
+a dict's keys is kept, so that a function that runs through a dict meets the same order as without ``jit``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -57,6 +57,9 @@ _NODES: dict[type, Node | None] = {
     dict: Node(lambda value: (tuple(value), tuple(value.values())), lambda keys, children: dict(zip(keys, children)), _keys),
     OrderedDict: Node(
         lambda value: (tuple(value), tuple(value.values())), lambda keys, children: OrderedDict(zip(keys, children)), _keys
+    ),
+    Counter: Node(
+        lambda value: (tuple(value), tuple(value.values())), lambda keys, children: Counter(dict(zip(keys, children))), _keys
     ),
     defaultdict: Node(
         lambda value: ((value.default_factory, tuple(value)), tuple(value.values())),
