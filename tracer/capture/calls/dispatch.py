@@ -225,8 +225,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         found = recorded_call(call, function, args, kwargs)
         return look(function, *args, **kwargs) if found is None else found[0]
     if isinstance(function, type):
-        if len(args) == 1 and issubclass(function, enum.Enum) and has_traced(args):
-            return MEANINGS[enum.EnumType](function, *args)
+        if len(args) == 1 and issubclass(function, enum.Enum):  # its members are there already
+            return MEANINGS[enum.EnumType](function, *args) if has_traced(args) else function(*args)
         return _made(function, args, kwargs)
     if kind in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)
