@@ -294,7 +294,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("function", EQUAL)
 def test_containers_that_are_equal_are_two(function):
-    """What is changed is the one that was chosen; of dicts that are not empty that is refused, as of those that are not equal."""
+    """What is changed is the one that was chosen; of dicts that hold something that is refused, as of those that differ."""
     if function not in REFUSED:
         check(function)
         return
