@@ -316,11 +316,11 @@ def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) ->
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
+    if isinstance(value, DynamicArray) and behind is None and value.bounds.is_dynamic(0):
+        return _rows_of_array(value, before)
     value = value if type(value) is tuple else starred(value)
     if type(value) is DeferredParts:
         return unpacked_parts(value, before, behind)
-    if isinstance(value, DynamicArray) and behind is None and value.bounds.is_dynamic(0):
-        return _rows_of_array(value, before)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
 
 
