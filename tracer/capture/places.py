@@ -145,7 +145,7 @@ class Contents(Place):
         return id(self.holder)
 
     def get(self) -> Any:
-        return list(self.holder) if isinstance(self.holder, list) else contents_of(self.holder)
+        return [*list.__iter__(self.holder)] if isinstance(self.holder, list) else contents_of(self.holder)
 
     def set(self, value: Any) -> None:
         if isinstance(self.holder, list):
