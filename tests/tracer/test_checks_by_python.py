@@ -7,7 +7,6 @@ import contextlib
 import datetime
 import functools
 import os
-import sys
 import threading
 from collections import OrderedDict, deque
 from decimal import Decimal
@@ -19,20 +18,10 @@ import pytest
 from phlox import jit
 from phlox.backends.cpu.call import unsupported_reason
 
+from ..support.native_calls import natively
+
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
 X = np.arange(6.0)
-
-
-@contextlib.contextmanager
-def natively():
-    """Fails if a call is made by way of Python alone."""
-    called = []
-    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-    assert "call_in_python" not in called
 
 
 class Text(str):

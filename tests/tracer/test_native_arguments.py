@@ -1,7 +1,6 @@
 """Arguments that native code takes by way of Python: strided arrays, containers of all kinds, those that are changed."""
 
 import contextlib
-import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 
@@ -10,19 +9,10 @@ import pytest
 from phlox import jit, register_pytree
 from phlox.backends.cpu.call import unsupported_reason
 
+from ..support.native_calls import natively
+
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
 GRID = np.arange(20.0).reshape(4, 5)
-
-
-@contextlib.contextmanager
-def natively():
-    called = []
-    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-    assert "call_in_python" not in called
 
 
 def test_arrays_that_are_copied():

@@ -1,7 +1,6 @@
 """Calls that bypass Python do what the function does, whatever they read and set, and leave to Python what is other."""
 
 import contextlib
-import sys
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -11,19 +10,9 @@ import pytest
 from phlox import jit
 from phlox.backends.cpu.call import unsupported_reason
 
+from ..support.native_calls import natively
+
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
-
-
-@contextlib.contextmanager
-def no_python():
-    """Fails if a call is made by way of Python; that builds containers of unusual types, at most."""
-    called = []
-    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-    assert "call_in_python" not in called
 
 
 def twice_natively(function, *made, **named):
@@ -31,7 +20,7 @@ def twice_natively(function, *made, **named):
     jitted = jit(function)
     for number in range(3):
         arguments, others = ([make() for make in made] for _ in range(2))
-        with no_python() if number else contextlib.nullcontext():
+        with natively() if number else contextlib.nullcontext():
             found = jitted(*arguments, **named)
         assert_equal(found, function(*others, **named))
         assert_equal(arguments, others)
@@ -164,7 +153,7 @@ def test_objects():
     step, one, other = jit(Model.step), Model(), Model()
     x = np.arange(3.0)
     for number in range(6):
-        with no_python() if number > 2 else contextlib.nullcontext():
+        with natively() if number > 2 else contextlib.nullcontext():
             found = step(one, x)
         assert found == other.step(x)
         assert_equal(one, other)
@@ -172,7 +161,7 @@ def test_objects():
     for _ in range(5):
         assert step(one, x) == other.step(x)
     one.rate = other.rate = 0.125
-    with no_python():
+    with natively():
         found = step(one, x)
     assert found == other.step(x)
     one.w = other.w = np.ones(3, np.float32)
@@ -195,14 +184,14 @@ def test_what_stands_outside_is_read_at_each_call():
     x = np.arange(3.0)
     jitted(x)
     outside.array = np.full(3, 2.0)
-    with no_python():
+    with natively():
         found = jitted(x)
     np.testing.assert_array_equal(found, f(x))
     for value in (3.0, 4.0, 5.0):
         outside.numbers[1] = value
         np.testing.assert_array_equal(jitted(x), f(x))
     outside.numbers[1] = 6.0
-    with no_python():
+    with natively():
         found = jitted(x)
     np.testing.assert_array_equal(found, f(x))
     outside.names = ("a", "b", "c")
@@ -219,7 +208,7 @@ def test_a_table_that_moves_is_found_again():
     jitted(x)
     namespace.update({f"name{number}": number for number in range(100)})
     jitted(x)
-    with no_python():
+    with natively():
         found = jitted(x)
     np.testing.assert_array_equal(found, 2 * x)
 
@@ -230,7 +219,7 @@ def test_another_spelling_becomes_native():
     jitted(x, x)
     for _ in range(2):
         jitted(y=x, x=x + 1)
-    with no_python():
+    with natively():
         found = jitted(y=x, x=x + 1)
     np.testing.assert_array_equal(found, np.zeros(3))
 
@@ -310,7 +299,7 @@ def test_numbers_outside_may_be_other_objects():
 
     x = np.arange(3.0)
     scaled(x)
-    with no_python():
+    with natively():
         for _ in range(3):
             factors.first, factors.table["second"], third = float("1.5"), int("1000"), float("2.5")
             assert scaled(x).tolist() == [997.5, 999.0, 1000.5]
@@ -380,7 +369,7 @@ def test_functions_of_numpy_that_stand_outside_are_called_natively():
     first = np.max
     jitted = jit(both)
     jitted(x)
-    with no_python():
+    with natively():
         found = jitted(x)
     assert found == both(x)
     first = np.min

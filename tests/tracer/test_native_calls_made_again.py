@@ -1,7 +1,6 @@
 """Calls that have begun natively and that Python makes again: nothing outside is done twice, and nothing is left out."""
 
 import os
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -10,20 +9,19 @@ import pytest
 from phlox import host_call, jit
 from phlox.backends.cpu.call import unsupported_reason
 
+from ..support.native_calls import calls_noted
+
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
 X = np.arange(5.0)
 
 
 def by_python(function, *args):
     """What the call gives or raises, and whether it came to Python."""
-    called = []
-    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        found = function(*args)
-    except Exception as error:
-        found = error
-    finally:
-        sys.setprofile(None)
+    with calls_noted() as called:
+        try:
+            found = function(*args)
+        except Exception as error:
+            found = error
     return found, "call_in_python" in called
 
 

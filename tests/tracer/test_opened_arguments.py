@@ -1,26 +1,14 @@
 """Lists and dicts among the arguments whose lengths and keys differ from call to call: three are compiled for, not each."""
 
-import contextlib
 import random
-import sys
 import threading
 import warnings
 
 import numpy as np
 import pytest
 from phlox import RecompilationWarning, jit
-from phlox.backends.cpu.call import unsupported_reason
 
-
-@contextlib.contextmanager
-def natively():
-    called = []
-    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-    assert unsupported_reason() is not None or "call_in_python" not in called
+from ..support.native_calls import natively
 
 
 def mean(values):
