@@ -7,13 +7,11 @@ NOT_YET = {
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "newcomers.letter_statistics": "error: ConcretizationError: The traced value s64[] is used for...",
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",
-    "pastimes.partial_and_map": "error: Python needs an integer and finds a traced value",
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.reservoir": "error: TypeError: dtype <U1 has no XLA element type; supported...",
     "pastimes.rpn": "error: TracerError: a text that depends on traced values is kno...",
     "pastimes.safe_division": "error: ConcretizationError: a list: <up to 1 elements> is put i...",
     "pastimes.slide_2048": "error: TracerError: a list whose length the program decides is...",
-    "pastimes.wallet": "error: Python needs a bool and finds a traced value",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
 }

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..outside.ownership import is_of_the_user
+from ..recording.attributes import attributes_of
+from ..recording.operands import has_traced
 
 _MADE_BY_A_STATEMENT = 1 << 9  # of the flags of classes, CPython's Py_TPFLAGS_HEAPTYPE
 # How a special method is called of an object whose class nothing stands for; `outside.objects` says it.
@@ -27,3 +29,10 @@ def special_method(value: Any, *names: str) -> Callable[..., Any] | None:
         if type(method) is types.FunctionType and is_of_the_user(file := method.__code__.co_filename) and file != "<string>":
             return functools.partial(CALLED[0], kind, name, value)
     return None
+
+
+def is_compared_by_program(item: Any) -> bool:
+    """Whether the user's class of an object, or of one in a tuple, compares what the program computes."""
+    if type(item) is tuple:
+        return any(map(is_compared_by_program, item))
+    return special_method(item, "__lt__") is not None and has_traced(list(attributes_of(item).values()))

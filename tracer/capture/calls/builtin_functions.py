@@ -14,7 +14,6 @@ import numpy as np
 
 from ...recording.aliases import link
 from ...recording.array import TracedArray, as_index, require_trace
-from ...recording.attributes import attributes_of
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
@@ -52,7 +51,7 @@ from ..loops.stacked_rows import whole_array
 from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
-from ..special_methods import special_method
+from ..special_methods import is_compared_by_program, special_method
 from ..texts import Deferred, asked
 from .dispatch import call, implements
 
@@ -360,7 +359,7 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
-    if is_open_list(items) or any(row_of(item) is not None or _is_compared_by_program(item) for item in items):
+    if is_open_list(items) or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
@@ -381,13 +380,6 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
         if item.shape:
             link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
     return found
-
-
-def _is_compared_by_program(item: Any) -> bool:
-    """Whether the user's class of an object compares what the program computes."""
-    if type(item) is tuple:
-        return any(map(_is_compared_by_program, item))
-    return special_method(item, "__lt__") is not None and has_traced(list(attributes_of(item).values()))
 
 
 def _order(keys: list[Any], reverse: bool) -> TracedArray:

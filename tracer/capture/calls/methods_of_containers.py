@@ -11,6 +11,7 @@ from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import is_captured, is_of_open_length
+from ..special_methods import is_compared_by_program
 
 
 def is_open_call(method: Any, holder: list, args: tuple) -> bool:
@@ -19,6 +20,8 @@ def is_open_call(method: Any, holder: list, args: tuple) -> bool:
         return True
     if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
         return True
+    if method.__name__ == "sort":
+        return any(map(is_compared_by_program, holder))
     if method.__name__ == "extend":
         return any(is_open_list(one) or is_of_open_length(one) for one in args)
     if method.__name__ == "append":

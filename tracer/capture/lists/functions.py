@@ -47,6 +47,7 @@ from .runs import (
     instruction_of,
     instructions,
     is_open_list,
+    known_length,
     length_of,
     made,
     number_of,
@@ -79,6 +80,10 @@ def _array(run: Run, column: hlo.Instruction) -> TracedArray:
 # --- order ---
 
 
+# As few elements, whose number is known, are elements of a list of Python's behind the loops that bring them in order.
+_TAKEN_APART = 32
+
+
 def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[Any]:
     """What ``sorted`` makes of these elements."""
     if type_of_items(items) is None:
@@ -88,6 +93,8 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     if _compare_themselves(type_of_items(keys).structure):
         found = call(orderings.in_order, items, keys)
+        if (count := known_length(items)) is not None and count <= _TAKEN_APART:
+            found = [item_at(found, place) for place in range(count)]
     else:
         run, order = settled(items), _order(_comparable(keys))
         found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
