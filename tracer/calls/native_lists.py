@@ -125,14 +125,12 @@ class _Made:
         if structure is pytree.LEAF:
             return self.leaf(next(leaves), columns, depth)
         kind, auxiliary, children = structure
-        if kind in _LEFT_TO_PYTHON or hasattr(kind, "names_of_record"):
+        if kind in _LEFT_TO_PYTHON:
             raise NotNative
         if is_row(structure):
             return self.shared(structure[2][0][1], next(leaves), columns)
         if (make := _maker_of_entries(kind, auxiliary)) is not None:
             (entries,) = children
-            if is_row(entries):  # one dict or set at several places
-                raise NotNative
             return container("call", (self.part(entries, leaves, columns, depth),), make)
         parts = tuple([self.part_of_container(child, leaves, columns, depth) for child in children])
         if kind in (list, tuple, TracedDeque) and any(isinstance(part, self.types.Rows) for part in parts):

@@ -27,8 +27,6 @@ from .calls.dispatch import call, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each, truth_of
-from .lists.references import is_record
-from .lists.tables import plain_object
 from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
@@ -70,8 +68,6 @@ def _bound(found: Maybe, holder: Any, name: str) -> Any:
 
 
 def _read(holder: Any, name: str) -> Any:
-    if name == "__dict__" and is_record(holder):
-        return vars(plain_object(holder))
     if holder is np:  # taken to stay what it is, as other libraries are
         return getattr(np, name)
     kind = type(holder)
@@ -217,7 +213,7 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         return
     surroundings = current_surroundings()
     require_own(holder)
-    if surroundings is None or isinstance(holder, TracedArray) or is_record(holder) and name in type(holder).__dict__:
+    if surroundings is None or isinstance(holder, TracedArray):
         setattr(holder, name, value)
         return
     kind, path = type(holder), surroundings.path_of(holder)

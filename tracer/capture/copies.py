@@ -12,19 +12,18 @@ from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
-from .lists.references import Unread, held_row, make_rows
+from .lists.references import Unread, make_rows, row_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
 
 
 def note_copies(trace: Trace, value: Any) -> None:
     """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
-    if held_row(value) is not None:
+    if row_of(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
         trace.program.copies[id(value)] = value
-        _note_maker(trace, value)
         for part in attributes_of(value).values():
             note_copies(trace, part)
         return
@@ -32,14 +31,10 @@ def note_copies(trace: Trace, value: Any) -> None:
         return
     if not isinstance(value, (tuple, Maybe, Choice)):
         trace.program.copies[id(value)] = value
-        _note_maker(trace, value)
+        if (line := trace.program.list_makers.get(id(value))) is not None:
+            trace.program.makers_of_copies.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
-
-
-def _note_maker(trace: Trace, value: Any) -> None:
-    if (line := trace.program.list_makers.get(id(value))) is not None:
-        trace.program.makers_of_copies.add(line)
 
 
 def note_copy_of(trace: Trace, copy: Any, originals: Iterable[Any]) -> None:
@@ -58,12 +53,12 @@ def _is_outdated() -> NoReturn:
 
 
 def _require_rows(trace: Trace, value: Any) -> None:
-    """Raises RecordedAgain where a container that stands for another one can be a row, as that one then is, too."""
+    """Raises RecordedAgain where a list that stands for another one can be a row of a table, as that one then is, too."""
     program = trace.program
     if type(value) is list and LISTS_ARE_CHANGED not in program.guessed_bounds and program.puts_lists_into_dicts:
         program.guessed_bounds[LISTS_ARE_CHANGED] = True
         raise RecordedAgain
-    if make_rows(program):
+    if type(value) is list and make_rows(program):
         raise RecordedAgain
 
 

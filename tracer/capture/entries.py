@@ -7,7 +7,6 @@ entries, (key, value), in their order, whose length the program decides. A set h
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -89,10 +88,3 @@ def elements_of_set(contents: dict[Any, Any]) -> Sequence[Any]:
     """What a set consists of that has these contents."""
     mark = mark_of(contents)
     return list(contents) if mark is None else [_Elements(mark, contents[mark])]
-
-
-def like(holder: dict, items: Any) -> dict:
-    """A dict of the same class with these items."""
-    made = type(holder)(holder.default_factory) if isinstance(holder, defaultdict) else type(holder)()
-    made.update(items)
-    return made

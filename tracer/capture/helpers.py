@@ -33,7 +33,7 @@ from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
 from .lists import comparisons
-from .lists.references import held_row, is_record
+from .lists.references import row_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
@@ -112,7 +112,7 @@ def is_(value: Any, other: Any) -> Any:
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
-    if (row := held_row(value)) is not None and (another := held_row(other)) is not None and value is not other:
+    if (row := row_of(value)) is not None and (another := row_of(other)) is not None and value is not other:
         return row.table is another.table and equal(row.position, another.position)
     if value is not other and type(value) is type(other) and isinstance(value, (list, dict, set)):
         require_identity(value, other)
@@ -264,8 +264,6 @@ def equal(first: Any, second: Any) -> Any:
         return first == second
     if is_open_list(first) or is_open_list(second):
         return comparisons.equal(first, second)
-    if is_record(first) and is_record(second) and type(first).__eq__ is object.__eq__:
-        return is_(first, second)
     if has_open_keys(first) or has_open_keys(second):
         if isinstance(first, dict):
             return isinstance(second, dict) and dicts.equal(first, second, equal)

@@ -10,13 +10,14 @@ import numpy as np
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
+from . import places
 from .calls.dispatch import call, implements
 from .choices import Choice
 from .distribution import each
 from .entries import is_open_dict
 from .keys import dicts, sets
 from .lists import access as list_access
-from .lists.growing import note_keyed, note_list
+from .lists.growing import note_list
 from .texts import product
 
 OPERATORS = vars(operator)
@@ -28,7 +29,7 @@ def made(value: Any) -> Any:
     if isinstance(value, list):
         note_list(value)
     elif isinstance(value, (dict, set)):
-        note_keyed(value)
+        places.note_made(value)
     return value
 
 

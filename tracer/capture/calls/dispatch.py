@@ -32,7 +32,6 @@ from .. import places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
-from ..lists.records import note_object
 from ..lists.runs import is_open_list
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.surroundings import current_surroundings
@@ -489,5 +488,4 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         places.note_made(made)
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
-    note_object(made)
     return made

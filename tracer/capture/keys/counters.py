@@ -6,11 +6,11 @@ import operator
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
+from .. import places
 from ..calls.dispatch import call, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import has_open_keys
 from ..items import getitem
-from ..lists import growing
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .dicts import get, is_concerned, put, put_all
@@ -18,7 +18,7 @@ from .dicts import get, is_concerned, put, put_all
 
 def _new(kind: type, *args: Any, **more: Any) -> Any:
     new = kind(*args, **more)
-    growing.note_keyed(new)
+    places.note_made(new)
     return new
 
 

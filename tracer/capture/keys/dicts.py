@@ -16,11 +16,10 @@ from ..branches import choose, decide
 from ..calls.dispatch import DICT_METHODS, call, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
-from ..entries import OPEN, contents_of, has_open_keys, is_open_dict, opened
-from ..lists import growing, tables
+from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
+from ..lists import growing
 from ..lists.elements import joined_types
 from ..lists.functions import mapped
-from ..lists.references import held_row
 from ..lists.runs import (
     element,
     instruction_of,
@@ -42,14 +41,13 @@ from ..texts import concrete
 from .lookup import (
     found,
     holds_unknown,
-    in_one,
     put_behind,
     require_hashable,
     stored,
     value_at,
     without_row,
 )
-from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of, own_contents
+from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
 
 Instruction = hlo.Instruction
 _NONE = object()
@@ -57,10 +55,6 @@ _NONE = object()
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
     """Give a dict or a set other contents."""
-    if (row := held_row(holder)) is not None:
-        ((_, entries),) = opened(contents).items()
-        tables.store(row, in_one(entries))
-        return
     place = (DictContents if isinstance(holder, OutsideDict) else places.Contents)(holder)
     places.note(place)
     place.set(contents)
@@ -93,10 +87,7 @@ def item(holder: dict, key: Any) -> Any:
         return get(holder, key, 0)
     factory = getattr(holder, "default_factory", None)
     if factory is not None:
-        before, default = length_of(entries_of(holder)), call(factory)
-        value = set_default(holder, key, default)
-        growing.give_back(default, hlo.gt(instruction_of(length_of(entries_of(holder))), instruction_of(before)))
-        return value
+        return set_default(holder, key, call(factory))
     value, is_there = _looked_up(holder, key)
     if is_there is None:
         raise _missing(key)
@@ -270,8 +261,8 @@ def clear(holder: dict) -> None:
 @_method("copy")
 def copy(holder: dict) -> dict:
     new = type(holder)(holder.default_factory) if type(holder) is defaultdict else type(holder)()
-    places.Contents(new).set(own_contents(holder))
-    growing.note_keyed(new)
+    places.note_made(new)
+    places.Contents(new).set(contents_of(holder))
     return new
 
 
@@ -310,7 +301,7 @@ def put(holder: dict, key: Any, value: Any) -> None:
 
 def _new(pairs: Any = ()) -> dict:
     new = dict(pairs)
-    growing.note_keyed(new)
+    places.note_made(new)
     return new
 
 

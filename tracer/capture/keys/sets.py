@@ -14,7 +14,6 @@ from .. import places
 from ..calls.dispatch import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import OPEN, UNORDERED, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
-from ..lists import growing
 from ..lists.functions import mapped
 from ..lists.runs import instruction_of, length_of, settled
 from ..loops.unrolling import for_
@@ -22,18 +21,14 @@ from ..places import NO_NAMES
 from ..texts import concrete
 from .dicts import change, contains_key, raise_where
 from .lookup import found, holds_unknown, put_behind, without_row
-from .views import KEYS, DictRows, DictView, as_they_are, entries_of, own_contents, view_of_set
+from .views import KEYS, DictRows, DictView, as_they_are, entries_of, view_of_set
 
 
 def _of(kind: type, entries: list[Any]) -> Any:
     """A new set of these entries, in an order that is not Python's."""
     made = kind(elements_of_set({UNORDERED: entries}))
-    _note(made)
+    places.note_made(made)
     return made
-
-
-def _note(made: Any) -> None:
-    growing.note_keyed(made) if isinstance(made, set) else places.note_made(made)
 
 
 def set_of(elements: Iterable[Any], kind: type = set) -> Any:
@@ -41,10 +36,10 @@ def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     elements = listed_iterator(elements)
     if not may_give_keys(elements):
         made = kind(elements)
-        _note(made)
+        places.note_made(made)
         return made
     made: set[Any] = set()
-    growing.note_keyed(made)
+    places.note_made(made)
     update(made, elements)
     return made if kind is set else _of(kind, entries_of(made))
 
@@ -130,8 +125,8 @@ def clear(holder: set) -> None:
 
 @_method("copy")
 def copy(holder: Any) -> Any:
-    made = type(holder)(elements_of_set(own_contents(holder)))
-    _note(made)
+    made = type(holder)(elements_of_set(contents_of(holder)))
+    places.note_made(made)
     return made
 
 
@@ -148,8 +143,8 @@ def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
 
 @_method("union")
 def union(holder: Any, *others: Any) -> Any:
-    made = set(elements_of_set(own_contents(holder)))
-    growing.note_keyed(made)
+    made = set(elements_of_set(contents_of(holder)))
+    places.note_made(made)
     update(made, *others)
     return made if type(holder) is set else _of(type(holder), entries_of(made))
 
@@ -177,7 +172,7 @@ def symmetric_difference(holder: Any, other: Any) -> Any:
 def _in_place(name: str, operation: Callable[..., Any]) -> None:
     @_method(name)
     def change_it(holder: set, *others: Any) -> None:
-        change(holder, own_contents(operation(holder, *others)))
+        change(holder, contents_of(operation(holder, *others)))
 
 
 _in_place("intersection_update", intersection)
@@ -253,7 +248,7 @@ def operated_in_place(name: str, holder: Any, other: Any) -> Any:
     made = operated(name, holder, other)
     if not isinstance(holder, set):
         return made
-    change(holder, own_contents(made))
+    change(holder, contents_of(made))
     return holder
 
 

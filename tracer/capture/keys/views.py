@@ -8,11 +8,10 @@ from typing import Any
 
 from .... import hlo
 from ...recording.errors import TracerError
-from ..entries import UNORDERED, contents_of, mark_of, opened
+from ..entries import UNORDERED, contents_of, opened
 from ..lists.access import fail_where, item_at
 from ..lists.comparisons import holds
-from ..lists.references import held_row
-from ..lists.runs import Run, instruction_of, length_of, read, settled
+from ..lists.runs import Run, instruction_of, length_of, settled
 from ..loops.iteration import ROWS_OF_KEYS, Lazy, Rows
 from .lookup import in_one, keys_of, values_of
 
@@ -22,13 +21,7 @@ KEYS, VALUES, ITEMS = 0, 1, None
 def as_they_are(holder: Any) -> list[Any]:
     """The entries of a dict, or of a set, as (key, value); some may wait behind those that they change."""
     ((_, entries),) = opened(contents_of(holder)).items()
-    return read(entries)
-
-
-def own_contents(holder: Any) -> dict[Any, Any]:
-    """The contents for another dict or set, which changes with this one no more."""
-    contents = contents_of(holder)
-    return contents if held_row(holder) is None else {mark_of(contents): as_they_are(holder)}
+    return entries
 
 
 def entries_of(holder: Any) -> list[Any]:

@@ -17,11 +17,10 @@ from ...recording.errors import RecordedAgain, TracerError
 from ...recording.trace import Trace
 from .. import places
 from ..copies import LISTS_ARE_CHANGED
-from ..entries import OPEN, UNORDERED, contents_of, opened
 from ..forms import is_around
 from . import tables
 from .elements import ElementType
-from .references import Needs, Row, Table, Unread, held_row, row_of, rows_made, tables_in
+from .references import Needs, Row, Table, Unread, row_of, rows_made, tables_in
 from .runs import Run, guessed, instruction_of, is_open_list, number_of, plus, read, require_capacity
 
 _LEAST_ROWS, _LEAST_CAPACITY = 64, 32
@@ -60,53 +59,24 @@ def note_list(value: list) -> None:
         return
     if Row in map(type, value):  # what is made of other lists holds what these hold now
         value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
-    if (row := new_row(trace, value, value)) is not None:
-        list.__setitem__(value, slice(None), [row])
-
-
-def note_keyed(holder: dict | set) -> None:
-    """The same with a dict or a set, whose entries are such a list; but for dicts with texts as keys, as records have them."""
-    places.note_made(holder)
-    if (trace := current_trace()) is None or any(map(_is_name, holder)):
-        return
-    mark = OPEN if isinstance(holder, dict) else UNORDERED
-    ((_, entries),) = opened(contents_of(holder)).items()
-    if (row := new_row(trace, holder, entries)) is not None:
-        places.Contents(holder).set({mark: [row]})
-
-
-def _is_name(key: Any) -> bool:
-    return isinstance(key, (str, bytes))
-
-
-def new_row(trace: Trace, holder: Any, items: list, may_be_held: bool = True) -> Row | None:
-    """A new row with the items of a container, where the instruction that has made it is one whose containers are rows."""
     program = trace.program
-    program.list_makers[id(holder)] = maker = user_instruction()
+    program.list_makers[id(value)] = maker = user_instruction()
     makers = rows_made(program)
     needs = makers.get(maker) if makers else None
     if needs is None or needs.is_refused:
-        return None
-    kind = tables.kind_of([items], needs) if may_be_held else False
+        return
+    kind = tables.kind_of([value], needs)
     if kind is False:
         needs.is_refused = True
         raise RecordedAgain
     table = program.growing_tables.get(id(needs))
     if table is None:
-        keeps_length = items and not needs.grows and not is_open_list(items) and not isinstance(holder, (dict, set))
-        length = len(items) if keeps_length else None
+        length = len(value) if value and not needs.grows and not is_open_list(value) else None
         table = program.growing_tables[id(needs)] = _made(trace.root, kind, needs, f"lists at {maker[0]}", length)
-        table.is_of_records = not isinstance(holder, (list, dict, set))
     number = _count(table)
-    _fill(table, number, items)
+    _fill(table, number, value)
+    list.__setitem__(value, slice(None), [Row(table, number)])
     _set_count(table, plus(number, 1))
-    return Row(table, number)
-
-
-def give_back(value: Any, is_needed: hlo.Instruction) -> None:
-    """Let the next container have the row of one that has just been made, unless that is needed."""
-    if (row := held_row(value)) is not None and row.table.count is not None:
-        _set_count(row.table, plus(row.position, number_of(hlo.convert(is_needed, hlo.S64))))
 
 
 def _is_perhaps_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
-from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, like, mark_of, opened
+from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
 from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one
@@ -113,12 +114,18 @@ def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened:
     first, second = opened(first, mark_of(second)), opened(second, mark_of(first))
     (mark,) = first
     sides = [first[mark], second[mark]]
-    in_table = any(row_of(side) is not None for side in sides)
-    if not in_table and not (sides[0] and sides[1] and same(sides[0][0], sides[1][0])):
+    if not (sides[0] and sides[1] and same(sides[0][0], sides[1][0])):
         # What comes first is one run afterwards, and each key is to be in it once.
         sides = [_within(trace, lambda side=side: in_one(side), reopened) for trace, side in zip(traces, sides)]
-    sides = aligned(traces, *sides, reopened)
+    sides = _aligned_lists(traces, *sides, reopened)
     return {mark: sides[0]}, {mark: sides[1]}
+
+
+def like(holder: dict, items: Any) -> dict:
+    """A dict of the same class with these items."""
+    made = type(holder)(holder.default_factory) if isinstance(holder, defaultdict) else type(holder)()
+    made.update(items)
+    return made
 
 
 def _require_values(first: Any, second: Any) -> None:

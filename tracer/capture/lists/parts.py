@@ -19,8 +19,8 @@ from ..entries import contents_of, has_open_keys
 from ..forms import Parts
 from . import number_types
 from .deques import TracedDeque
-from .elements import LeafForm, constant_of, element_type
-from .references import Row, Table, held_row, is_record, tables_in
+from .elements import LeafForm, constant_of
+from .references import Row, Table, tables_in
 from .runs import Form, Run, instruction_of, instructions, rows_between
 
 
@@ -105,10 +105,9 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     return [*arrays, *numbers, *[array for table in lists for array in _arrays_of(table)]], elements
 
 
-def parts_of_row(value: Any) -> tuple[list[TracedArray], Elements]:
-    """The same of one list that lies in a table, or of what holds such a list: what gives a list of it alone."""
-    row = held_row(value)
-    lists = _lists_in(structure := element_type(value).structure)
+def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
+    """The same of one list that lies in a table: what gives a list of it alone."""
+    lists = _lists_in(structure := (list, None, ((Row, row.table, (pytree.LEAF,)),)))
     form = Form(_of_lists(structure), (LeafForm(True, True, ()),), 1, length=1)
     position = TracedArray.from_instruction(require_trace(), instruction_of(row.position), weak_type=True)
     arrays = [array for table in lists for array in _arrays_of(table)]
@@ -227,9 +226,7 @@ def _all_finished(values: list[Any], structure: pytree.Structure, arrays: Arrays
 _made: dict[int, tuple[weakref.ref, dict[tuple[Lists, int], list[Any]]]] = {}
 
 
-def _in_table(row: Row, arrays: Arrays, make: Callable[[list[Any]], Any] = list) -> Any:
-    """What has been made of the list that lies in a row."""
-    lists, position = row.table, int(row.position)
+def _list_in_table(lists: Lists, position: int, arrays: Arrays) -> list[Any]:
     *columns, last = arrays[lists] if lists.form.length is None else [*arrays[lists], None]
     first, length = arrays[lists][0], lists.form.length if last is None else int(last[position])
     if id(first) not in _made:
@@ -238,16 +235,8 @@ def _in_table(row: Row, arrays: Arrays, make: Callable[[list[Any]], Any] = list)
     if (lists, position) not in rows:
         own = _rows([column[position] for column in columns], lists.form.capacity, length, 0)
         found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length)
-        rows[lists, position] = make(_all_finished(found, lists.form.structure, arrays))
+        rows[lists, position] = _all_finished(found, lists.form.structure, arrays)
     return rows[lists, position]
-
-
-def _object_of(kind: type, attributes: list[tuple]) -> Any:
-    """The object of the user's class in the place of one whose attributes lie in a table."""
-    made = object.__new__(kind.followed_class)
-    for name, value in zip(kind.names_of_record, attributes[0]):
-        object.__setattr__(made, name, value)
-    return made
 
 
 def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
@@ -256,18 +245,14 @@ def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
     if not _is_unfinished(structure):
         return value
     if is_row(structure):
-        return _in_table(value[0], arrays)
+        return _list_in_table(value[0].table, int(value[0].position), arrays)
     kind, auxiliary, children = structure
     if kind in (list, tuple):
         return kind(_finished_items(value, children, arrays))
-    if is_record(value):
-        return _in_table(held_row(value), arrays, partial(_object_of, kind))
     if kind is TracedDeque:
         return deque(_finished_items(value, children, arrays), maxlen=value.maxlen)
     if has_open_keys(value):
         (entries,) = contents_of(value).values()
-        if is_row(children[0]):
-            return _in_table(entries[0], arrays, maker_of(value))
         return maker_of(value)(_finished_items(entries, children[0][2], arrays))
     if kind is Parts:
         for name, child in zip(auxiliary[1], children):

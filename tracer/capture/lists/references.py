@@ -10,7 +10,6 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
-from ..entries import contents_of, has_open_keys
 
 if TYPE_CHECKING:
     from ...recording.program import Program
@@ -23,8 +22,7 @@ class Table:
     columns: one for each leaf of an element, of the shape [lists, capacity + 1, ...]. lengths: of each list, None where all of
     them keep the one ``length``. place: where the capacity was guessed, None where it cannot be exceeded. needs: what other
     recordings have found out about the table. count: how many lists there are, s64[1], None where that is known; there is room
-    for so many ``rows`` then. is_of_records: whether
-    each list is one tuple, of the attributes of an object (`records.py`).
+    for so many ``rows`` then.
     """
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
@@ -32,7 +30,7 @@ class Table:
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None
         self.count: TracedArray | None = None
-        self.rows, self.is_of_records = 0, False
+        self.rows = 0
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
@@ -120,23 +118,6 @@ def row_of(value: Any) -> Row | None:
     return None
 
 
-def held_row(value: Any) -> Row | None:
-    """The same of a list, a dict or a set whose entries lie in a table, or an object whose attributes do."""
-    if has_open_keys(value):
-        (value,) = contents_of(value).values()
-    elif is_record(value):
-        value = vars(value)[RECORD]
-    return row_of(value)
-
-
-RECORD = "the row of an object"
-
-
-def is_record(value: Any) -> bool:
-    """Whether this is an object whose attributes lie in a table (`records.py`)."""
-    return hasattr(type(value), "names_of_record")
-
-
 def tables_in(structure: Any) -> list[Table]:
     """The tables of which values of this structure of `pytree`'s hold rows."""
     if structure is pytree.LEAF:
@@ -155,9 +136,6 @@ def are_positions(structure: Any) -> list[bool]:
 
 def require_comparable(structure: Any, what: str) -> None:
     """Of lists that lie in a table it is known where they lie; what they hold is not compared within others."""
-    is_one = structure is not pytree.LEAF and hasattr(structure[0], "names_of_record")
-    if is_one and structure[0].__eq__ is object.__eq__:  # one object is equal to itself alone
-        return
     if tables_in(structure):
         raise NotImplementedError(f"{what} of lists whose elements are lists at places that the program decides")
 
@@ -183,7 +161,7 @@ def note_makers(values: Iterable[Any]) -> None:
     """To be called with what becomes elements of a list: of the lists among these there will be copies."""
     program = current_trace().program
     program.makers_of_copies.update(
-        [program.list_makers[id(one)] for one in _containers_in(values) if id(one) in program.list_makers]
+        [program.list_makers[id(one)] for one in _lists_in(values) if id(one) in program.list_makers]
     )
 
 
@@ -246,17 +224,13 @@ def put_into_one_table(values: Iterable[Any], tables: Iterable[Table] = ()) -> N
 
 
 def _lists_in(values: Iterable[Any]) -> Iterator[list]:
-    return (value for value in _containers_in(values) if type(value) is list)
-
-
-def _containers_in(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        if type(value) is tuple:
-            yield from _containers_in(value)
-        elif type(value) is Choice:
-            yield from _containers_in(value.values)
-        else:
+        if type(value) is list:
             yield value
+        elif type(value) is tuple:
+            yield from _lists_in(value)
+        elif type(value) is Choice:
+            yield from _lists_in(value.values)
 
 
 def refuse(table: Table) -> NoReturn:

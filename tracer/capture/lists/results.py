@@ -28,7 +28,7 @@ from ..texts import AS_RESULTS, WrittenText, is_open
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of, parts_of_row
-from .references import held_row, is_record
+from .references import row_of
 from .runs import Run, is_open_list
 
 # Lists of so many numbers that are an array of the program are made of that.
@@ -98,7 +98,7 @@ _REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, WrittenTex
 
 
 def _is_replaced(value: Any) -> bool:
-    if type(value) in _REPLACED or is_record(value) or is_open_list(value) or _is_long_array(value):
+    if type(value) in _REPLACED or is_open_list(value) or _is_long_array(value):
         return True
     if is_open_dict(value):
         return not isinstance(value, OutsideDict)  # which is the user's own
@@ -110,8 +110,8 @@ def _is_replaced(value: Any) -> bool:
 def _result(value: Any) -> Any:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
-    if held_row(value) is not None:
-        parts, elements = parts_of_row(value)
+    if (row := row_of(value)) is not None:
+        parts, elements = parts_of_row(row)
         return ContainerResult(parts, Making(only, (elements,)))
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))

@@ -22,7 +22,7 @@ from .. import places
 from ..forms import is_around
 from .elements import ElementType, element_of, element_type, joined_type, joined_types
 from .elements import row_of as row_of_columns
-from .references import Needs, Row, Table, held_row, refuse, row_of, tables_in
+from .references import Needs, Row, Table, refuse, row_of, tables_in
 from .runs import (
     Run,
     guessed,
@@ -332,16 +332,6 @@ def rows_as_array(run: Run) -> Any:
     (positions,) = instructions(ordered(run))
     positions = TracedArray.from_instruction(require_trace(), positions, is_scalar=False)[: run.length]
     return np.take(table.columns[0][:, : table.length], positions, axis=0, mode="clip")
-
-
-def plain_object(record: Any) -> Any:
-    """An object of the user's class that holds what this one does now, whose attributes lie in a table."""
-    kind = type(record)
-    plain = object.__new__(kind.__base__)
-    for name, value in zip(kind.names_of_record, element_at(held_row(record), 0)):
-        object.__setattr__(plain, name, value)
-    places.note_made(plain)
-    return plain
 
 
 # --- the end ---

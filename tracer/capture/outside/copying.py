@@ -18,9 +18,7 @@ from .. import places
 from ..attributes import getattr_, hasattr_
 from ..calls.dispatch import call, implements
 from ..entries import is_open_dict
-from ..lists.references import held_row, is_record, tables_in
 from ..lists.runs import is_open_list
-from ..lists.tables import plain_object
 from .kinds import OUTSIDE_CONTAINERS
 from .objects import class_of
 from .surroundings import Surroundings, current_surroundings
@@ -32,8 +30,6 @@ _DECIDING = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__g
 @implements(copy.copy)
 def shallow(value: Any) -> Any:
     """``copy.copy(value)``"""
-    if held_row(value) is not None:
-        return plain_object(value) if is_record(value) else call(value.copy)
     if (method := getattr(type(value), "__copy__", None)) is not None and belongs_to_the_user(class_of(type(value))):
         return call(method, value)
     surroundings = current_surroundings()
@@ -48,10 +44,6 @@ def shallow(value: Any) -> Any:
 @implements(copy.deepcopy)
 def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     """``copy.deepcopy(value, memo)``"""
-    if (row := held_row(value)) is not None:
-        if row.table.kind is not None and tables_in(row.table.kind.structure):
-            raise NotImplementedError("copy.deepcopy of what holds lists at places that the program decides")
-        return shallow(value)
     memo = {} if memo is None else memo
     if id(value) in memo:
         return memo[id(value)]
