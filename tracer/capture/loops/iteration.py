@@ -98,7 +98,7 @@ class TracedRange(Rows):
             raise ValueError("range() arg 3 must not be zero")
         distance = self.stop - self.start if self.step > 0 else self.start - self.stop
         steps = distance if abs(self.step) == 1 else (distance + (abs(self.step) - 1)) // abs(self.step)
-        self.length = np.maximum(steps, 0)
+        self.length = _weak(np.maximum(steps, 0))
 
     def element(self, position: Any) -> Any:
         return _weak(self.start + position * self.step) if self.step != 1 else _weak(self.start + position)
