@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from phlox import jit
 
-from ..test_native_calls import no_python
+from ...support.native_calls import natively
 
 Pair = namedtuple("Pair", "first second")
 
@@ -300,7 +300,7 @@ def test_nested_results(program):
     jitted = jit(program)
     for x in (*ARGUMENTS, ARGUMENTS[0]):
         assert outcome(jitted, x) == outcome(program, x)
-    with no_python():
+    with natively():
         assert described(jitted(ARGUMENTS[0]), {}) == described(program(ARGUMENTS[0]), {})
 
 
