@@ -24,7 +24,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from . import places as _places
 from .choices import Choice, Maybe
-from .copies import note_copies
+from .copies import containers_beside, make_unreadable, note_copies, note_former
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, is_unchanged, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
@@ -64,6 +64,7 @@ class _Side:
         self.places: dict[Any, tuple[Place, Any]] = {}
         self.ends: dict[Any, Any] = {}  # of the values those of what is put back behind the side
         self.made: dict[int, Any] = {}
+        self.unreadable: list[Any] = []
         self.outcome: Any = None
         self.raised: Exception | None = None
         self.writes: set[Storage] = set()  # for the exception
@@ -151,6 +152,9 @@ def _decided(
     for place in dead:
         if not all(is_unchanged(place, before[place.key], side.values[place.key]) for side in sides):
             place.set(UNBOUND)
+    for side in sides:
+        for holder in side.unreadable:
+            make_unreadable(holder)
     note_errors(outer, known, sides[0].inexact | sides[1].inexact)
     if RETURN_CODE not in possible:
         return outcome_of(code(arrays), possible, UNBOUND)
@@ -193,6 +197,10 @@ def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: An
     ]
     for one in (*_containers_in(held), *shared) if shared else ():
         note_copies(current_trace(), one)
+    for end, side in zip(ends, sides):
+        for one, other in containers_beside(held, end):
+            if id(other) not in side.made and (other is own or one is not held):
+                note_former(current_trace(), other, one)
 
 
 def _parts_in(value: Any) -> Iterator[Any]:
@@ -247,6 +255,7 @@ def _recorded(
             side.ends = {key: place.get() for key, (place, _) in entries.items()}
             side.values.update(side.ends)
             side.places, side.made = dict(entries), dict(entries.made)
+            side.unreadable = [holder for holder, _ in entries.unreadable]
             put_back(entries)
             entries.clear()
     finally:

@@ -188,6 +188,7 @@ class Journal(dict[Any, tuple[Place, Any]]):
         self.made: dict[int, Any] = {}
         self.watched: set[int] = set()  # those of which it is noted what they hold before they are changed again
         self.changed_again: dict[Any, tuple[Place, Any]] = {}
+        self.unreadable: list[tuple[Any, Any]] = []  # containers, with what they held before nobody might read them
         self.stays = stays
         self.loop: Any = None
         self.is_round = self.is_of_trace = False
@@ -229,6 +230,12 @@ def note(place: Place) -> None:
     """To be called before a place that is no local variable is changed."""
     if _journals.open:
         _journals.open[-1].add(place, place.get)
+
+
+def note_unreadable(holder: Any) -> None:
+    """To be called before a container is made one that nobody may read, which no loop or branch carries."""
+    if _journals.open:
+        _journals.open[-1].unreadable.append((holder, Contents(holder).get()))
 
 
 def done_by(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -358,6 +365,7 @@ def journal(stays: bool = False) -> Iterator[Journal]:
         if _journals.open:
             outer = _journals.open[-1]
             outer.made.update(entries.made)
+            outer.unreadable += entries.unreadable
             if not entries.is_of_trace:
                 outer.changed_again = {**entries.changed_again, **outer.changed_again}
             for place, before in entries.values():
@@ -474,6 +482,9 @@ def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], 
     return held_by(value, False)
 
 
-def put_back(entries: dict[Any, tuple[Place, Any]]) -> None:
+def put_back(entries: Journal) -> None:
+    for holder, before in reversed(entries.unreadable):
+        Contents(holder).set(before)
+    entries.unreadable = []
     for place, before in reversed(entries.values()):
         place.set(before)

@@ -63,6 +63,7 @@ class Program:
         self.list_makers: dict[int, Any] = {}  # the instructions of users that have made lists, by the ids of these
         self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
+        self.perhaps_one: dict[int, Any] = {}  # containers by id, with others that are perhaps the same ones
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
 
