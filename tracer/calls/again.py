@@ -52,16 +52,15 @@ def made_again() -> Beginning | None:
     done = _thread.made_again
     if done is None:
         return None
-    _thread.made_again, beginning = None, Beginning(())
-    beginning.done = done
-    return beginning
+    _thread.made_again = None
+    return Beginning((), done)
 
 
 class Beginning:
     """How it was outside when a program began that calls Python: the states of generators; and what it has called since."""
 
-    def __init__(self, generators: Iterable[Any]) -> None:
-        self.done: list[Done] = []
+    def __init__(self, generators: Iterable[Any], done: Iterable[Done] = ()) -> None:
+        self.done: list[Done] = list(done)
         self._states = [(generator, _state(generator)) for generator in generators]
 
     @contextmanager

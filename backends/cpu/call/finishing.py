@@ -262,48 +262,39 @@ return_list:
 dict:
   %new_dict = load ptr, ptr @PyDict_New
   %made_dict = call ptr %new_dict()
-  %no_dict = icmp eq ptr %made_dict, null
   %keys = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
-  br i1 %no_dict, label %failed, label %next_item
-next_item:
-  %item = phi i64 [ 0, %dict ], [ %item_after, %set_item ]
-  %all_items = icmp eq i64 %item, %count
-  br i1 %all_items, label %release, label %set_item
-set_item:
-  %key_at = getelementptr ptr, ptr %keys, i64 %item
-  %key = load ptr, ptr %key_at
-  %value_at = getelementptr ptr, ptr %objects, i64 %item
-  %value = load ptr, ptr %value_at
-  %set = load ptr, ptr @PyDict_SetItem
-  %not_set = call i32 %set(ptr %made_dict, ptr %key, ptr %value)
-  %item_after = add i64 %item, 1
-  %is_set = icmp eq i32 %not_set, 0
-  br i1 %is_set, label %next_item, label %drop_incomplete
+  %set_item_of_dict = load ptr, ptr @PyDict_SetItem
+  br label %made
 attributes:
   %make_at = getelementptr i8, ptr %constant, i64 TUPLE_ITEMS
   %make = load ptr, ptr %make_at
   %call_alone = load ptr, ptr @PyObject_CallNoArgs
   %made_object = call ptr %call_alone(ptr %make)
-  %no_object = icmp eq ptr %made_object, null
   %names = getelementptr ptr, ptr %make_at, i64 1
-  br i1 %no_object, label %failed, label %next_attribute
-next_attribute:
-  %attribute = phi i64 [ 0, %attributes ], [ %attribute_after, %set_attribute ]
-  %all_attributes = icmp eq i64 %attribute, %count
-  br i1 %all_attributes, label %release, label %set_attribute
-set_attribute:
-  %name_at = getelementptr ptr, ptr %names, i64 %attribute
-  %name = load ptr, ptr %name_at
-  %part_at = getelementptr ptr, ptr %objects, i64 %attribute
-  %part = load ptr, ptr %part_at
-  %set_generic = load ptr, ptr @PyObject_GenericSetAttr
-  %attribute_not_set = call i32 %set_generic(ptr %made_object, ptr %name, ptr %part)
-  %attribute_after = add i64 %attribute, 1
-  %attribute_is_set = icmp eq i32 %attribute_not_set, 0
-  br i1 %attribute_is_set, label %next_attribute, label %drop_incomplete
+  %set_attribute = load ptr, ptr @PyObject_GenericSetAttr
+  br label %made
+made:
+  ; A dict gets items, an object attributes, one after the other.
+  %holder = phi ptr [ %made_dict, %dict ], [ %made_object, %attributes ]
+  %keys_of_all = phi ptr [ %keys, %dict ], [ %names, %attributes ]
+  %set = phi ptr [ %set_item_of_dict, %dict ], [ %set_attribute, %attributes ]
+  %no_holder = icmp eq ptr %holder, null
+  br i1 %no_holder, label %failed, label %next_item
+next_item:
+  %item = phi i64 [ 0, %made ], [ %item_after, %set_item ]
+  %all_items = icmp eq i64 %item, %count
+  br i1 %all_items, label %release, label %set_item
+set_item:
+  %key_at = getelementptr ptr, ptr %keys_of_all, i64 %item
+  %key = load ptr, ptr %key_at
+  %value_at = getelementptr ptr, ptr %objects, i64 %item
+  %value = load ptr, ptr %value_at
+  %not_set = call i32 %set(ptr %holder, ptr %key, ptr %value)
+  %item_after = add i64 %item, 1
+  %is_set = icmp eq i32 %not_set, 0
+  br i1 %is_set, label %next_item, label %drop_incomplete
 drop_incomplete:
-  %incomplete = phi ptr [ %made_dict, %set_item ], [ %made_object, %set_attribute ]
-  call void @drop(ptr %incomplete)
+  call void @drop(ptr %holder)
   br label %failed
 call:
   %vectorcall = load ptr, ptr @PyObject_Vectorcall
@@ -311,7 +302,7 @@ call:
   %raised = icmp eq ptr %returned, null
   br i1 %raised, label %failed, label %release
 release:
-  %made_of_them = phi ptr [ %made_dict, %next_item ], [ %returned, %call ], [ %made_object, %next_attribute ]
+  %made_of_them = phi ptr [ %holder, %next_item ], [ %returned, %call ]
   call void @drop_all(ptr %objects, i64 %count)
   ret ptr %made_of_them
 failed:
