@@ -1,7 +1,6 @@
 """np.errstate in traced functions: what raises FloatingPointError, with NumPy's text."""
 
 import contextvars
-import sys
 import threading
 import time
 import warnings
@@ -10,6 +9,8 @@ import numpy as np
 import pytest
 from jitted_calls import compiled
 from phlox import TracerError, jit
+
+from ..support.native_calls import calls_noted
 
 HANDLING = [{"all": "raise"}, {"divide": "raise"}, {"invalid": "raise"}, {"over": "raise"}, {"under": "raise"}, {}]
 ARRAYS = [
@@ -163,14 +164,12 @@ def test_each_statement_has_a_state_of_its_own_and_the_same_code():
     f, zero, called = jit(lambda x: 1 / x), np.zeros(1), []
     for number in range(12):
         with np.errstate(divide=("raise", "ignore", "warn")[number % 3], over="call" if number % 2 else "ignore"):
-            if number > 5:
-                sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
-            try:
-                found = f(zero)[0]
-            except FloatingPointError:
-                found = "raised"
-            finally:
-                sys.setprofile(None)
+            with calls_noted() as names:
+                try:
+                    found = f(zero)[0]
+                except FloatingPointError:
+                    found = "raised"
+        called += names if number > 5 else []
         assert found == ("raised" if number % 3 == 0 else np.inf)
     assert called.count("call_in_python") == 2  # what raises
     assert f.cache_info().misses == 2
