@@ -81,7 +81,7 @@ def tidy(output, number):
     """The output without what is of this machine: folders, and the frames of the traceback."""
 
     def without_folders(text):
-        return re.sub(r"[^\s(]*ipykernel_\d+/\d+\.py", "cell", text)
+        return re.sub(r"[^\s(<>\"]*ipykernel_\d+/\d+\.py", "cell", text)
 
     if output.output_type == "error":
         output.evalue = without_folders(output.evalue)
