@@ -1,6 +1,6 @@
 """Algebraic simplification: rewrite rules as data, one file a subject, and the pass that applies them."""
 
-from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, reductions, windows
+from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, reductions, updates, windows
 from .rule import RULES, Rule, rule, simplify
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "reductions",
     "rule",
     "simplify",
+    "updates",
     "windows",
 ]
