@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import linecache
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ...hlo.drawing import module_svg
 from ...hlo.operation import CONTROL_FLOW, GIVEN, TUPLING
 from ...hlo.tracebacks import line_of
 from ...runtime.host_functions import HostFunction
+from ...runtime.source_lines import shown_line
 from ..outside.guards import SameContents, SameFunction, SameKeys, SameLength, SameValue, short
 from ..recording.errors import LeftToPython, SizeBeyondBound
 from ..recording.program import ErrorMessage
@@ -178,7 +178,7 @@ def _place(instruction: hlo.Instruction) -> str:
 def _line(file: str, line: int) -> str:
     """A line of the user's, with its text."""
     text = linecache.getline(file, line).strip()
-    where = f"line {line}" if file.startswith("<") else f"{os.path.basename(file)}:{line}"
+    where = shown_line(file, line)
     return f"{where} `{text}`" if text else where
 
 

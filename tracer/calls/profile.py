@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import linecache
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backends.registry import get_backend
 from ...runtime.locks import new_lock
+from ...runtime.source_lines import shown_line
 
 if TYPE_CHECKING:
     from .jit import JittedFunctionBase
@@ -72,7 +72,7 @@ class Profile:
         """Time, share, how often, line, and source of each row."""
         for row in self.rows:
             with_others = "".join(f", {_short(place, row.place)}" for place in row.fused)
-            where = f"{os.path.basename(row.place[0])}:{row.place[1]}{with_others}"
+            where = f"{shown_line(*row.place)}{with_others}"
             yield _time(row.seconds) if row.seconds else "-", f"{self._share(row):.0%}", f"x{row.times:,}", where, row.text
 
 
@@ -109,7 +109,7 @@ def _html_row(cells: Sequence[str], share: float) -> str:
 
 
 def _short(place: Place, beside: Place) -> str:
-    return str(place[1]) if place[0] == beside[0] else f"{os.path.basename(place[0])}:{place[1]}"
+    return str(place[1]) if place[0] == beside[0] else shown_line(*place)
 
 
 def _time(seconds: float) -> str:
